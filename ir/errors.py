@@ -1,0 +1,226 @@
+"""The public exception tree, shared by every folder.
+
+It lives beside the other standard-library-only seams so that the runtime can raise these without
+importing xdsl.  Folders add private subclasses; users catch what is drawn here.
+
+Error                          .errc .code .location .diagnostics
+├── BuildError                 Errc.BUILD, .log
+│   ├── CompileError           a kernel cannot be compiled
+│   └── LinkError              unresolved or clashing symbols
+├── InvalidError               Errc.INVALID, also ValueError
+│   └── UnknownKernelError     also KeyError
+├── KernelArgumentError        Errc.KERNEL_ARGUMENT, also TypeError
+├── NdRangeError               Errc.ND_RANGE, also ValueError
+├── KernelNotSupportedError    Errc.KERNEL_NOT_SUPPORTED
+│   └── KernelNotFoundError
+├── MemoryAllocationError      Errc.MEMORY_ALLOCATION, also MemoryError
+├── KernelTrap                 Errc.KERNEL
+├── DeviceLostError            Errc.RUNTIME
+├── BackendMismatchError       Errc.BACKEND_MISMATCH
+├── FeatureNotSupportedError   Errc.FEATURE_NOT_SUPPORTED
+└── RuntimeFailure             Errc.RUNTIME: no driver, or a Vulkan call that failed
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class Errc(enum.Enum):
+    """SYCL 2020 error codes (``sycl::errc``, section 4.13.2)."""
+
+    SUCCESS = 0
+    RUNTIME = 1
+    KERNEL = 2
+    ACCESSOR = 3
+    ND_RANGE = 4
+    EVENT = 5
+    KERNEL_ARGUMENT = 6
+    BUILD = 7
+    INVALID = 8
+    MEMORY_ALLOCATION = 9
+    PLATFORM = 10
+    PROFILING = 11
+    FEATURE_NOT_SUPPORTED = 12
+    KERNEL_NOT_SUPPORTED = 13
+    BACKEND_MISMATCH = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in Python source."""
+
+    file: str
+    """Path as Python reports it (``co_filename``)."""
+    line: int
+    """From 1."""
+    column: int
+    """From 1, in characters."""
+    function: str = ""
+    """Qualified name of the function around it."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: what is wrong, where, and what to do."""
+
+    message: str
+    location: Location | None = None
+    severity: str = "error"
+    """``error``, ``warning`` or ``note``."""
+    source_line: str | None = None
+    """The text of the source line, printed above the caret."""
+    end_column: int | None = None
+    """Column after the last character, from 1; the caret is widened up to it."""
+
+    def __str__(self) -> str:
+        head = f"{self.location}: {self.severity}: {self.message}" if self.location else self.message
+        if self.location is None or self.source_line is None:
+            return head
+        line = self.source_line.rstrip("\n")
+        start = min(max(self.location.column - 1, 0), len(line))
+        stop = len(line) if self.end_column is None else min(self.end_column - 1, len(line))
+        # Tabs keep their width in the padding, or the caret would drift.
+        padding = "".join(c if c == "\t" else " " for c in line[:start])
+        return f"{head}\n    {line}\n    {padding}{'^' * max(stop - start, 1)}"
+
+
+class Error(Exception):
+    """Base of every lapilli exception."""
+
+    errc: Errc = Errc.RUNTIME
+    """The SYCL error code."""
+    code: str = "LP0000"
+    """Stable code of this kind of mistake, ``LPnnnn``."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        location: Location | None = None,
+        diagnostics: Sequence[Diagnostic] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        if location is None:
+            location = next((d.location for d in self.diagnostics if d.location is not None), None)
+        self.location = location
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class BuildError(Error):
+    """Compiling or linking failed; ``log`` holds every finding."""
+
+    errc = Errc.BUILD
+    code = "LP2000"
+
+    @property
+    def log(self) -> str:
+        """All diagnostics as text, or the message where there are none."""
+        return "\n".join(map(str, self.diagnostics)) or self.message
+
+
+class CompileError(BuildError):
+    """A kernel cannot be compiled: its source breaks a rule of the kernel language."""
+
+    code = "LP2001"
+
+
+class LinkError(BuildError):
+    """Symbols clash or stay unresolved."""
+
+    code = "LP2900"
+
+
+class InvalidError(Error, ValueError):
+    """A call that the API does not allow with these values or in this state."""
+
+    errc = Errc.INVALID
+    code = "LP1000"
+
+
+class UnknownKernelError(InvalidError, KeyError):
+    """No kernel has that name."""
+
+    code = "LP1001"
+
+    def __str__(self) -> str:  # KeyError would print the repr
+        return self.message
+
+
+class KernelArgumentError(Error, TypeError):
+    """A kernel argument or specialization value is missing, extra, or of the wrong kind."""
+
+    errc = Errc.KERNEL_ARGUMENT
+    code = "LP3000"
+
+
+class NdRangeError(Error, ValueError):
+    """A launch range or local size that cannot be."""
+
+    errc = Errc.ND_RANGE
+    code = "LP3100"
+
+
+class KernelNotSupportedError(Error):
+    """The device lacks an aspect or a limit that the kernel needs."""
+
+    errc = Errc.KERNEL_NOT_SUPPORTED
+    code = "LP3200"
+
+
+class KernelNotFoundError(KernelNotSupportedError):
+    """The bundle does not contain the kernel."""
+
+    code = "LP3201"
+
+
+class MemoryAllocationError(Error, MemoryError):
+    """Larger than the device can hold."""
+
+    errc = Errc.MEMORY_ALLOCATION
+    code = "LP4000"
+
+
+class KernelTrap(Error):  # noqa: N818 - the API's name
+    """A kernel stopped: a failed assert, an index out of range in debug mode, a loop the driver cuts short."""
+
+    errc = Errc.KERNEL
+    code = "LP4100"
+
+
+class DeviceLostError(Error):
+    """The driver lost the device; the context cannot be used any more."""
+
+    code = "LP4200"
+
+
+class BackendMismatchError(Error):
+    """An object of another backend."""
+
+    errc = Errc.BACKEND_MISMATCH
+    code = "LP4300"
+
+
+class FeatureNotSupportedError(Error):
+    """The device lacks a feature that a host call needs."""
+
+    errc = Errc.FEATURE_NOT_SUPPORTED
+    code = "LP4400"
+
+
+class RuntimeFailure(Error):  # noqa: N818
+    """No usable driver, or a Vulkan call that failed for a reason outside the program."""
+
+    code = "LP4500"

@@ -1,0 +1,144 @@
+"""What a launch must know of a kernel: parameters, argument block, specialization constants, requirements.
+
+Written by the lowering (passes/convert_to_spirv), carried by `DeviceImage`, read by the runtime.  Standard
+library only.  An *argument block* is the memory through which everything but arrays reaches a kernel:
+push constants, or a storage buffer where they are too small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .errors import Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BufferParameter:
+    """An array argument."""
+
+    name: str
+    dtype: str
+    """Element type as lapilli spells it: ``f32``."""
+    ndim: int
+    """1 to 3."""
+    access: str
+    """``read``, ``write`` or ``read_write``."""
+    descriptor_set: int = 0
+    binding: int = 0
+    """Descriptor binding (binding model DESCRIPTOR)."""
+    address_offset_bytes: int | None = None
+    """Where the 64-bit device address goes in the argument block (binding model ADDRESS)."""
+    extent_offsets_bytes: tuple[int | None, ...] = ()
+    """Where each extent (i32, slowest dimension first) goes in the argument block; None: the kernel does not use it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalarParameter:
+    """A scalar argument, passed by value in the argument block."""
+
+    name: str
+    dtype: str
+    """As lapilli spells it; ``bool`` travels as a u32 of 0 or 1."""
+    offset_bytes: int | None
+    """Where it goes in the argument block; None: the kernel does not use it."""
+
+
+Parameter = BufferParameter | ScalarParameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecConstantLeaf:
+    """One scalar of a specialization constant: one OpSpecConstant."""
+
+    spec_id: int
+    """The SpecId decoration."""
+    dtype: str
+    """Scalar type as lapilli spells it."""
+    offset_bytes: int
+    """Where the scalar lies in the host value."""
+    size_bytes: int
+    """Size in the host value; a bool is 1 here and 4 (VkBool32) in VkSpecializationInfo."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecConstantInfo:
+    """A specialization constant that the image refers to."""
+
+    symbol: str
+    """Stable name: defining Python module and qualified name."""
+    name: str
+    """Short name, for messages."""
+    type: str
+    """The type as lapilli spells it: ``f32``, ``FixedArray[f32, 3, 3]``."""
+    offset_bytes: int
+    """Where the host value lies in the image's packed block of values."""
+    size_bytes: int
+    """Size of the host value."""
+    default: bytes
+    """Host bytes of the default value, `size_bytes` long."""
+    leaves: tuple[SpecConstantLeaf, ...]
+    """One entry a scalar, in C order; offsets are from the start of this constant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchAbi:
+    """Hidden fields that the runtime writes into the argument block, and the local size's SpecIds."""
+
+    rank: int
+    """Dimensions of the launch range, 1 to 3."""
+    range_offsets_bytes: tuple[int | None, ...] = ()
+    """Where each extent n of ``k[n]`` (i32, slowest first) goes; None: not used."""
+    base_offsets_bytes: tuple[int | None, ...] = ()
+    """Where each first work-group index of this dispatch (i32, slowest first) goes: ranges above maxComputeWorkGroupCount
+    are launched in pieces.  None: the kernel does not use it, any piece computes the same."""
+    local_size_spec_ids: tuple[int, int, int] | None = None
+    """SpecIds of the local size as (x, y, z); None where the local size is fixed in the binary."""
+    is_masked: bool = True
+    """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
+    argument_block_bytes: int = 0
+    """Size of the argument block, a multiple of 4."""
+    argument_block_binding: int | None = None
+    """None: the block is the push-constant range.  Else the binding, in set 0, of a storage buffer that holds it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AspectUse:
+    """Why a kernel needs an aspect: the first place in its call graph that uses it."""
+
+    aspect: int
+    location: Location | None
+    what: str = ""
+    """What uses it, in a few words: ``f64 value``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelInfo:
+    """One entry point."""
+
+    name: str
+    """The kernel's name for the user."""
+    entry_point: str
+    """Name of the OpEntryPoint."""
+    parameters: tuple[Parameter, ...]
+    """In signature order."""
+    abi: LaunchAbi
+    required_work_group_size: tuple[int, ...] | None = None
+    """As declared, slowest dimension first."""
+    required_sub_group_size: int | None = None
+    aspects: tuple[int, ...] = ()
+    """Aspects that this kernel needs, ascending, without internal ones."""
+    aspect_uses: tuple[AspectUse, ...] = ()
+    location: Location | None = None
+    """Where the kernel is defined."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirements:
+    """What a device must have to run an image ("SYCL/device requirements")."""
+
+    aspects: tuple[int, ...] = ()
+    """Ascending; no internal aspects."""
+    work_group_sizes: tuple[tuple[int, ...], ...] = ()
+    sub_group_sizes: tuple[int, ...] = ()
+    fixed_targets: tuple[int, ...] | None = None
+    """None: compiled without fixed targets."""

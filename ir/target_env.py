@@ -1,0 +1,55 @@
+"""What the compiler may know about the device it compiles for.  Standard library only.
+
+A `TargetEnv` is part of every cache key, so it holds only what changes the code: two devices with equal
+environments share images.  What merely decides whether an image may run (aspects, limits) is not here.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class BindingModel(enum.Enum):
+    """How a kernel reaches its arrays."""
+
+    DESCRIPTOR = "descriptor"
+    """Storage buffers in descriptor set 0, in argument order; robustBufferAccess keeps any index harmless."""
+    ADDRESS = "address"
+    """Buffer device addresses in push constants: no descriptor sets and no range limit."""
+
+
+SPIRV_VERSION_OF_VULKAN: dict[tuple[int, int], tuple[int, int]] = {
+    (1, 1): (1, 3),
+    (1, 2): (1, 5),
+    (1, 3): (1, 6),
+    (1, 4): (1, 6),
+}
+"""Highest SPIR-V version that each Vulkan version must accept (Vulkan 1.3, appendix A)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetEnv:
+    """Environment that an image is compiled for."""
+
+    vulkan_version: tuple[int, int] = (1, 3)
+    """Vulkan version of the device, (1, 1) to (1, 4)."""
+    binding_model: BindingModel = BindingModel.DESCRIPTOR
+    """How arrays are bound."""
+    max_push_constant_bytes: int = 128
+    """VkPhysicalDeviceLimits::maxPushConstantsSize; arguments above it spill to a buffer."""
+    optimisation_level: int = 1
+    """0 folds nothing, 1 is the default, 2 spends more time."""
+    debug_info: bool = False
+    """Whether OpSource and OpLine are written."""
+
+    @property
+    def spirv_version(self) -> tuple[int, int]:
+        """SPIR-V version to emit: 1.3 to 1.6."""
+        return SPIRV_VERSION_OF_VULKAN[min(max(self.vulkan_version, (1, 1)), (1, 4))]
+
+    @property
+    def spirv_tools_name(self) -> str:
+        """The environment's name for SPIRV-Tools (``--target-env``)."""
+        major, minor = min(max(self.vulkan_version, (1, 1)), (1, 4))
+        return f"vulkan{major}.{minor}"
