@@ -193,7 +193,7 @@ class MemoryAllocationError(Error, MemoryError):
     code = "LP4000"
 
 
-class KernelTrap(Error):  # noqa: N818 - the API's name
+class KernelTrap(Error):
     """A kernel stopped: a failed assert, an index out of range in debug mode, a loop the driver cuts short."""
 
     errc = Errc.KERNEL
@@ -220,7 +220,7 @@ class FeatureNotSupportedError(Error):
     code = "LP4400"
 
 
-class RuntimeFailure(Error):  # noqa: N818
+class RuntimeFailure(Error):
     """No usable driver, or a Vulkan call that failed for a reason outside the program."""
 
     code = "LP4500"

@@ -89,8 +89,9 @@ class LaunchAbi:
     range_offsets_bytes: tuple[int | None, ...] = ()
     """Where each extent n of ``k[n]`` (i32, slowest first) goes; None: not used."""
     base_offsets_bytes: tuple[int | None, ...] = ()
-    """Where each first work-group index of this dispatch (i32, slowest first) goes: ranges above maxComputeWorkGroupCount
-    are launched in pieces.  None: the kernel does not use it, any piece computes the same."""
+    """Where each first work-group index of this dispatch (i32, slowest first) goes: ranges above
+    maxComputeWorkGroupCount are launched in pieces.  None: the kernel does not use it, any piece computes the
+    same."""
     local_size_spec_ids: tuple[int, int, int] | None = None
     """SpecIds of the local size as (x, y, z); None where the local size is fixed in the binary."""
     is_masked: bool = True

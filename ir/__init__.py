@@ -1,0 +1,1 @@
+"""Dialects, and the standard-library-only seams between the folders."""

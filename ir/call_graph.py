@@ -1,0 +1,114 @@
+"""The static call graph of a module: which function calls which, and where.
+
+Kernels have no function pointers, so the `func.call`s in the text are all calls there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import func, gpu
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolTable
+
+from .dialects.aspect import is_external
+from .dialects.kernel import Function, is_kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call in a function's body."""
+
+    op: func.CallOp
+    callee: Function
+
+
+@dataclass(frozen=True, slots=True)
+class CallGraph:
+    """Functions of a module, also of modules inside it, with the calls that they make, in program order."""
+
+    calls: dict[Function, tuple[Call, ...]]
+
+    @classmethod
+    def of(cls, module: Operation) -> CallGraph:
+        """Builds the call graph of everything inside `module`.
+
+        A call of a symbol that is not there is left out; the verifier reports it.
+        """
+        return cls({function: tuple(_calls_of(function)) for function in functions(module)})
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """All functions in program order."""
+        return tuple(self.calls)
+
+    def callers(self) -> dict[Function, list[tuple[Function, Call]]]:
+        """Returns for each function who calls it and where."""
+        callers: dict[Function, list[tuple[Function, Call]]] = {function: [] for function in self.calls}
+        for function, calls in self.calls.items():
+            for call in calls:
+                callers[call.callee].append((function, call))
+        return callers
+
+    def reachable(self, roots: Iterable[Function]) -> set[Function]:
+        """Returns the roots and all that they call, directly or not; cycles are no harm."""
+        seen: set[Function] = set()
+        pending = list(roots)
+        while pending:
+            function = pending.pop()
+            if function not in seen:
+                seen.add(function)
+                pending.extend(call.callee for call in self.calls[function])
+        return seen
+
+
+def functions(module: Operation) -> Iterator[Function]:
+    """Yields the functions inside `module` in program order, those of nested modules too."""
+    for op in module.regions[0].ops:
+        if isinstance(op, Function):
+            yield op
+        elif isinstance(op, ModuleOp | gpu.ModuleOp):
+            yield from functions(op)
+
+
+def entry_points(module: Operation) -> tuple[Function, ...]:
+    """Returns kernels and exported functions with a body, in program order."""
+    return tuple(
+        function
+        for function in functions(module)
+        if is_kernel(function) or (is_external(function) and has_body(function))
+    )
+
+
+def has_body(function: Function) -> bool:
+    """Returns whether the function is defined here, not only declared."""
+    return any(True for _ in function.body.ops) if function.body.blocks else False
+
+
+def function_name(function: Function) -> str:
+    """Returns the function's symbol without the ``@``."""
+    return function.sym_name.data
+
+
+def _calls_of(function: Function) -> Iterator[Call]:
+    for op in function.body.walk():
+        if isinstance(op, func.CallOp):
+            callee = resolve(op, op.callee)
+            if isinstance(callee, Function):
+                yield Call(op, callee)
+
+
+def resolve(user: Operation, reference: SymbolRefAttr) -> Operation | None:
+    """Returns the operation that a symbol names, searching every enclosing symbol table, innermost first."""
+    name = reference.root_reference.data
+    scope = user.parent_op()
+    while scope is not None:
+        if scope.has_trait(SymbolTable, value_if_unregistered=False):
+            for op in scope.regions[0].ops:
+                symbol: Attribute | None = op.get_attr_or_prop("sym_name")
+                if symbol is not None and getattr(symbol, "data", None) == name:
+                    return op
+        scope = scope.parent_op()
+    return None

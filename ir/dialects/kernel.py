@@ -1,0 +1,262 @@
+"""The `kernel` dialect: what lapilli knows of a kernel that upstream MLIR has no word for.
+
+One operation, `kernel.global_range`, and discardable attributes on kernel functions.  Everything else of a
+kernel is upstream's: a kernel is a `func.func` with the unit attribute `gpu.kernel`, or a `gpu.func …
+kernel`.  Dimensions are lapilli's here: 0 is the slowest.  Only the `gpu` dialect's x, y, z are Vulkan's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func, gpu
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BFloat16Type,
+    DictionaryAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i32,
+)
+from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
+
+GPU_KERNEL = "gpu.kernel"
+"""Unit attribute that makes a `func.func` a kernel."""
+PARAMETERS = "kernel.parameters"
+"""Array of dictionaries, one per argument: see `KernelParameter`."""
+RANK = "kernel.rank"
+"""i32: dimensions of the launch range, 1 to 3."""
+MASKED = "kernel.masked"
+"""Unit: the body itself skips work-items beyond the range."""
+LOCAL_SIZE = "kernel.local_size"
+"""array<i32>: fixed local size in invocations, slowest dimension first."""
+
+NO_CONTRACTION = "kernel.no_contraction"
+"""Unit: a multiplication and an addition must not become one operation."""
+
+DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
+"""Scalar types as lapilli spells them."""
+ACCESS_MODES = ("read", "write", "read_write")
+"""How a kernel reaches an array (SYCL's access modes)."""
+
+Function = func.FuncOp | gpu.FuncOp
+
+
+def is_kernel(op: Operation) -> bool:
+    """Returns whether `op` is a `gpu.func … kernel` or a function with the attribute `gpu.kernel`."""
+    if isinstance(op, gpu.FuncOp):
+        return op.kernel is not None or GPU_KERNEL in op.attributes
+    return isinstance(op, func.FuncOp) and GPU_KERNEL in op.attributes
+
+
+def kernel_rank(op: Operation) -> int | None:
+    """Returns the dimensions of the kernel's launch range, None where it does not say."""
+    return integer(op.attributes.get(RANK))
+
+
+def kernel_local_size(op: Operation) -> tuple[int, ...] | None:
+    """Returns the fixed local size, slowest dimension first, or None."""
+    return integers(op.attributes.get(LOCAL_SIZE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelParameter:
+    """One argument of a kernel, as the user wrote it."""
+
+    name: str
+    dtype: str
+    """Scalar or element type, one of `DTYPES`."""
+    ndim: int | None = None
+    """Dimensions of an array; None for a scalar."""
+    access: str = "read_write"
+    """One of `ACCESS_MODES`; of no meaning for a scalar."""
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the argument is an array."""
+        return self.ndim is not None
+
+    def to_attribute(self) -> DictionaryAttr:
+        """Returns the entry of `kernel.parameters`."""
+        entry: dict[str, Attribute] = {"name": StringAttr(self.name), "dtype": StringAttr(self.dtype)}
+        if self.ndim is not None:
+            entry |= {"ndim": IntegerAttr(self.ndim, i32), "access": StringAttr(self.access)}
+        return DictionaryAttr(entry)
+
+
+def parameters_attribute(parameters: Sequence[KernelParameter]) -> ArrayAttr[DictionaryAttr]:
+    """Returns the value of `kernel.parameters`."""
+    return ArrayAttr([parameter.to_attribute() for parameter in parameters])
+
+
+def kernel_parameters(kernel: Function) -> tuple[KernelParameter, ...]:
+    """Returns the kernel's parameters in signature order.
+
+    A foreign kernel has none written down: they are called arg0, arg1, …, integers count as signed and
+    arrays as read_write.  Raises `VerifyException` where the attribute has the wrong shape.
+    """
+    attribute = kernel.attributes.get(PARAMETERS)
+    types = kernel.function_type.inputs.data
+    if attribute is None:
+        return tuple(_foreign_parameter(i, type_) for i, type_ in enumerate(types))
+    entries = elements(attribute)
+    if entries is None or len(entries) != len(types):
+        raise VerifyException(
+            f"'{PARAMETERS}' must be an array of one dictionary per argument, {len(types)} here"
+        )
+    return tuple(_parse_parameter(i, entry, types[i]) for i, entry in enumerate(entries))
+
+
+def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelParameter:
+    where = f"entry {index} of '{PARAMETERS}'"
+    if not isinstance(entry, DictionaryAttr):
+        raise VerifyException(f"{where} must be a dictionary, found {entry}")
+    known = {"name", "dtype", "ndim", "access"}
+    if unknown := sorted(entry.data.keys() - known):
+        raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(known)}")
+    name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
+    if dtype not in DTYPES:
+        raise VerifyException(f"{where}: unknown dtype '{dtype}', expected one of {', '.join(DTYPES)}")
+    if isinstance(type_, MemRefType) != (ndim is not None):
+        raise VerifyException(
+            f"{where}: an array has 'ndim' and a memref type, a scalar neither; found {type_}"
+        )
+    if ndim is None:
+        return KernelParameter(name=name, dtype=dtype)
+    rank = integer(ndim)
+    if rank is None or rank != memref_rank(type_):
+        raise VerifyException(f"{where}: ndim is {ndim}, the argument's type is {type_}")
+    access = _string(entry, "access", where)
+    if access not in ACCESS_MODES:
+        raise VerifyException(
+            f"{where}: unknown access '{access}', expected one of {', '.join(ACCESS_MODES)}"
+        )
+    return KernelParameter(name=name, dtype=dtype, ndim=rank, access=access)
+
+
+def _string(entry: DictionaryAttr, key: str, where: str) -> str:
+    value = entry.data.get(key)
+    if not isinstance(value, StringAttr):
+        raise VerifyException(f"{where}: '{key}' must be a string, found {value}")
+    return value.data
+
+
+def _foreign_parameter(index: int, type_: Attribute) -> KernelParameter:
+    element_type = memref_element_type(type_)
+    dtype = _foreign_dtype(type_ if element_type is None else element_type)
+    return KernelParameter(name=f"arg{index}", dtype=dtype, ndim=memref_rank(type_))
+
+
+def _foreign_dtype(type_: Attribute) -> str:
+    match type_:
+        case IntegerType():
+            width = type_.width.data
+            sign = "u" if str(type_).startswith("ui") else "i"
+            return "bool" if width == 1 else f"{sign}{width}"
+        case IndexType():
+            return "i32"
+        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
+            return str(type_)
+        case _:
+            raise VerifyException(f"a kernel argument of type {type_} needs an entry in '{PARAMETERS}'")
+
+
+def verify_attributes(op: Operation) -> None:
+    """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
+
+    * they stand on kernels only, and no other name begins with `kernel.`
+    * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
+    * `kernel.rank` is an i32 of 1 to 3; `kernel.masked` and `kernel.no_contraction` are units
+    * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
+    """
+    names = [name for name in op.attributes if name.startswith("kernel.")]
+    if not names:
+        return
+    if not is_kernel(op) or not isinstance(op, Function):
+        raise VerifyException(f"'{names[0]}' may stand on kernels only, found it on {op.name}")
+    for name in names:
+        if name == PARAMETERS:
+            kernel_parameters(op)
+        elif name == RANK:
+            _verify_rank(op.attributes[name])
+        elif name == LOCAL_SIZE:
+            _verify_local_size(op.attributes[name])
+        elif name not in (MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
+            raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
+
+
+def _verify_rank(rank: Attribute) -> None:
+    if not 1 <= (integer(rank, i32) or 0) <= 3:
+        raise VerifyException(f"'{RANK}' must be an i32 of 1 to 3, found {rank}")
+
+
+def _verify_local_size(size: Attribute) -> None:
+    sizes = integers(size, i32)
+    if sizes is None or not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+        raise VerifyException(f"'{LOCAL_SIZE}' must be array<i32> of 1 to 3 positive sizes, found {size}")
+
+
+@irdl_op_definition
+class GlobalRangeOp(IRDLOperation):
+    """The n of ``k[n]`` along one dimension: what the user asked for, never rounded up to whole work-groups.
+
+    `dimension` is lapilli's: 0 is the slowest.
+
+        %n = kernel.global_range 0
+    """
+
+    name = "kernel.global_range"
+
+    dimension = prop_def(IntegerAttr)
+    result = result_def(IndexType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, dimension: int):
+        super().__init__(result_types=[IndexType()], properties={"dimension": IntegerAttr(dimension, i32)})
+
+    def verify_(self) -> None:
+        rank = self._enclosing_rank()
+        found = self.dimension.value.data
+        if self.dimension.type != i32 or not 0 <= found < rank:
+            raise VerifyException(
+                f"'{self.name}' dimension must be an i32 of 0 to {rank - 1}, found {self.dimension}"
+            )
+
+    def _enclosing_rank(self) -> int:
+        """Rank of the kernel around; 3 in a helper, which may be called from kernels of any rank."""
+        parent = self.parent_op()
+        while parent is not None:
+            if isinstance(parent, Function):
+                return kernel_rank(parent) or 3
+            parent = parent.parent_op()
+        return 3
+
+    @classmethod
+    def parse(cls, parser: Parser) -> GlobalRangeOp:
+        op = cls(parser.parse_integer(allow_boolean=False, allow_negative=True))
+        op.attributes |= parser.parse_optional_attr_dict()
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.dimension.value.data}")
+        printer.print_op_attributes(self.attributes)
+
+
+KERNEL = Dialect("kernel", [GlobalRangeOp])
+"""The dialect, for `Context.load_dialect`."""

@@ -1,0 +1,168 @@
+"""SPIR-V enumerants that IR attributes name, with their numbers (SPIR-V 1.6 section 3).
+
+`None` cannot be a member name in Python and is spelt `None_`.  Enumerants that nothing in the project
+writes are left out; the complete tables belong to emission.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class StorageClass(enum.IntEnum):
+    """Where a pointer's pointee lives (SPIR-V 1.6 §3.7)."""
+
+    UniformConstant = 0
+    Input = 1
+    Uniform = 2
+    Output = 3
+    Workgroup = 4
+    CrossWorkgroup = 5
+    Private = 6
+    Function = 7
+    Generic = 8
+    PushConstant = 9
+    AtomicCounter = 10
+    Image = 11
+    StorageBuffer = 12
+    PhysicalStorageBuffer = 5349
+
+
+class AddressingModel(enum.IntEnum):
+    """Width of addresses (§3.4)."""
+
+    Logical = 0
+    Physical32 = 1
+    Physical64 = 2
+    PhysicalStorageBuffer64 = 5348
+
+
+class MemoryModel(enum.IntEnum):
+    """Memory model of a module (§3.5)."""
+
+    Simple = 0
+    GLSL450 = 1
+    OpenCL = 2
+    Vulkan = 3
+
+
+class ExecutionModel(enum.IntEnum):
+    """Kind of an entry point (§3.3)."""
+
+    Vertex = 0
+    TessellationControl = 1
+    TessellationEvaluation = 2
+    Geometry = 3
+    Fragment = 4
+    GLCompute = 5
+    Kernel = 6
+
+
+class ExecutionMode(enum.IntEnum):
+    """Mode of an entry point (§3.6)."""
+
+    ContractionOff = 31
+    LocalSize = 17
+    LocalSizeHint = 18
+    SubgroupSize = 35
+    SubgroupsPerWorkgroup = 36
+    DenormPreserve = 4459
+    DenormFlushToZero = 4460
+    SignedZeroInfNanPreserve = 4461
+    RoundingModeRTE = 4462
+    RoundingModeRTZ = 4463
+
+
+class Decoration(enum.IntEnum):
+    """Decorations of struct members and variables (§3.20)."""
+
+    RelaxedPrecision = 0
+    SpecId = 1
+    Block = 2
+    BufferBlock = 3
+    RowMajor = 4
+    ColMajor = 5
+    ArrayStride = 6
+    MatrixStride = 7
+    BuiltIn = 11
+    Restrict = 19
+    Aliased = 20
+    Volatile = 21
+    Coherent = 23
+    NonWritable = 24
+    NonReadable = 25
+    Binding = 33
+    DescriptorSet = 34
+    Offset = 35
+    NoContraction = 42
+    NoSignedWrap = 4469
+    NoUnsignedWrap = 4470
+    RestrictPointer = 5355
+    AliasedPointer = 5356
+
+
+class Scope(enum.IntEnum):
+    """Who takes part in an operation (§3.27)."""
+
+    CrossDevice = 0
+    Device = 1
+    Workgroup = 2
+    Subgroup = 3
+    Invocation = 4
+    QueueFamily = 5
+
+
+class MemorySemantics(enum.IntFlag):
+    """Ordering of a memory operation, and the storage that it orders (§3.25)."""
+
+    None_ = 0
+    Acquire = 0x2
+    Release = 0x4
+    AcquireRelease = 0x8
+    SequentiallyConsistent = 0x10
+    UniformMemory = 0x40
+    SubgroupMemory = 0x80
+    WorkgroupMemory = 0x100
+    CrossWorkgroupMemory = 0x200
+    AtomicCounterMemory = 0x400
+    ImageMemory = 0x800
+    OutputMemory = 0x1000
+    MakeAvailable = 0x2000
+    MakeVisible = 0x4000
+    Volatile = 0x8000
+
+
+class MemoryAccess(enum.IntFlag):
+    """How a load, store or copy accesses memory (§3.26)."""
+
+    None_ = 0
+    Volatile = 0x1
+    Aligned = 0x2
+    Nontemporal = 0x4
+
+
+class FunctionControl(enum.IntFlag):
+    """Hints on a function (§3.24)."""
+
+    None_ = 0
+    Inline = 0x1
+    DontInline = 0x2
+    Pure = 0x4
+    Const = 0x8
+
+
+class SelectionControl(enum.IntFlag):
+    """Hints on a selection (§3.22)."""
+
+    None_ = 0
+    Flatten = 0x1
+    DontFlatten = 0x2
+
+
+class LoopControl(enum.IntFlag):
+    """Hints on a loop (§3.23); those that take an operand are left out."""
+
+    None_ = 0
+    Unroll = 0x1
+    DontUnroll = 0x2
+    DependencyInfinite = 0x4

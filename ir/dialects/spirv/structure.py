@@ -1,0 +1,554 @@
+"""Modules, functions, entry points, globals and constants (SPIR-V 1.6 §2.4 and §3.52.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    FlatSymbolRefAttr,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import (
+    ConstantLike,
+    IsolatedFromAbove,
+    IsTerminator,
+    NoTerminator,
+    Pure,
+    SymbolOpInterface,
+    SymbolTable,
+)
+
+from .attributes import (
+    AddressingModelAttr,
+    ExecutionModeAttr,
+    ExecutionModelAttr,
+    FunctionControlAttr,
+    MemoryModelAttr,
+    VerCapExtAttr,
+)
+from .base import check_same, fail, inside_spirv_module, lookup_symbol
+from .enums import AddressingModel, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, StorageClass
+from .types import (
+    ArrayType,
+    PointerType,
+    element_count,
+    element_type_at,
+    is_array_attribute,
+    is_scalar,
+    is_scalar_attribute,
+    is_vector,
+)
+
+
+@irdl_op_definition
+class ModuleOp(IRDLOperation):
+    """One SPIR-V module: globals, functions and entry points in one block without terminator."""
+
+    name = "spirv.module"
+
+    addressing_model = prop_def(AddressingModelAttr)
+    memory_model = prop_def(MemoryModelAttr)
+    vce_triple = opt_prop_def(VerCapExtAttr)
+    sym_name = opt_prop_def(StringAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolTable())
+
+    def __init__(
+        self,
+        ops: Sequence[Operation] = (),
+        *,
+        addressing_model: AddressingModel = AddressingModel.Logical,
+        memory_model: MemoryModel = MemoryModel.GLSL450,
+        vce_triple: VerCapExtAttr | None = None,
+        sym_name: str | None = None,
+    ):
+        super().__init__(
+            properties={
+                "addressing_model": AddressingModelAttr(addressing_model),
+                "memory_model": MemoryModelAttr(memory_model),
+                "vce_triple": vce_triple,
+                "sym_name": None if sym_name is None else StringAttr(sym_name),
+            },
+            regions=[Region(Block(ops))],
+        )
+
+
+@irdl_op_definition
+class FuncOp(IRDLOperation):
+    """A function: at most one result, its body a CFG, symbol `sym_name`."""
+
+    name = "spirv.func"
+
+    function_type = prop_def(FunctionType)
+    sym_name = prop_def(StringAttr)
+    function_control = prop_def(FunctionControlAttr)
+    body = region_def()
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    def __init__(
+        self,
+        name: str,
+        function_type: FunctionType,
+        body: Region | None = None,
+        function_control: FunctionControl = FunctionControl.None_,
+    ):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "function_type": function_type,
+                "function_control": FunctionControlAttr(function_control),
+            },
+            regions=[body or Region(Block(arg_types=function_type.inputs.data))],
+        )
+
+    def verify_(self) -> None:
+        if len(self.function_type.outputs.data) > 1:
+            fail(self, f"@{self.sym_name.data} can have one result, found {self.function_type}")
+        entry = self.body.blocks.first
+        if entry is None:
+            fail(self, f"@{self.sym_name.data} has no body")
+        if tuple(entry.arg_types) != self.function_type.inputs.data:
+            found = ", ".join(map(str, entry.arg_types))
+            fail(
+                self,
+                f"@{self.sym_name.data} has type {self.function_type}, but its entry block takes ({found})",
+            )
+
+
+@irdl_op_definition
+class EntryPointOp(IRDLOperation):
+    """Exports function `fn` under its symbol's name; `interface` lists the globals that it uses."""
+
+    name = "spirv.EntryPoint"
+
+    execution_model = prop_def(ExecutionModelAttr)
+    fn = prop_def(FlatSymbolRefAttr)
+    interface = prop_def(ArrayAttr[FlatSymbolRefAttr])
+
+    def __init__(
+        self,
+        fn: str,
+        interface: Sequence[str] = (),
+        execution_model: ExecutionModel = ExecutionModel.GLCompute,
+    ):
+        super().__init__(
+            properties={
+                "execution_model": ExecutionModelAttr(execution_model),
+                "fn": SymbolRefAttr(fn),
+                "interface": ArrayAttr([SymbolRefAttr(name) for name in interface]),
+            }
+        )
+
+    def verify_(self) -> None:
+        function = lookup_symbol(self, self.fn)
+        if not isinstance(function, FuncOp):
+            fail(self, f"@{self.fn.root_reference.data} is no spirv.func but {function.name}")
+        if function.function_type.inputs.data or function.function_type.outputs.data:
+            fail(self, f"@{function.sym_name.data} takes and returns nothing, found {function.function_type}")
+        for reference in self.interface:
+            if not isinstance(lookup_symbol(self, reference), GlobalVariableOp):
+                fail(self, f"interface @{reference.root_reference.data} is no spirv.GlobalVariable")
+
+
+_MODE_VALUES = {ExecutionMode.LocalSize: 3, ExecutionMode.LocalSizeHint: 3, ExecutionMode.ContractionOff: 0}
+
+
+@irdl_op_definition
+class ExecutionModeOp(IRDLOperation):
+    """A mode of entry point `fn`, for instance LocalSize with values (x, y, z).
+
+    The attribute `spec_constant.local_size_ids = array<i32: x, y, z>` beside LocalSize holds SpecIds: the
+    local size is then specialisable, and the values are its default.
+    """
+
+    name = "spirv.ExecutionMode"
+
+    fn = prop_def(FlatSymbolRefAttr)
+    execution_mode = prop_def(ExecutionModeAttr)
+    values = prop_def(ArrayAttr[IntegerAttr])
+
+    def __init__(self, fn: str, execution_mode: ExecutionMode, values: Sequence[int] = ()):
+        super().__init__(
+            properties={
+                "fn": SymbolRefAttr(fn),
+                "execution_mode": ExecutionModeAttr(execution_mode),
+                "values": ArrayAttr([IntegerAttr(value, i32) for value in values]),
+            }
+        )
+
+    def verify_(self) -> None:
+        mode = self.execution_mode.data
+        expected = _MODE_VALUES.get(mode, 1)
+        if len(self.values) != expected:
+            fail(self, f"{mode.name} takes {expected} values, found {len(self.values)}")
+        if mode is ExecutionMode.LocalSize and any(value.value.data < 1 for value in self.values):
+            fail(self, f"LocalSize is at least 1, found {[value.value.data for value in self.values]}")
+        lookup_symbol(self, self.fn)
+
+
+@irdl_op_definition
+class GlobalVariableOp(IRDLOperation):
+    """A variable of the module: buffer, push constants, built-in, work-group memory; `type` is a pointer."""
+
+    name = "spirv.GlobalVariable"
+
+    sym_name = prop_def(StringAttr)
+    type = prop_def(PointerType)
+    binding = opt_prop_def(IntegerAttr)
+    descriptor_set = opt_prop_def(IntegerAttr)
+    initializer = opt_prop_def(FlatSymbolRefAttr)
+    built_in = opt_attr_def(StringAttr)
+
+    traits = traits_def(SymbolOpInterface())
+
+    def __init__(
+        self,
+        name: str,
+        type_: PointerType,
+        *,
+        binding: int | None = None,
+        descriptor_set: int | None = None,
+        initializer: str | None = None,
+        built_in: str | None = None,
+    ):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "type": type_,
+                "binding": None if binding is None else IntegerAttr(binding, i32),
+                "descriptor_set": None if descriptor_set is None else IntegerAttr(descriptor_set, i32),
+                "initializer": None if initializer is None else SymbolRefAttr(initializer),
+            },
+            attributes={"built_in": None if built_in is None else StringAttr(built_in)},
+        )
+
+    def verify_(self) -> None:
+        storage_class = self.type.storage_class.data
+        if storage_class in (StorageClass.Function, StorageClass.Generic):
+            fail(self, f"@{self.sym_name.data} cannot be in storage class {storage_class.name}")
+        if (self.binding is None) != (self.descriptor_set is None):
+            fail(self, f"@{self.sym_name.data} has either both binding and descriptor_set or neither")
+        if self.initializer is not None:
+            lookup_symbol(self, self.initializer)
+
+
+def _is_constant_for(value: Attribute, type_: Attribute) -> bool:
+    """Whether attribute `value` can be a constant of `type_`."""
+    if is_scalar_attribute(value):
+        return value.type == type_ and is_scalar(type_)
+    if isinstance(value, DenseIntOrFPElementsAttr):
+        return is_vector(type_) and value.get_type() == type_
+    if is_array_attribute(value) and isinstance(type_, ArrayType):
+        elements = value.data
+        return len(elements) == type_.count.data and all(
+            _is_constant_for(e, type_.element_type) for e in elements
+        )
+    return False
+
+
+def _type_of(value: Attribute) -> Attribute:
+    if is_scalar_attribute(value):
+        return value.type
+    assert isinstance(value, DenseIntOrFPElementsAttr), "the type of an array constant has to be given"
+    return value.get_type()
+
+
+@irdl_op_definition
+class ConstantOp(IRDLOperation):
+    """A constant: integer, float, bool, `dense<…>` for vectors, `[…]` for `!spirv.array`."""
+
+    name = "spirv.Constant"
+
+    value = prop_def(Attribute)
+    result = result_def()
+
+    traits = traits_def(Pure(), ConstantLike())
+
+    def __init__(self, value: Attribute, result_type: Attribute | None = None):
+        if result_type is None:
+            result_type = _type_of(value)
+        super().__init__(properties={"value": value}, result_types=[result_type])
+
+    def verify_(self) -> None:
+        if not _is_constant_for(self.value, self.result.type):
+            fail(self, f"value {self.value} is no constant of type {self.result.type}")
+
+
+@irdl_op_definition
+class UndefOp(IRDLOperation):
+    """A value of any bits."""
+
+    name = "spirv.Undef"
+
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, result_type: Attribute):
+        super().__init__(result_types=[result_type])
+
+
+@irdl_op_definition
+class AddressOfOp(IRDLOperation):
+    """The pointer to global variable `variable`."""
+
+    name = "spirv.mlir.addressof"
+
+    variable = prop_def(FlatSymbolRefAttr)
+    pointer = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, variable: str, type_: PointerType):
+        super().__init__(properties={"variable": SymbolRefAttr(variable)}, result_types=[type_])
+
+    def verify_(self) -> None:
+        if not inside_spirv_module(self):
+            return
+        variable = lookup_symbol(self, self.variable)
+        if not isinstance(variable, GlobalVariableOp):
+            fail(self, f"@{self.variable.root_reference.data} is no spirv.GlobalVariable but {variable.name}")
+        check_same(self, "its result", self.pointer.type, variable.type)
+
+
+@irdl_op_definition
+class SpecConstantOp(IRDLOperation):
+    """A scalar specialization constant; `spec_id` is the number by which pipelines set it."""
+
+    name = "spirv.SpecConstant"
+
+    sym_name = prop_def(StringAttr)
+    default_value = prop_def(Attribute)
+    spec_id = opt_attr_def(IntegerAttr)
+
+    traits = traits_def(SymbolOpInterface())
+
+    def __init__(self, name: str, default_value: IntegerAttr | FloatAttr, spec_id: int | None = None):
+        super().__init__(
+            properties={"sym_name": StringAttr(name), "default_value": default_value},
+            attributes={"spec_id": None if spec_id is None else IntegerAttr(spec_id, i32)},
+        )
+
+    @property
+    def type(self) -> Attribute:
+        """The constant's type."""
+        value = self.default_value
+        assert is_scalar_attribute(value)
+        return value.get_type()
+
+    def verify_(self) -> None:
+        value = self.default_value
+        if not is_scalar_attribute(value) or not is_scalar(value.get_type()):
+            fail(self, f"@{self.sym_name.data} is a bool, integer or float, found {value}")
+        if self.spec_id is not None and not 0 <= self.spec_id.value.data < 2**32:
+            fail(
+                self,
+                f"@{self.sym_name.data} has a SpecId from 0 to 2**32 - 1, found {self.spec_id.value.data}",
+            )
+
+
+@irdl_op_definition
+class SpecConstantCompositeOp(IRDLOperation):
+    """A composite of specialization constants, in order.
+
+    Beyond MLIR 19, a constituent may itself be a SpecConstantComposite (`FixedArray[f32, 3, 3]`).
+    """
+
+    name = "spirv.SpecConstantComposite"
+
+    type = prop_def(Attribute)
+    sym_name = prop_def(StringAttr)
+    constituents = prop_def(ArrayAttr[FlatSymbolRefAttr])
+
+    traits = traits_def(SymbolOpInterface())
+
+    def __init__(self, name: str, type_: Attribute, constituents: Sequence[str]):
+        super().__init__(
+            properties={
+                "type": type_,
+                "sym_name": StringAttr(name),
+                "constituents": ArrayAttr([SymbolRefAttr(c) for c in constituents]),
+            }
+        )
+
+    def verify_(self) -> None:
+        count = element_count(self.type)
+        if count is None:
+            fail(self, f"@{self.sym_name.data} is an array, vector or struct, found {self.type}")
+        if count != len(self.constituents):
+            found = len(self.constituents)
+            fail(self, f"@{self.sym_name.data} of {self.type} has {count} constituents, found {found}")
+        for index, reference in enumerate(self.constituents):
+            constituent = lookup_symbol(self, reference)
+            if not isinstance(constituent, SpecConstantOp | SpecConstantCompositeOp):
+                fail(self, f"constituent @{reference.root_reference.data} is no specialization constant")
+            expected = element_type_at(self.type, index)
+            assert expected is not None
+            check_same(self, f"constituent @{reference.root_reference.data}", constituent.type, expected)
+
+
+@irdl_op_definition
+class ReferenceOfOp(IRDLOperation):
+    """The value of specialization constant `spec_const`."""
+
+    name = "spirv.mlir.referenceof"
+
+    spec_const = prop_def(FlatSymbolRefAttr)
+    reference = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, spec_const: str, type_: Attribute):
+        super().__init__(properties={"spec_const": SymbolRefAttr(spec_const)}, result_types=[type_])
+
+    def verify_(self) -> None:
+        if not inside_spirv_module(self):
+            return
+        constant = lookup_symbol(self, self.spec_const)
+        if not isinstance(constant, SpecConstantOp | SpecConstantCompositeOp):
+            fail(
+                self,
+                f"@{self.spec_const.root_reference.data} is no specialization constant but {constant.name}",
+            )
+        check_same(self, "its result", self.reference.type, constant.type)
+
+
+SPEC_OPERATIONS = frozenset(
+    "spirv." + name
+    for name in [
+        "SConvert",
+        "UConvert",
+        "SNegate",
+        "Not",
+        "IAdd",
+        "ISub",
+        "IMul",
+        "UDiv",
+        "SDiv",
+        "UMod",
+        "SRem",
+        "SMod",
+        "ShiftRightLogical",
+        "ShiftRightArithmetic",
+        "ShiftLeftLogical",
+        "BitwiseOr",
+        "BitwiseXor",
+        "BitwiseAnd",
+        "VectorShuffle",
+        "CompositeExtract",
+        "CompositeInsert",
+        "LogicalOr",
+        "LogicalAnd",
+        "LogicalNot",
+        "LogicalEqual",
+        "LogicalNotEqual",
+        "Select",
+        "IEqual",
+        "INotEqual",
+        "ULessThan",
+        "SLessThan",
+        "UGreaterThan",
+        "SGreaterThan",
+        "ULessThanEqual",
+        "SLessThanEqual",
+        "UGreaterThanEqual",
+        "SGreaterThanEqual",
+    ]
+)
+"""What OpSpecConstantOp may wrap in a shader (SPIR-V 1.6 §3.52.7): no float arithmetic."""
+
+
+@irdl_op_definition
+class SpecConstantOperationOp(IRDLOperation):
+    """One integer or boolean operation on specialization constants, evaluated at specialisation.
+
+    Example::
+
+        %n = "spirv.SpecConstantOperation"() ({
+          %0 = "spirv.IMul"(%a, %b) : (i32, i32) -> i32
+          "spirv.mlir.yield"(%0) : (i32) -> ()
+        }) : () -> i32
+    """
+
+    name = "spirv.SpecConstantOperation"
+
+    result = result_def()
+    body = region_def("single_block")
+
+    traits = traits_def(Pure())
+
+    def __init__(self, operation: Operation):
+        value = operation.results[0]
+        super().__init__(result_types=[value.type], regions=[Region(Block([operation, YieldOp(value)]))])
+
+    @property
+    def operation(self) -> Operation:
+        """The operation that it wraps."""
+        operation = self.body.block.first_op
+        assert operation is not None
+        return operation
+
+    def verify_(self) -> None:
+        ops = list(self.body.block.ops)
+        if len(ops) != 2 or not isinstance(ops[1], YieldOp):
+            fail(self, "wraps one operation and spirv.mlir.yield")
+        if ops[0].name not in SPEC_OPERATIONS:
+            fail(self, f"cannot wrap {ops[0].name}: shaders allow integer, boolean and composite operations")
+        if list(ops[1].operands) != list(ops[0].results):
+            fail(self, f"yields something else than the result of its {ops[0].name}")
+        check_same(self, "its result", self.result.type, ops[0].results[0].type)
+        for operand in ops[0].operands:
+            if not isinstance(operand.owner, ConstantOp | ReferenceOfOp | SpecConstantOperationOp):
+                fail(self, "takes constants and specialization constants only")
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the body of `spirv.SpecConstantOperation`."""
+
+    name = "spirv.mlir.yield"
+
+    operand = operand_def()
+
+    traits = traits_def(IsTerminator())
+
+    def __init__(self, operand: SSAValue | Operation):
+        super().__init__(operands=[operand])
+
+
+OPS: list[type[Operation]] = [
+    ModuleOp,
+    FuncOp,
+    EntryPointOp,
+    ExecutionModeOp,
+    GlobalVariableOp,
+    ConstantOp,
+    UndefOp,
+    AddressOfOp,
+    SpecConstantOp,
+    SpecConstantCompositeOp,
+    ReferenceOfOp,
+    SpecConstantOperationOp,
+    YieldOp,
+]

@@ -1,0 +1,328 @@
+"""Types of the spirv dialect, in upstream MLIR's syntax.
+
+Scalars and vectors are builtin types (`i32`, `vector<4xf32>`).  Strides and offsets are in bytes; 0 and None
+mean "no layout", as upstream has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from .attributes import StorageClassAttr, parse_enumerant
+from .enums import Decoration, StorageClass
+
+
+@irdl_attr_definition
+class PointerType(ParametrizedAttribute, TypeAttribute):
+    """A pointer: `!spirv.ptr<f32, StorageBuffer>`."""
+
+    name = "spirv.ptr"
+
+    pointee: Attribute
+    storage_class: StorageClassAttr
+
+    @classmethod
+    def get(cls, pointee: Attribute, storage_class: StorageClass) -> PointerType:
+        """Returns the pointer type to `pointee` in `storage_class`."""
+        return cls(pointee, StorageClassAttr(storage_class))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            pointee = parser.parse_type()
+            parser.parse_punctuation(",")
+            return pointee, StorageClassAttr(parse_enumerant(parser, StorageClass))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.pointee)
+            printer.print_string(f", {self.storage_class.data.name}")
+
+
+@irdl_attr_definition
+class ArrayType(ParametrizedAttribute, TypeAttribute):
+    """An array of known length: `!spirv.array<3 x f32>`, `!spirv.array<3 x f32, stride=4>`."""
+
+    name = "spirv.array"
+
+    element_type: Attribute
+    count: IntAttr
+    stride: IntAttr
+    """Bytes from one element to the next; 0: no explicit layout."""
+
+    @classmethod
+    def get(cls, element_type: Attribute, count: int, stride_bytes: int = 0) -> ArrayType:
+        """Returns the type of `count` elements."""
+        return cls(element_type, IntAttr(count), IntAttr(stride_bytes))
+
+    def verify(self) -> None:
+        if self.count.data < 1:
+            raise VerifyException(f"array length is at least 1, found {self.count.data}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            count = parser.parse_shape_dimension(allow_dynamic=False)
+            parser.parse_shape_delimiter()
+            return parser.parse_type(), IntAttr(count), _parse_stride(parser)
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.count.data} x ")
+            printer.print_attribute(self.element_type)
+            _print_stride(printer, self.stride)
+
+
+@irdl_attr_definition
+class RuntimeArrayType(ParametrizedAttribute, TypeAttribute):
+    """An array whose length the bound buffer gives: `!spirv.rtarray<f32, stride=4>`."""
+
+    name = "spirv.rtarray"
+
+    element_type: Attribute
+    stride: IntAttr
+    """Bytes from one element to the next; 0: no explicit layout."""
+
+    @classmethod
+    def get(cls, element_type: Attribute, stride_bytes: int = 0) -> RuntimeArrayType:
+        """Returns the run-time array type of `element_type`."""
+        return cls(element_type, IntAttr(stride_bytes))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return parser.parse_type(), _parse_stride(parser)
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.element_type)
+            _print_stride(printer, self.stride)
+
+
+def _parse_stride(parser: AttrParser) -> IntAttr:
+    if parser.parse_optional_punctuation(",") is None:
+        return IntAttr(0)
+    parser.parse_keyword("stride")
+    parser.parse_punctuation("=")
+    return IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))
+
+
+def _print_stride(printer: Printer, stride: IntAttr) -> None:
+    if stride.data:
+        printer.print_string(f", stride={stride.data}")
+
+
+@dataclass(frozen=True, slots=True)
+class StructMember:
+    """A member of a struct type."""
+
+    type: Attribute
+    offset: int | None = None
+    """Offset in bytes, or None without a layout."""
+    decorations: tuple[tuple[Decoration, int | None], ...] = ()
+    """Further decorations, each with its value where it takes one (`MatrixStride=16`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructShape:
+    """What a struct type consists of."""
+
+    identifier: str
+    """Its name, empty for a literal struct."""
+    members: tuple[StructMember, ...]
+
+
+@irdl_attr_definition
+class StructType(Data[StructShape], TypeAttribute):
+    """A struct: `!spirv.struct<(f32 [0], i32 [4, NonWritable])>`, named `!spirv.struct<Name, (f32)>`.
+
+    Follows MLIR's StructType, except that a named struct is compared with its members and cannot be
+    recursive.
+    """
+
+    name = "spirv.struct"
+
+    @classmethod
+    def get(  # pyright: ignore[reportIncompatibleMethodOverride]  # Data.get takes the whole StructShape
+        cls, members: Iterable[StructMember | Attribute], identifier: str = ""
+    ) -> StructType:
+        """Returns the struct of `members`; a bare type is a member without offset."""
+        return cls(
+            StructShape(
+                identifier, tuple(m if isinstance(m, StructMember) else StructMember(m) for m in members)
+            )
+        )
+
+    @property
+    def identifier(self) -> str:
+        """Its name, empty for a literal struct."""
+        return self.data.identifier
+
+    @property
+    def members(self) -> tuple[StructMember, ...]:
+        """The members in order."""
+        return self.data.members
+
+    @property
+    def member_types(self) -> tuple[Attribute, ...]:
+        """The members' types in order."""
+        return tuple(member.type for member in self.data.members)
+
+    def verify(self) -> None:
+        offsets = [member.offset for member in self.members]
+        if any(o is None for o in offsets) and any(o is not None for o in offsets):
+            raise VerifyException("either all members of a struct have an offset or none has")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> StructShape:
+        with parser.in_angle_brackets():
+            identifier = parser.parse_optional_identifier()
+            if identifier is not None:
+                parser.parse_punctuation(",")
+            members = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_member(parser))
+        return StructShape(identifier or "", tuple(members))
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.identifier}, (" if self.identifier else "<(")
+        printer.print_list(self.members, lambda member: _print_member(printer, member))
+        printer.print_string(")>")
+
+
+def _parse_member(parser: AttrParser) -> StructMember:
+    member_type = parser.parse_type()
+    if parser.parse_optional_punctuation("[") is None:
+        return StructMember(member_type)
+    offset = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+    decorations: list[tuple[Decoration, int | None]] = []
+    more = offset is None or parser.parse_optional_punctuation(",") is not None
+    while more:
+        decoration = parse_enumerant(parser, Decoration)
+        has_value = parser.parse_optional_punctuation("=") is not None
+        decorations.append((decoration, parser.parse_integer() if has_value else None))
+        more = parser.parse_optional_punctuation(",") is not None
+    parser.parse_punctuation("]")
+    return StructMember(member_type, offset, tuple(decorations))
+
+
+def _print_member(printer: Printer, member: StructMember) -> None:
+    printer.print_attribute(member.type)
+    notes = [] if member.offset is None else [str(member.offset)]
+    notes += [d.name if value is None else f"{d.name}={value}" for d, value in member.decorations]
+    if notes:
+        printer.print_string(f" [{', '.join(notes)}]")
+
+
+def is_vector(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
+    """Whether `type_` is a vector; unlike `isinstance`, tells type checkers what is in it."""
+    return isinstance(type_, VectorType)
+
+
+def is_integer_type(type_: Attribute) -> TypeGuard[IntegerType]:
+    """Whether `type_` is an integer of any width, i1 included."""
+    return isinstance(type_, IntegerType)
+
+
+def is_scalar_attribute(value: Attribute) -> TypeGuard[IntegerAttr[IntegerType] | FloatAttr[AnyFloat]]:
+    """Whether `value` is an integer, bool or float (`index` is not checked for)."""
+    return isinstance(value, IntegerAttr | FloatAttr)
+
+
+def is_array_attribute(value: Attribute) -> TypeGuard[ArrayAttr[Attribute]]:
+    """Whether `value` is an array attribute."""
+    return isinstance(value, ArrayAttr)
+
+
+_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+_INTEGER_WIDTHS = (8, 16, 32, 64)
+
+
+def is_bool(type_: Attribute) -> bool:
+    """Whether `type_` is the scalar i1."""
+    return is_integer_type(type_) and type_.width.data == 1
+
+
+def is_integer(type_: Attribute) -> bool:
+    """Whether `type_` is a scalar integer of a width that SPIR-V has (i1 is no integer there)."""
+    return is_integer_type(type_) and type_.width.data in _INTEGER_WIDTHS
+
+
+def is_float(type_: Attribute) -> bool:
+    """Whether `type_` is a scalar floating-point type that SPIR-V has."""
+    return isinstance(type_, _FLOATS)
+
+
+def is_scalar(type_: Attribute) -> bool:
+    """Whether `type_` is a bool, integer or float."""
+    return is_bool(type_) or is_integer(type_) or is_float(type_)
+
+
+def scalar_of(type_: Attribute) -> Attribute:
+    """Returns the element type of a vector, any other type itself."""
+    return type_.element_type if is_vector(type_) else type_
+
+
+def component_count(type_: Attribute) -> int:
+    """Returns the number of components of a vector, 1 for any other type."""
+    return type_.get_shape()[0] if is_vector(type_) else 1
+
+
+def bit_width(type_: Attribute) -> int:
+    """Returns the bits of a scalar or of all components of a vector; 0 for other types."""
+    scalar = scalar_of(type_)
+    if is_integer_type(scalar):
+        return scalar.width.data * component_count(type_)
+    if isinstance(scalar, AnyFloat):
+        return scalar.bitwidth * component_count(type_)
+    return 0
+
+
+def element_type_at(type_: Attribute, index: int | None) -> Attribute | None:
+    """Returns the type of element `index` of a composite; None where there is none.
+
+    `index` None means "not known": fine for arrays and vectors, never for structs.
+    """
+    if isinstance(type_, StructType):
+        members = type_.members
+        return members[index].type if index is not None and 0 <= index < len(members) else None
+    if isinstance(type_, RuntimeArrayType):
+        return type_.element_type if index is None or index >= 0 else None
+    if isinstance(type_, ArrayType):
+        return type_.element_type if index is None or 0 <= index < type_.count.data else None
+    if is_vector(type_):
+        return type_.element_type if index is None or 0 <= index < component_count(type_) else None
+    return None
+
+
+def element_count(type_: Attribute) -> int | None:
+    """Returns how many constituents a composite has; None for run-time arrays and non-composites."""
+    if isinstance(type_, StructType):
+        return len(type_.members)
+    if isinstance(type_, ArrayType):
+        return type_.count.data
+    if is_vector(type_):
+        return component_count(type_)
+    return None
+
+
+TYPES: list[type[Attribute]] = [PointerType, ArrayType, RuntimeArrayType, StructType]

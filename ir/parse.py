@@ -1,0 +1,108 @@
+"""Reads IR text and remembers where every operation stood.
+
+xDSL fills an operation's location from `loc(…)` alone.  That stays so, since only the text knows whether it
+was written by hand or came from Python; the positions returned beside the module serve error messages.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, UnregisteredConstructException, VerifyException
+
+from .context import make_context
+from .errors import BuildError, Diagnostic, Location
+
+
+class IRSyntaxError(BuildError):
+    """IR text that cannot be read; `str()` shows ``file:line:column``, the line and a caret."""
+
+    code = "LP2200"
+
+    def __init__(self, message: str, location: Location, source_line: str | None) -> None:
+        super().__init__(message, diagnostics=(Diagnostic(message, location, source_line=source_line),))
+
+    def __str__(self) -> str:
+        return self.log
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedModule:
+    """A module and where each of its operations began in the text."""
+
+    module: ModuleOp
+    positions: dict[Operation, Location]
+
+
+class _Parser(Parser):
+    def __init__(self, context: Context, text: str, name: str) -> None:
+        super().__init__(context, text, name)
+        self.starts: dict[Operation, int] = {}
+        self.unknown_operation: int | None = None
+        """Where an operation began that no dialect has: xDSL reports the token behind its name."""
+
+    def parse_operation(self) -> Operation:
+        start = self.pos
+        try:
+            op = super().parse_operation()
+        except ParseError as error:
+            if error.msg.endswith("is not registered") and self.unknown_operation is None:
+                self.unknown_operation = start
+            raise
+        self.starts[op] = start
+        return op
+
+
+class _Lines:
+    """Offsets to lines and columns."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.lines = text.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+
+    def location(self, offset: int) -> Location:
+        line = min(bisect_right(self.starts, offset), len(self.lines))
+        return Location(self.name, line, offset - self.starts[line - 1] + 1)
+
+    def error(self, message: str, offset: int) -> IRSyntaxError:
+        location = self.location(offset)
+        return IRSyntaxError(message, location, self.lines[location.line - 1])
+
+
+def parse_module(text: str, name: str = "<string>", context: Context | None = None) -> ParsedModule:
+    """Parses IR text in custom or generic syntax.
+
+    Args:
+        text: one `builtin.module`, or operations that get one around them.
+        name: file name for messages.
+        context: the dialects to know; those of `make_context` by default.
+
+    Raises:
+        IRSyntaxError: the text is no IR, or uses what no dialect knows.
+    """
+    lines = _Lines(text, name)
+    if not text.strip():
+        raise lines.error("the text is empty, expected a module", 0)
+    try:
+        parser = _Parser(context or make_context(), text, name)
+    except ParseError as error:  # the first token
+        raise lines.error(error.msg, error.span.start) from error
+    try:
+        module = parser.parse_module()
+    except ParseError as error:
+        start = error.span.start if parser.unknown_operation is None else parser.unknown_operation
+        raise lines.error(error.msg, start) from error
+    except (VerifyException, UnregisteredConstructException, ValueError) as error:
+        # These carry no span: the parser stands behind what it just refused.
+        raise lines.error(str(error), parser.pos) from error
+    except RecursionError as error:
+        raise lines.error("nested too deeply", 0) from error
+    return ParsedModule(module, {op: lines.location(start) for op, start in parser.starts.items()})
