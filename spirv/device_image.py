@@ -7,11 +7,28 @@ every field and raises `InvalidError`.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import struct
 from dataclasses import dataclass, field
+from typing import Final
 
 from ..ir.aspects import Aspect
+from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
 from ..ir.target_env import TargetEnv
+from .image_checks import check_image
+from .image_codec import decode, encode
+
+MAGIC: Final = b"LAPILLI\0"
+FORMAT_VERSION: Final = 1
+"""Rises with every change of the format or of the meaning of a field; other versions are refused."""
+MAX_HEADER_BYTES: Final = 16 << 20
+MAX_SPIRV_BYTES: Final = 256 << 20
+
+# Magic, format version, bytes of the header, bytes of the SPIR-V, digest; the JSON header and the words
+# follow.
+_PREFIX: Final = struct.Struct("<8sIIQ32s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +42,11 @@ class DeviceImage:
     """Only those the image refers to, in SpecId order."""
     requirements: Requirements
     target_env: TargetEnv
-    digest: bytes = field(default=b"")
+    digest: bytes = field(init=False)
     """SHA-256 over everything else; identifies the image in caches."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", hashlib.sha256(_header(self) + b"\0" + self.spirv).digest())
 
     def kernel(self, name: str) -> KernelInfo:
         """Returns the kernel called `name`; KeyError where the image has none."""
@@ -38,3 +58,77 @@ class DeviceImage:
     def lacking(self, device_aspects: frozenset[Aspect]) -> tuple[int, ...]:
         """Returns the required aspects that `device_aspects` does not hold, ascending."""
         return tuple(a for a in self.requirements.aspects if a not in device_aspects)
+
+    def to_bytes(self) -> bytes:
+        """Returns the image as bytes: a versioned prefix with the digest, a JSON header, the SPIR-V words."""
+        header = _header(self)
+        prefix = _PREFIX.pack(MAGIC, FORMAT_VERSION, len(header), len(self.spirv), self.digest)
+        return prefix + header + self.spirv
+
+    @staticmethod
+    def from_bytes(data: bytes) -> DeviceImage:
+        """Reads what `to_bytes` wrote.
+
+        The SPIR-V itself is taken as it is: whoever takes images from strangers validates it.
+
+        Raises:
+            InvalidError: the bytes are no image, of another format version, cut, changed (the digest
+                differs), or describe something that cannot be.
+        """
+        header, spirv, digest = _split(data)
+        try:
+            fields = json.loads(header)
+        # RecursionError: brackets nested without end.
+        except (ValueError, RecursionError) as error:
+            raise InvalidError(f"the header of the device image is no JSON: {error}") from error
+        metadata = decode(_Metadata, fields)
+        image = DeviceImage(
+            spirv=spirv,
+            kernels=metadata.kernels,
+            spec_constants=metadata.spec_constants,
+            requirements=metadata.requirements,
+            target_env=metadata.target_env,
+        )
+        if image.digest != digest:
+            raise InvalidError("the device image is damaged: its digest differs from its content")
+        check_image(image)
+        return image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Metadata:
+    """What the header holds."""
+
+    kernels: tuple[KernelInfo, ...]
+    spec_constants: tuple[SpecConstantInfo, ...]
+    requirements: Requirements
+    target_env: TargetEnv
+
+
+def _header(image: DeviceImage) -> bytes:
+    metadata = _Metadata(
+        kernels=image.kernels,
+        spec_constants=image.spec_constants,
+        requirements=image.requirements,
+        target_env=image.target_env,
+    )
+    return json.dumps(encode(metadata), separators=(",", ":"), sort_keys=True).encode("ascii")
+
+
+def _split(data: bytes) -> tuple[bytes, bytes, bytes]:
+    if len(data) < _PREFIX.size:
+        raise InvalidError(f"a device image has at least {_PREFIX.size} bytes; found {len(data)}")
+    magic, version, header_bytes, spirv_bytes, digest = _PREFIX.unpack_from(data)
+    if magic != MAGIC:
+        raise InvalidError(f"a device image starts with {MAGIC!r}; found {magic!r}")
+    if version != FORMAT_VERSION:
+        raise InvalidError(
+            f"the device image has format {version}; this lapilli reads format {FORMAT_VERSION}"
+        )
+    if header_bytes > MAX_HEADER_BYTES or spirv_bytes > MAX_SPIRV_BYTES:
+        raise InvalidError(f"the device image claims {header_bytes} + {spirv_bytes} bytes, more than is read")
+    expected = _PREFIX.size + header_bytes + spirv_bytes
+    if len(data) != expected:
+        raise InvalidError(f"the device image claims {expected} bytes; found {len(data)}")
+    stop = _PREFIX.size + header_bytes
+    return data[_PREFIX.size : stop], data[stop:], digest

@@ -1,0 +1,1 @@
+"""The spirv dialect to SPIR-V binaries, and everything about binaries."""

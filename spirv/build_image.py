@@ -1,0 +1,81 @@
+"""From the IR of one device image to a validated `DeviceImage`.
+
+Emits the binary, then looks at it as a stranger would: our structural checks, SPIRV-Tools, and a comparison
+of what the binary says (reflection) with what the passes recorded for the launch.  Any finding here is a
+fault of lapilli, not of the user's program; it still names the Python line that the instruction came from.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from ..ir.errors import Diagnostic, Location
+from ..ir.split_module import SplitModule
+from ..ir.target_env import TargetEnv
+from .device_image import DeviceImage
+from .emit import Emitted, emit
+from .errors import SpirvValidationError
+from .image_agreement import disagreements
+from .reflect import reflect
+from .tools import spirv_tools
+from .validate import validate
+
+logger = logging.getLogger(__name__)
+
+
+def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
+    """Emits, validates and describes one device image.
+
+    Raises:
+        SpirvValidationError: the binary is invalid or disagrees with its metadata; an internal error, with
+            the source location of the instruction.
+        EmissionError: the IR has no SPIR-V form.
+        SpirvToolsMissingError: SPIRV-Tools is not installed.
+    """
+    emitted = emit(split.spirv, env)
+    check_binary(emitted, env)
+    faults = disagreements(reflect(emitted.binary), split)
+    if faults:
+        names = ", ".join(kernel.name for kernel in split.kernels)
+        raise _internal_error(f"the image of {names}", [Diagnostic(fault) for fault in faults])
+    logger.debug("image of %d kernels: %d bytes", len(split.kernels), len(emitted.binary))
+    return DeviceImage(
+        spirv=emitted.binary,
+        kernels=split.kernels,
+        spec_constants=split.spec_constants,
+        requirements=split.requirements,
+        target_env=env,
+    )
+
+
+def check_binary(emitted: Emitted, env: TargetEnv) -> None:
+    """Validates an emitted binary; SpirvValidationError lists the findings with their source locations."""
+    findings = [
+        Diagnostic(str(finding), location_at(emitted, finding.ordinal))
+        for finding in validate(emitted.binary)
+    ]
+    ordinal: int | None = None
+    finding = spirv_tools().validate(emitted.binary, env.spirv_tools_name)
+    if finding is not None:
+        ordinal = finding.instruction_ordinal
+        message = f"SPIRV-Tools, {env.spirv_tools_name}: {finding.message}"
+        findings.append(Diagnostic(message, location_at(emitted, ordinal)))
+    if findings:
+        raise _internal_error("the emitted SPIR-V", findings, ordinal)
+
+
+def location_at(emitted: Emitted, ordinal: int | None) -> Location | None:
+    """Returns the source location of an instruction, or of the nearest one before it that has one."""
+    if ordinal is None:
+        return None
+    before = emitted.locations[: ordinal + 1]
+    return next((location for location in reversed(before) if location is not None), None)
+
+
+def _internal_error(
+    what: str, findings: Sequence[Diagnostic], ordinal: int | None = None
+) -> SpirvValidationError:
+    lines = "\n".join(f"  {finding}" for finding in findings)
+    message = f"internal error: {what} is invalid; please report this with the kernel's source:\n{lines}"
+    return SpirvValidationError(message, instruction_ordinal=ordinal, diagnostics=findings)

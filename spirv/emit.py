@@ -1,0 +1,131 @@
+"""Emits a `spirv.module` as a SPIR-V binary.
+
+The shape is that of MLIR's Serializer: one list of instructions per section of the module, a type table, a
+table from operation class to encoding.  Capabilities and extensions are those that the code uses, whatever
+`vce_triple` says.  What goes in is taken to be verified; the result still has to pass the validators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Operation
+
+from ..ir.dialects import spirv
+from ..ir.dialects.spirv.enums import StorageClass
+from ..ir.errors import Location
+from ..ir.location import location_of
+from ..ir.target_env import TargetEnv
+from .binary import Section, encode_string
+from .emit_capabilities import add_module_capabilities
+from .emit_context import EmissionError, EmitContext, cannot_emit
+from .emit_function import FunctionEmitter
+from .emit_globals import GlobalEmitter
+from .tables import Op
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emitted:
+    """A binary and where its instructions come from."""
+
+    binary: bytes
+    """Little-endian words, not yet validated."""
+    locations: tuple[Location | None, ...]
+    """Source location by instruction ordinal, from 0."""
+
+
+def emit(module: Operation, env: TargetEnv) -> Emitted:
+    """Emits a verified `spirv.module` for `env`.
+
+    Raises:
+        EmissionError: an operation, type or constant that has no SPIR-V form; names it and its location.
+    """
+    if not isinstance(module, spirv.ModuleOp):
+        raise EmissionError(f"expected a spirv.module, found {module.name}", module)
+    context = EmitContext(module, env)
+    GlobalEmitter(context).emit_all()
+    for op in module.body.block.ops:
+        if isinstance(op, spirv.FuncOp):
+            FunctionEmitter(context, op).emit()
+        elif not isinstance(op, _MODULE_OPS):
+            cannot_emit("it is no operation of a module", op)
+    _emit_entry_points(context)
+    add_module_capabilities(context)
+    _emit_header(context)
+    return Emitted(binary=context.builder.build(), locations=_locations(context))
+
+
+_MODULE_OPS = (
+    spirv.SpecConstantOp,
+    spirv.SpecConstantCompositeOp,
+    spirv.GlobalVariableOp,
+    spirv.EntryPointOp,
+    spirv.ExecutionModeOp,
+)
+
+
+def _emit_header(context: EmitContext) -> None:
+    builder, module = context.builder, context.module
+    for capability in sorted(context.capabilities):
+        builder.add(Section.CAPABILITIES, Op.Capability, (capability,))
+    for extension in sorted(context.extensions):
+        builder.add(Section.EXTENSIONS, Op.Extension, encode_string(extension))
+    models = (module.addressing_model.data, module.memory_model.data)
+    builder.add(Section.MEMORY_MODEL, Op.MemoryModel, models)
+
+
+def _emit_entry_points(context: EmitContext) -> None:
+    for op in context.module.body.block.ops:
+        if isinstance(op, spirv.EntryPointOp):
+            name = op.fn.root_reference.data
+            operands = (
+                op.execution_model.data,
+                context.symbol_id(name),
+                *encode_string(name),
+                *(context.symbol_id(variable) for variable in _interface(context, op)),
+            )
+            context.builder.add(Section.ENTRY_POINTS, Op.EntryPoint, operands, mark=op.location)
+        elif isinstance(op, spirv.ExecutionModeOp):
+            values = (value.value.data for value in op.values)
+            operands = (context.symbol_id(op.fn.root_reference.data), op.execution_mode.data, *values)
+            context.builder.add(Section.EXECUTION_MODES, Op.ExecutionMode, operands, mark=op.location)
+
+
+def _interface(context: EmitContext, op: spirv.EntryPointOp) -> Iterator[str]:
+    """Yields an entry point's globals: Input and Output before SPIR-V 1.4, from then on all it uses."""
+    wanted = {reference.root_reference.data for reference in op.interface}
+    wanted |= _variables_used(context, op.fn.root_reference.data)
+    takes_all = context.env.spirv_version >= (1, 4)
+    for name, variable in context.symbols.items():
+        if name in wanted and isinstance(variable, spirv.GlobalVariableOp):
+            storage_class = variable.type.storage_class.data
+            if takes_all or storage_class in (StorageClass.Input, StorageClass.Output):
+                yield name
+
+
+def _variables_used(context: EmitContext, function: str) -> set[str]:
+    """Returns the global variables that `function` or anything it calls takes the address of."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    pending = [function]
+    while pending:
+        name = pending.pop()
+        survey = context.surveys.get(name)
+        if name not in seen and survey is not None:
+            seen.add(name)
+            found |= survey.globals
+            pending.extend(survey.callees)
+    return found
+
+
+def _locations(context: EmitContext) -> tuple[Location | None, ...]:
+    cache: dict[int, Location | None] = {}
+    found: list[Location | None] = []
+    for mark in context.builder.marks():
+        key = id(mark)
+        if key not in cache:
+            cache[key] = location_of(mark) if isinstance(mark, LocationAttr) else None
+        found.append(cache[key])
+    return tuple(found)

@@ -1,0 +1,166 @@
+"""Finds the capabilities and extensions that a module uses, and no more.
+
+8- and 16-bit types are the hard part.  StorageBuffer8BitAccess alone allows them in buffers as long as values
+are only loaded, stored and converted; anything else needs Int8, Int16 or Float16 (SPIR-V 1.6 §3.31;
+SPIRV-Tools' validate_small_type_uses.cpp).  Many devices have the former and not the latter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from xdsl.dialects.builtin import BFloat16Type
+from xdsl.ir import Attribute, Operation
+
+from ..ir.dialects import spirv
+from ..ir.dialects.spirv.enums import AddressingModel, ExecutionMode, MemoryModel, StorageClass
+from ..ir.dialects.spirv.types import (
+    ArrayType,
+    PointerType,
+    RuntimeArrayType,
+    StructType,
+    bit_width,
+    is_integer_type,
+    scalar_of,
+)
+from .emit_context import EmitContext, cannot_emit
+from .tables import Capability, enumerant
+
+_TRANSPARENT = (
+    spirv.LoadOp,
+    spirv.StoreOp,
+    spirv.CopyMemoryOp,
+    spirv.UConvertOp,
+    spirv.SConvertOp,
+    spirv.FConvertOp,
+    spirv.AccessChainOp,
+    spirv.AddressOfOp,
+)
+"""Operations that small types may take part in without their arithmetic capability."""
+
+_STORAGE_CAPABILITIES: dict[tuple[StorageClass, int], int] = {
+    (StorageClass.StorageBuffer, 8): Capability.StorageBuffer8BitAccess,
+    (StorageClass.PhysicalStorageBuffer, 8): Capability.StorageBuffer8BitAccess,
+    (StorageClass.Uniform, 8): Capability.UniformAndStorageBuffer8BitAccess,
+    (StorageClass.PushConstant, 8): Capability.StoragePushConstant8,
+    (StorageClass.StorageBuffer, 16): Capability.StorageBuffer16BitAccess,
+    (StorageClass.PhysicalStorageBuffer, 16): Capability.StorageBuffer16BitAccess,
+    (StorageClass.Uniform, 16): Capability.UniformAndStorageBuffer16BitAccess,
+    (StorageClass.PushConstant, 16): Capability.StoragePushConstant16,
+}
+_MODE_CAPABILITIES = {
+    ExecutionMode.DenormPreserve: Capability.DenormPreserve,
+    ExecutionMode.DenormFlushToZero: Capability.DenormFlushToZero,
+    ExecutionMode.SignedZeroInfNanPreserve: Capability.SignedZeroInfNanPreserve,
+    ExecutionMode.RoundingModeRTE: Capability.RoundingModeRTE,
+    ExecutionMode.RoundingModeRTZ: Capability.RoundingModeRTZ,
+}
+
+
+def add_module_capabilities(context: EmitContext) -> None:
+    """Adds what addressing model, memory model, execution modes and small types need.
+
+    Types and instructions that were emitted before have added theirs already.
+    """
+    module = context.module
+    if module.addressing_model.data is AddressingModel.PhysicalStorageBuffer64:
+        context.capabilities.add(Capability.PhysicalStorageBufferAddresses)
+    if module.memory_model.data is MemoryModel.Vulkan:
+        context.capabilities.add(Capability.VulkanMemoryModel)
+    for op in module.body.block.ops:
+        if isinstance(op, spirv.ExecutionModeOp):
+            capability = _MODE_CAPABILITIES.get(op.execution_mode.data)
+            if capability is not None:
+                context.capabilities.add(capability)
+    if context.types.small_types:
+        context.capabilities.update(_small_type_capabilities(module))
+    _add_extensions(context)
+
+
+def _small_type_capabilities(module: Operation) -> Iterator[int]:
+    for op in module.walk():
+        if isinstance(op, spirv.GlobalVariableOp):
+            yield from _of_memory(op.type)
+        elif isinstance(op, spirv.SpecConstantOp):
+            yield from _arithmetic([op.type])
+        elif isinstance(op, _TRANSPARENT):
+            # Pointers into physical storage appear here only.
+            yield from _of_pointers(value.type for value in (*op.operands, *op.results))
+            if isinstance(op, spirv.LoadOp | spirv.StoreOp):
+                yield from _arithmetic_vectors(op)
+        else:
+            yield from _of_values(op)
+
+
+def _of_values(op: Operation) -> Iterator[int]:
+    types = [value.type for value in (*op.operands, *op.results)]
+    for region in op.regions:
+        for block in region.blocks:
+            types += [argument.type for argument in block.args]
+    pointers = [type_ for type_ in types if isinstance(type_, PointerType)]
+    yield from _arithmetic(scalar for type_ in types for scalar in _scalars(type_))
+    yield from _of_pointers(pointers)
+
+
+def _arithmetic_vectors(op: Operation) -> Iterator[int]:
+    """A composite with small components cannot be used as a value without the arithmetic capability."""
+    for value in (*op.operands, *op.results):
+        if isinstance(value.type, ArrayType | StructType):
+            yield from _arithmetic(_scalars(value.type))
+
+
+def _of_pointers(types: Iterable[Attribute]) -> Iterator[int]:
+    for type_ in types:
+        if isinstance(type_, PointerType):
+            yield from _of_memory(type_)
+
+
+def _of_memory(pointer: PointerType) -> Iterator[int]:
+    storage_class = pointer.storage_class.data
+    for scalar in _scalars(pointer.pointee):
+        width = bit_width(scalar)
+        if width not in (8, 16):
+            continue
+        capability = _STORAGE_CAPABILITIES.get((storage_class, width))
+        if capability is not None:
+            yield capability
+        else:
+            yield from _arithmetic([scalar])
+
+
+def _scalars(type_: Attribute) -> Iterator[Attribute]:
+    if isinstance(type_, StructType):
+        for member in type_.member_types:
+            yield from _scalars(member)
+    elif isinstance(type_, ArrayType | RuntimeArrayType):
+        yield from _scalars(type_.element_type)
+    elif not isinstance(type_, PointerType):
+        yield scalar_of(type_)
+
+
+def _arithmetic(types: Iterable[Attribute]) -> Iterator[int]:
+    for type_ in types:
+        width = bit_width(type_)
+        if is_integer_type(type_):
+            if width == 8:
+                yield Capability.Int8
+            elif width == 16:
+                yield Capability.Int16
+        elif width == 16 and not isinstance(type_, BFloat16Type):
+            yield Capability.Float16
+
+
+def _add_extensions(context: EmitContext) -> None:
+    version = context.env.spirv_version
+    for number in context.capabilities:
+        row = enumerant("Capability", number)
+        if row is None:
+            cannot_emit(f"capability {number} is in no table", context.module)
+        if row.extensions and (row.min_version is None or row.min_version > version):
+            # Of two spellings the later row is the ratified one (KHR).
+            context.extensions.add(row.extensions[-1])
+        elif row.min_version is not None and row.min_version > version:
+            needed = ".".join(map(str, row.min_version))
+            cannot_emit(
+                f"capability {row.name} needs SPIR-V {needed}, the target has {version}", context.module
+            )

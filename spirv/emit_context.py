@@ -1,0 +1,146 @@
+"""What the emitters of one module share: builder, types, symbols, capabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Operation
+
+from ..ir.dialects.spirv import AddressOfOp, FuncOp, FunctionCallOp, ModuleOp, VariableOp
+from ..ir.errors import BuildError
+from ..ir.location import location_of
+from ..ir.target_env import TargetEnv
+from .binary import ModuleBuilder, Section, encode_string
+from .tables import Capability, Decoration, Op
+from .type_table import TypeTable
+
+GLSL_SET = "GLSL.std.450"
+
+_UNIT_DECORATIONS = {
+    "aliased": Decoration.Aliased,
+    "coherent": Decoration.Coherent,
+    "no_contraction": Decoration.NoContraction,
+    "no_signed_wrap": Decoration.NoSignedWrap,
+    "no_unsigned_wrap": Decoration.NoUnsignedWrap,
+    "non_readable": Decoration.NonReadable,
+    "non_writable": Decoration.NonWritable,
+    "relaxed_precision": Decoration.RelaxedPrecision,
+    "restrict": Decoration.Restrict,
+    "volatile": Decoration.Volatile,
+}
+"""Unit attributes that become decorations, spelt as upstream's serialiser spells them."""
+
+
+class EmissionError(BuildError):
+    """IR that has no SPIR-V form: a fault of an earlier pass, never of the user's program."""
+
+    code = "LP2160"
+
+    def __init__(self, message: str, operation: Operation | None = None):
+        location = None if operation is None else location_of(operation.location)
+        prefix = (
+            "internal error: cannot emit SPIR-V: "
+            if operation is None
+            else (f"internal error: cannot emit '{operation.name}' as SPIR-V: ")
+        )
+        super().__init__(prefix + message, location=location)
+        self.operation = operation
+        """The operation without SPIR-V form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What one walk over a function finds: emission and the entry points' interfaces need it."""
+
+    variables: tuple[VariableOp, ...]
+    """Its variables, wherever they stand."""
+    globals: frozenset[str]
+    """Global variables whose address it takes."""
+    callees: frozenset[str]
+
+    @staticmethod
+    def of(function: FuncOp) -> Survey:
+        """Walks a function."""
+        variables: list[VariableOp] = []
+        globals_: set[str] = set()
+        callees: set[str] = set()
+        for op in function.body.walk():
+            if isinstance(op, _SURVEYED):
+                if isinstance(op, VariableOp):
+                    variables.append(op)
+                elif isinstance(op, AddressOfOp):
+                    globals_.add(op.variable.root_reference.data)
+                else:
+                    callees.add(op.callee.root_reference.data)
+        return Survey(tuple(variables), frozenset(globals_), frozenset(callees))
+
+
+_SURVEYED = (VariableOp, AddressOfOp, FunctionCallOp)
+
+
+class EmitContext:
+    """State of emitting one `spirv.module`; ids of symbols are handed out before their definition."""
+
+    def __init__(self, module: ModuleOp, env: TargetEnv):
+        self.module = module
+        self.env = env
+        self.builder = ModuleBuilder(env.spirv_version)
+        self.capabilities: set[int] = {Capability.Shader}
+        self.extensions: set[str] = set()
+        self.types = TypeTable(self.builder, self.capabilities)
+        self.surveys: dict[str, Survey] = {}
+        """Of the functions emitted so far, by symbol."""
+        self.symbols: dict[str, Operation] = {}
+        for op in module.body.block.ops:
+            name = op.properties.get("sym_name")
+            if isinstance(name, StringAttr):
+                self.symbols[name.data] = op
+        self._symbol_ids: dict[str, int] = {}
+        self._glsl: int | None = None
+        self._files: dict[str, int] = {}
+
+    def symbol_id(self, name: str) -> int:
+        """Returns the id of a symbol, the same at every call."""
+        known = self._symbol_ids.get(name)
+        if known is None:
+            known = self._symbol_ids[name] = self.builder.new_id()
+        return known
+
+    def glsl_set(self) -> int:
+        """Returns the id of the imported GLSL.std.450."""
+        if self._glsl is None:
+            self._glsl = self.builder.add_result(
+                Section.EXT_INST_IMPORTS, Op.ExtInstImport, encode_string(GLSL_SET)
+            )
+        return self._glsl
+
+    def file_id(self, file: str) -> int:
+        """Returns the id of the OpString that names a source file, for OpLine."""
+        known = self._files.get(file)
+        if known is None:
+            known = self.builder.add_result(Section.DEBUG_STRINGS, Op.String, encode_string(file))
+            self._files[file] = known
+            self.builder.add(Section.DEBUG_STRINGS, Op.Source, (0, 0, known))
+        return known
+
+    def name(self, target: int, name: str) -> None:
+        """Adds an OpName."""
+        self.builder.add(Section.DEBUG_NAMES, Op.Name, (target, *encode_string(name)))
+
+    def decorate(self, target: int, decoration: int, *values: int) -> None:
+        """Adds an OpDecorate."""
+        self.builder.add(Section.ANNOTATIONS, Op.Decorate, (target, decoration, *values))
+
+    def decorate_from(self, target: int, attributes: dict[str, Attribute]) -> None:
+        """Adds the decorations that unit attributes such as `no_contraction` stand for."""
+        for name in attributes:
+            decoration = _UNIT_DECORATIONS.get(name)
+            if decoration is not None:
+                self.decorate(target, decoration)
+
+
+def cannot_emit(message: str, operation: Operation) -> NoReturn:
+    """Raises EmissionError about `operation`."""
+    raise EmissionError(message, operation)

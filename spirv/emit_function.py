@@ -1,0 +1,350 @@
+"""Emits functions: straight code by table, structured regions as labels and merge instructions.
+
+The regions of `spirv.mlir.selection` and `spirv.mlir.loop` are laid into the enclosing block: the header of a
+selection continues the current block, and code after the region continues in its merge block.  Block
+arguments become OpPhi.  Values may be used before their definition is emitted (the operand of a loop's
+OpPhi), so ids are handed out at first mention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..ir.dialects import spirv
+from ..ir.dialects.spirv.types import PointerType
+from .binary import Section
+from .block_order import emission_order
+from .emit_context import EmitContext, Survey, cannot_emit
+from .emit_operands import OperandEncoder, opcodes, operand_encoders
+from .tables import Op
+from .type_table import UnemittableError
+
+_STRUCTURED = frozenset((spirv.SelectionOp, spirv.LoopOp))  # asked by type(): isinstance costs more
+
+
+class _Code(NamedTuple):
+    opcodes: dict[type[Operation], int]
+    encoders: dict[type[Operation], OperandEncoder]
+
+
+@cache
+def _code() -> _Code:
+    return _Code(opcodes(), operand_encoders())
+
+
+class FunctionEmitter:
+    """Emits one `spirv.func`."""
+
+    def __init__(self, context: EmitContext, function: spirv.FuncOp):
+        self._context = context
+        self._function = function
+        self._builder = context.builder
+        self._ids: dict[int, int] = {}
+        # Blocks and operations are keys by identity: their own hash is a Python call.
+        self._labels: dict[int, int] = {}
+        self._code = _code()
+        self._has_lines = context.env.debug_info
+        self._line: object = None
+        self._mark: object = function.location
+        # OpLoopMerge or OpSelectionMerge that stands before a header's terminator: opcode, operands.
+        self._merges: dict[int, tuple[int, tuple[int, ...]]] = {}
+        # A loop header whose content was moved into a block of its own: the label of that block.
+        self._body_labels: dict[int, int] = {}
+
+    def emit(self) -> None:
+        """Emits OpFunction to OpFunctionEnd."""
+        function, context = self._function, self._context
+        survey = Survey.of(function)
+        context.surveys[function.sym_name.data] = survey
+        function_type, outputs = function.function_type, function.function_type.outputs.data
+        result_type = context.types.id(outputs[0]) if outputs else context.types.void()
+        result = context.symbol_id(function.sym_name.data)
+        context.name(result, function.sym_name.data)
+        operands = (int(function.function_control.data), context.types.function(function_type))
+        self._add(Op.Function, operands, result_type, result)
+        blocks = emission_order(function.body)
+        for argument in blocks[0].args:
+            self._add(Op.FunctionParameter, (), context.types.id(argument.type), self._id(argument))
+        self._start_block(blocks[0])
+        self._hoist_variables(survey.variables)
+        self._block(blocks[0])
+        for block in blocks[1:]:
+            self._labelled_block(block)
+        self._line = None
+        self._add(Op.FunctionEnd, ())
+
+    # Instructions
+
+    def _add(
+        self, opcode: int, operands: Sequence[int], result_type: int | None = None, result: int | None = None
+    ) -> None:
+        self._builder.add(
+            Section.FUNCTIONS,
+            opcode,
+            operands,
+            result_type=result_type,
+            result_id=result,
+            mark=self._mark,
+        )
+
+    def _id(self, value: SSAValue) -> int:
+        known = self._ids.get(id(value))
+        if known is None:
+            known = self._ids[id(value)] = self._builder.new_id()
+        return known
+
+    def _label(self, block: Block) -> int:
+        known = self._labels.get(id(block))
+        if known is None:
+            known = self._labels[id(block)] = self._builder.new_id()
+        return known
+
+    def _operation(self, op: Operation) -> None:
+        self._mark = op.location
+        special = _SPECIAL.get(type(op))
+        try:
+            if special is not None:
+                special(self, op)
+            else:
+                self._instruction(op)
+        except UnemittableError as error:
+            cannot_emit(str(error), op)
+
+    def _instruction(self, op: Operation) -> None:
+        opcode = self._code.opcodes.get(type(op))
+        if opcode is None:
+            cannot_emit("there is no such instruction", op)
+        if self._has_lines:
+            self._emit_line()
+        results = op.results
+        if not results:
+            if opcode != Op.FunctionCall:
+                self._add(opcode, self._operands(op))
+                return
+            result_type, result = self._context.types.void(), self._builder.new_id()
+        else:
+            result_type, result = self._context.types.id(results[0].type), self._id(results[0])
+        self._add(opcode, self._operands(op), result_type, result)
+        if op.attributes:
+            self._context.decorate_from(result, op.attributes)
+
+    def _operands(self, op: Operation) -> list[int]:
+        encode = self._code.encoders.get(type(op))
+        if encode is not None:
+            return encode(self._context, op, self._id)
+        return [self._id(value) for value in op.operands]
+
+    def _emit_line(self) -> None:
+        location = self._mark
+        if location is self._line or not isinstance(location, FileLineColLoc):
+            return
+        self._line = location
+        file = self._context.file_id(location.filename.data)
+        self._add(Op.Line, (file, location.line.data, location.column.data))
+
+    # Values without an instruction in the function
+
+    def _constant(self, op: Operation) -> None:
+        assert isinstance(op, spirv.ConstantOp)
+        result = op.results[0]
+        self._ids[id(result)] = self._context.types.constant(op.value, result.type)
+
+    def _undef(self, op: Operation) -> None:
+        result = op.results[0]
+        self._ids[id(result)] = self._context.types.undef(result.type)
+
+    def _address_of(self, op: Operation) -> None:
+        assert isinstance(op, spirv.AddressOfOp)
+        self._ids[id(op.pointer)] = self._context.symbol_id(op.variable.root_reference.data)
+
+    def _reference_of(self, op: Operation) -> None:
+        assert isinstance(op, spirv.ReferenceOfOp)
+        self._ids[id(op.reference)] = self._context.symbol_id(op.spec_const.root_reference.data)
+
+    def _spec_operation(self, op: Operation) -> None:
+        assert isinstance(op, spirv.SpecConstantOperationOp)
+        inner = op.operation
+        opcode = self._code.opcodes[type(inner)]
+        result_type = self._context.types.id(op.result.type)
+        self._ids[id(op.result)] = self._builder.add_result(
+            Section.GLOBALS,
+            Op.SpecConstantOp,
+            (opcode, *self._operands(inner)),
+            result_type=result_type,
+            mark=op.location,
+        )
+
+    def _hoist_variables(self, variables: Sequence[spirv.VariableOp]) -> None:
+        """Emits OpVariables first in the first block, where SPIR-V wants them."""
+        entry = self._function.body.blocks[0]
+        for op in variables:
+            self._mark = op.location
+            operands = [int(op.storage_class.data)]
+            # In a loop an initialiser counts at every iteration: `_variable` stores it there.
+            if op.initializer is not None and op.parent is entry:
+                owner = op.initializer.owner
+                if isinstance(owner, Operation) and id(op.initializer) not in self._ids:
+                    self._operation(owner)
+                operands.append(self._id(op.initializer))
+            self._add(Op.Variable, operands, self._context.types.id(op.pointer.type), self._id(op.pointer))
+            if op.attributes:
+                self._context.decorate_from(self._id(op.pointer), op.attributes)
+
+    def _variable(self, op: Operation) -> None:
+        assert isinstance(op, spirv.VariableOp) and isinstance(op.pointer.type, PointerType)
+        if op.initializer is not None and op.parent is not self._function.body.blocks[0]:
+            self._add(Op.Store, (self._id(op.pointer), self._id(op.initializer)))
+
+    # Blocks and structured control flow
+
+    def _start_block(self, block: Block) -> None:
+        self._add(Op.Label, (), result=self._label(block))
+        self._line = None  # OpLine ends with its block
+
+    def _labelled_block(self, block: Block) -> None:
+        self._start_block(block)
+        self._phis(block)
+        self._block(block)
+
+    def _block(self, block: Block) -> None:
+        for op in block.ops:
+            self._operation(op)
+
+    def _phis(self, block: Block) -> None:
+        if not block.args:
+            return
+        predecessors = _predecessors(block)
+        for index, argument in enumerate(block.args):
+            operands: list[int] = []
+            for predecessor, values in predecessors:
+                operands += (self._id(values[index]), self._exit_label(predecessor))
+            self._add(Op.Phi, operands, self._context.types.id(argument.type), self._id(argument))
+
+    def _exit_label(self, block: Block) -> int:
+        """Returns the label of the block that `block`'s terminator ends up in."""
+        return self._label_before(block, block.last_op)
+
+    def _label_before(self, block: Block, op: Operation | None) -> int:
+        """Returns the label that emission is under at `op` of `block`: of the last merge block, if any."""
+        while op is not None:
+            if type(op) in _STRUCTURED and (merge := op.regions[0].blocks.last) is not None:
+                return self._label(merge)
+            op = op.prev_op
+        return self._body_labels.get(id(block)) or self._label(block)
+
+    def _current_label(self, op: Operation) -> int:
+        block = op.parent_block()
+        assert block is not None
+        return self._label_before(block, op.prev_op)
+
+    def _selection(self, op: Operation) -> None:
+        assert isinstance(op, spirv.SelectionOp)
+        blocks = emission_order(op.body)
+        if not blocks:
+            return
+        header, merge = blocks[0], blocks[-1]
+        self._labels[id(header)] = self._current_label(op)
+        # Code before the terminator may hold regions of its own, so the merge belongs to the terminator.
+        if isinstance(header.last_op, spirv.BranchConditionalOp):
+            self._merges[id(header.last_op)] = (
+                Op.SelectionMerge,
+                (self._label(merge), int(op.selection_control.data)),
+            )
+        self._block(header)
+        self._rest_of_region(blocks[1:])
+
+    def _loop(self, op: Operation) -> None:
+        assert isinstance(op, spirv.LoopOp)
+        blocks = emission_order(op.body, is_loop=True)
+        if not blocks:
+            return
+        entry, header, continue_block, merge = blocks[0], blocks[1], blocks[-2], blocks[-1]
+        self._labels[id(entry)] = self._current_label(op)
+        self._block(entry)
+        self._start_block(header)
+        self._phis(header)
+        merge_operands = (self._label(merge), self._label(continue_block), int(op.loop_control.data))
+        terminator = header.last_op
+        assert terminator is not None
+        if any(type(inner) in _STRUCTURED for inner in header.ops):
+            # OpLoopMerge ends the header itself; what the header contains goes into a block of its own.
+            body = self._builder.new_id()
+            self._add(Op.LoopMerge, merge_operands)
+            self._add(Op.Branch, (body,))
+            self._add(Op.Label, (), result=body)
+            self._body_labels[id(header)] = body
+        else:
+            self._merges[id(terminator)] = (Op.LoopMerge, merge_operands)
+        self._block(header)
+        self._rest_of_region(blocks[2:])
+
+    def _rest_of_region(self, blocks: Sequence[Block]) -> None:
+        for block in blocks[:-1]:
+            self._labelled_block(block)
+        self._start_block(blocks[-1])  # the merge block; the enclosing block goes on in it
+
+    def _nothing(self, op: Operation) -> None:
+        del op
+
+    # Terminators
+
+    def _emit_merge(self, op: Operation) -> None:
+        merge = self._merges.pop(id(op), None)
+        if merge is not None:
+            self._add(*merge)
+
+    def _branch(self, op: Operation) -> None:
+        assert isinstance(op, spirv.BranchOp)
+        self._emit_merge(op)
+        self._add(Op.Branch, (self._label(op.successors[0]),))
+
+    def _branch_conditional(self, op: Operation) -> None:
+        assert isinstance(op, spirv.BranchConditionalOp)
+        if self._has_lines:
+            self._emit_line()
+        self._emit_merge(op)
+        weights = op.branch_weights
+        words = [] if weights is None else [weight.value.data & 0xFFFFFFFF for weight in weights]
+        targets = [self._label(block) for block in op.successors]
+        self._add(Op.BranchConditional, (self._id(op.condition), *targets, *words))
+
+
+def _predecessors(block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
+    """Returns the blocks that branch to `block` and the values that they pass."""
+    region = block.parent
+    assert region is not None
+    found: list[tuple[Block, Sequence[SSAValue]]] = []
+    for candidate in region.blocks:
+        terminator = candidate.last_op
+        if isinstance(terminator, spirv.BranchOp) and terminator.successors[0] is block:
+            found.append((candidate, terminator.block_arguments))
+        elif isinstance(terminator, spirv.BranchConditionalOp):
+            on_true, on_false = terminator.successors
+            if on_true is block and on_false is block:
+                cannot_emit("both targets are one block with arguments", terminator)
+            if on_true is block:
+                found.append((candidate, terminator.true_target_operands))
+            elif on_false is block:
+                found.append((candidate, terminator.false_target_operands))
+    return found
+
+
+_SPECIAL: dict[type[Operation], Callable[[FunctionEmitter, Operation], None]] = {
+    spirv.ConstantOp: FunctionEmitter._constant,  # pyright: ignore[reportPrivateUsage]
+    spirv.UndefOp: FunctionEmitter._undef,  # pyright: ignore[reportPrivateUsage]
+    spirv.AddressOfOp: FunctionEmitter._address_of,  # pyright: ignore[reportPrivateUsage]
+    spirv.ReferenceOfOp: FunctionEmitter._reference_of,  # pyright: ignore[reportPrivateUsage]
+    spirv.SpecConstantOperationOp: FunctionEmitter._spec_operation,  # pyright: ignore[reportPrivateUsage]
+    spirv.VariableOp: FunctionEmitter._variable,  # pyright: ignore[reportPrivateUsage]
+    spirv.SelectionOp: FunctionEmitter._selection,  # pyright: ignore[reportPrivateUsage]
+    spirv.LoopOp: FunctionEmitter._loop,  # pyright: ignore[reportPrivateUsage]
+    spirv.MergeOp: FunctionEmitter._nothing,  # pyright: ignore[reportPrivateUsage]
+    spirv.BranchOp: FunctionEmitter._branch,  # pyright: ignore[reportPrivateUsage]
+    spirv.BranchConditionalOp: FunctionEmitter._branch_conditional,  # pyright: ignore[reportPrivateUsage]
+}
+"""Operations that are more or less than one instruction in the function."""

@@ -1,0 +1,185 @@
+"""Operand words of instructions that are not simply the ids of the operation's operands.
+
+Most operations are: opcode, result type, result, operand ids.  The others have a function here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..ir.dialects import spirv
+from ..ir.dialects.spirv.attributes import MemoryAccessAttr, MemorySemanticsAttr, ScopeAttr
+from ..ir.dialects.spirv.enums import MemoryAccess, MemorySemantics
+from ..ir.dialects.spirv.types import bit_width
+from .emit_context import EmitContext, cannot_emit
+from .tables import GLSL_STD_450, Capability, NewerCapability, Op, opcode
+
+ValueId = Callable[[SSAValue], int]
+OperandEncoder = Callable[[EmitContext, Operation, ValueId], list[int]]
+
+_GL_PREFIX = "spirv.GL."
+_RENAMED = {"spirv.EXT.AtomicFAdd": "OpAtomicFAddEXT"}
+
+
+def opcodes() -> dict[type[Operation], int]:
+    """Returns the opcode of every operation class that is one instruction in a function."""
+    table: dict[type[Operation], int] = {}
+    for name, op_class in spirv.SPIRV_OPS.items():
+        if name.startswith(_GL_PREFIX):
+            table[op_class] = Op.ExtInst
+            continue
+        try:
+            table[op_class] = opcode(_RENAMED.get(name, "Op" + name.removeprefix("spirv.")))
+        except KeyError:
+            continue  # structural operations have no instruction of their name
+    return table
+
+
+def operand_encoders() -> dict[type[Operation], OperandEncoder]:
+    """Returns the operand encoders of the classes that need one."""
+    table: dict[type[Operation], OperandEncoder] = dict(_ENCODERS)
+    for name, op_class in spirv.SPIRV_OPS.items():
+        if name.startswith(_GL_PREFIX):
+            table[op_class] = _glsl(GLSL_STD_450[name.removeprefix(_GL_PREFIX)][0])
+        elif issubclass(op_class, spirv.AtomicUpdateOp | spirv.AtomicCountOp):
+            table[op_class] = _atomic
+    return table
+
+
+def _glsl(number: int) -> OperandEncoder:
+    def encode(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+        return [context.glsl_set(), number, *map(value, op.operands)]
+
+    return encode
+
+
+def _literals(values: Iterable[IntegerAttr]) -> list[int]:
+    return [value.value.data & 0xFFFFFFFF for value in values]
+
+
+def _access(access: MemoryAccessAttr | None, alignment: IntegerAttr | None) -> list[int]:
+    if access is None:
+        return []
+    mask = access.data
+    words = [int(mask)]
+    if MemoryAccess.Aligned in mask and alignment is not None:
+        words.append(alignment.value.data)
+    return words
+
+
+def _load(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.LoadOp)
+    words = [value(op.operands[0])]
+    return words + _access(op.memory_access, op.alignment) if op.properties else words
+
+
+def _store(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.StoreOp)
+    words = [value(op.operands[0]), value(op.operands[1])]
+    return words + _access(op.memory_access, op.alignment) if op.properties else words
+
+
+def _copy_memory(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.CopyMemoryOp)
+    words = [value(op.target), value(op.source), *_access(op.memory_access, op.alignment)]
+    if op.source_memory_access is not None:
+        if op.memory_access is None:
+            cannot_emit("a memory access of the source needs one of the target", op)
+        words += _access(op.source_memory_access, op.source_alignment)
+    return words
+
+
+def _composite_extract(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.CompositeExtractOp)
+    return [value(op.operands[0]), *_literals(op.indices)]
+
+
+def _composite_insert(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.CompositeInsertOp)
+    return [value(op.operands[0]), value(op.operands[1]), *_literals(op.indices)]
+
+
+def _vector_shuffle(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.VectorShuffleOp)
+    return [value(op.operands[0]), value(op.operands[1]), *_literals(op.components)]
+
+
+def _scope(context: EmitContext, attribute: ScopeAttr) -> int:
+    return context.types.u32(attribute.data)
+
+
+def _semantics(context: EmitContext, attribute: MemorySemanticsAttr) -> int:
+    return context.types.u32(attribute.data & ~MemorySemantics.None_)
+
+
+def _atomic_capability(context: EmitContext, op: Operation, type_: Attribute) -> None:
+    if isinstance(op, spirv.EXTAtomicFAddOp):
+        if isinstance(type_, Float32Type):
+            context.capabilities.add(Capability.AtomicFloat32AddEXT)
+        elif isinstance(type_, Float64Type):
+            context.capabilities.add(Capability.AtomicFloat64AddEXT)
+        else:
+            cannot_emit(f"there is no atomic addition of {type_}", op)
+    elif bit_width(type_) == 64:
+        context.capabilities.add(Capability.Int64Atomics)
+
+
+def _atomic(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.AtomicUpdateOp | spirv.AtomicCountOp)
+    _atomic_capability(context, op, op.result.type)
+    pointer, *values = map(value, op.operands)
+    return [pointer, _scope(context, op.memory_scope), _semantics(context, op.semantics), *values]
+
+
+def _compare_exchange(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.AtomicCompareExchangeOp)
+    _atomic_capability(context, op, op.result.type)
+    return [
+        value(op.pointer),
+        _scope(context, op.memory_scope),
+        _semantics(context, op.equal_semantics),
+        _semantics(context, op.unequal_semantics),
+        value(op.value),
+        value(op.comparator),
+    ]
+
+
+def _control_barrier(context: EmitContext, op: Operation, _: ValueId) -> list[int]:
+    assert isinstance(op, spirv.ControlBarrierOp)
+    scopes = [_scope(context, op.execution_scope), _scope(context, op.memory_scope)]
+    return [*scopes, _semantics(context, op.memory_semantics)]
+
+
+def _memory_barrier(context: EmitContext, op: Operation, _: ValueId) -> list[int]:
+    assert isinstance(op, spirv.MemoryBarrierOp)
+    return [_scope(context, op.memory_scope), _semantics(context, op.memory_semantics)]
+
+
+def _dot(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.DotOp)
+    if NewerCapability.BFloat16TypeKHR in context.capabilities and "bf16" in str(op.result.type):
+        context.capabilities.add(NewerCapability.BFloat16DotProductKHR)
+    return list(map(value, op.operands))
+
+
+def _function_call(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.FunctionCallOp)
+    return [context.symbol_id(op.callee.root_reference.data), *map(value, op.operands)]
+
+
+_ENCODERS: dict[type[Operation], OperandEncoder] = {
+    spirv.LoadOp: _load,
+    spirv.StoreOp: _store,
+    spirv.CopyMemoryOp: _copy_memory,
+    spirv.CompositeExtractOp: _composite_extract,
+    spirv.CompositeInsertOp: _composite_insert,
+    spirv.VectorShuffleOp: _vector_shuffle,
+    spirv.AtomicCompareExchangeOp: _compare_exchange,
+    spirv.ControlBarrierOp: _control_barrier,
+    spirv.MemoryBarrierOp: _memory_barrier,
+    spirv.DotOp: _dot,
+    spirv.FunctionCallOp: _function_call,
+}

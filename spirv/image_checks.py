@@ -1,0 +1,131 @@
+"""What must hold inside a device image that was read from outside, so that a launch can rely on it.
+
+Checked: the words look like SPIR-V; kernels and constants have distinct names; data types and access modes
+exist; every offset lies in its argument block or value; counts, sizes and ids are in range.  Not checked:
+whether the SPIR-V is valid, which costs more than a launch may; whoever takes images from strangers runs
+`spirv.validate`.  Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ..ir.errors import InvalidError
+from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Parameter, SpecConstantInfo
+
+if TYPE_CHECKING:
+    from .device_image import DeviceImage
+
+DTYPE_BYTES: Final[dict[str, int]] = {
+    "bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
+    "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
+}  # fmt: skip
+"""Scalar types as lapilli spells them, with their size in host memory."""
+ACCESS_MODES: Final = ("read", "write", "read_write")
+MAX_ARGUMENT_BLOCK_BYTES: Final = 1 << 20
+MAX_SPEC_BLOCK_BYTES: Final = 1 << 24
+MAX_RANK: Final = 3
+
+
+def check_image(image: DeviceImage) -> None:
+    """Raises InvalidError, naming the first thing that cannot be."""
+    for problem in _problems(image):
+        raise InvalidError(f"device image: {problem}")
+
+
+def _problems(image: DeviceImage) -> Iterator[str]:
+    if len(image.spirv) % 4 or image.spirv[:4] != b"\x03\x02\x23\x07":
+        yield "its code is no little-endian SPIR-V"
+    for what, names in (
+        ("kernel", [kernel.name for kernel in image.kernels]),
+        ("entry point", [kernel.entry_point for kernel in image.kernels]),
+        ("specialization constant", [constant.symbol for constant in image.spec_constants]),
+        ("SpecId", [leaf.spec_id for constant in image.spec_constants for leaf in constant.leaves]),
+    ):
+        if len(set(names)) != len(names):
+            yield f"a {what} appears twice"
+    for kernel in image.kernels:
+        yield from (f"kernel {kernel.name!r}: {problem}" for problem in _kernel_problems(kernel))
+    for constant in image.spec_constants:
+        problems = _constant_problems(constant)
+        yield from (f"specialization constant {constant.symbol!r}: {problem}" for problem in problems)
+    sizes = (*image.requirements.work_group_sizes, image.requirements.sub_group_sizes)
+    if any(size < 1 for group in sizes for size in group):
+        yield "a required size is not positive"
+
+
+def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:
+    abi = kernel.abi
+    block = abi.argument_block_bytes
+    if not 0 <= block <= MAX_ARGUMENT_BLOCK_BYTES or block % 4:
+        yield f"an argument block of {block} bytes"
+    if not 1 <= abi.rank <= MAX_RANK:
+        yield f"a launch range of {abi.rank} dimensions"
+    for offset, size in _block_fields(kernel):
+        if not 0 <= offset <= block - size:
+            yield f"a field of {size} bytes at {offset} in an argument block of {block}"
+    for parameter in kernel.parameters:
+        yield from (f"parameter {parameter.name!r}: {problem}" for problem in _parameter_problems(parameter))
+    yield from _abi_problems(abi)
+    required = kernel.required_work_group_size
+    if required is not None and (not 1 <= len(required) <= MAX_RANK or min(required) < 1):
+        yield f"a required work-group size of {required}"
+
+
+def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
+    for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
+        if len(offsets) not in (0, abi.rank):
+            yield f"{len(offsets)} hidden fields for {abi.rank} dimensions"
+    ids = abi.local_size_spec_ids
+    if ids is not None and (len(set(ids)) != len(ids) or not all(0 <= n < 1 << 32 for n in ids)):
+        yield f"SpecIds {ids} for the local size"
+    if abi.argument_block_binding is not None and not 0 <= abi.argument_block_binding < 1 << 16:
+        yield f"an argument block at binding {abi.argument_block_binding}"
+
+
+def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
+    """(offset, size) of every field of the argument block that the runtime writes."""
+    hidden = (*kernel.abi.range_offsets_bytes, *kernel.abi.base_offsets_bytes)
+    yield from ((offset, 4) for offset in hidden if offset is not None)
+    for parameter in kernel.parameters:
+        if isinstance(parameter, BufferParameter):
+            extents = parameter.extent_offsets_bytes
+            yield from ((offset, 4) for offset in extents if offset is not None)
+            if parameter.address_offset_bytes is not None:
+                yield (parameter.address_offset_bytes, 8)
+        elif parameter.offset_bytes is not None:
+            # Narrow scalars travel in 32 bits.
+            yield (parameter.offset_bytes, max(4, DTYPE_BYTES.get(parameter.dtype, 4)))
+
+
+def _parameter_problems(parameter: Parameter) -> Iterator[str]:
+    if parameter.dtype not in DTYPE_BYTES:
+        yield f"no data type is called {parameter.dtype!r}"
+    if not isinstance(parameter, BufferParameter):
+        return
+    if parameter.access not in ACCESS_MODES:
+        yield f"no access mode is called {parameter.access!r}"
+    if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.extent_offsets_bytes) not in (0, parameter.ndim):
+        yield f"{parameter.ndim} dimensions with {len(parameter.extent_offsets_bytes)} extents"
+    if not _all_in_range((parameter.binding, parameter.descriptor_set), 1 << 16):
+        yield f"set {parameter.descriptor_set}, binding {parameter.binding}"
+
+
+def _constant_problems(constant: SpecConstantInfo) -> Iterator[str]:
+    if not _all_in_range((constant.offset_bytes, constant.size_bytes), MAX_SPEC_BLOCK_BYTES):
+        yield f"{constant.size_bytes} bytes at {constant.offset_bytes}"
+    if len(constant.default) != constant.size_bytes:
+        yield f"a default of {len(constant.default)} bytes for a value of {constant.size_bytes}"
+    for leaf in constant.leaves:
+        size = DTYPE_BYTES.get(leaf.dtype)
+        if size != leaf.size_bytes:
+            yield f"a scalar of type {leaf.dtype!r} and {leaf.size_bytes} bytes"
+        if not 0 <= leaf.offset_bytes <= constant.size_bytes - leaf.size_bytes:
+            yield f"a scalar at {leaf.offset_bytes} in a value of {constant.size_bytes} bytes"
+        if not 0 <= leaf.spec_id < 1 << 32:
+            yield f"SpecId {leaf.spec_id}"
+
+
+def _all_in_range(values: Sequence[int], stop: int) -> bool:
+    return all(0 <= value < stop for value in values)

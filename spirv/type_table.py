@@ -1,0 +1,339 @@
+"""Types and constants of a module, each emitted once, with their layout decorations.
+
+Ids are found by the identity of the attribute first: hashing a nested type on every operation would cost
+more than all the rest of emission.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    NoneType,
+    VectorType,
+    i32,
+)
+from xdsl.ir import Attribute
+
+from ..ir.dialects.spirv.enums import Decoration, StorageClass
+from ..ir.dialects.spirv.types import (
+    ArrayType,
+    PointerType,
+    RuntimeArrayType,
+    StructType,
+    component_count,
+    is_array_attribute,
+    is_integer_type,
+    is_scalar_attribute,
+    is_vector,
+)
+from .binary import ModuleBuilder, Section, encode_string
+from .layout import layout_fault
+from .tables import Capability as Cap
+from .tables import NewerCapability, Op
+
+_FLOAT_WIDTHS: dict[type[Attribute], int] = {
+    Float16Type: 16,
+    BFloat16Type: 16,
+    Float32Type: 32,
+    Float64Type: 64,
+}
+_BFLOAT16_ENCODING = 0
+_BLOCK_STORAGE_CLASSES = frozenset(
+    (StorageClass.StorageBuffer, StorageClass.PushConstant, StorageClass.Uniform)
+)
+
+
+class UnemittableError(Exception):
+    """A type or constant that SPIR-V cannot express; emission adds the operation and its location."""
+
+
+class TypeTable:
+    """Ids of types and constants; collects the capabilities that wide types need.
+
+    8- and 16-bit types need Int8, Int16 or Float16 only where something computes with them: `small_types`
+    says that there are any, and `capabilities` decides.
+    """
+
+    def __init__(self, builder: ModuleBuilder, capabilities: set[int]) -> None:
+        self._builder = builder
+        self._capabilities = capabilities
+        self._by_identity: dict[int, int] = {}
+        self._kept: list[Attribute] = []
+        self._types: dict[tuple[Attribute, bool], int] = {}
+        self._structural: dict[tuple[int, ...], int] = {}
+        self._constants: dict[tuple[int, ...], int] = {}
+        self._constants_by_identity: dict[tuple[int, int], int] = {}
+        self.small_types: set[Attribute] = set()
+        """Scalar types of 8 and 16 bits that occur."""
+
+    def id(self, type_: Attribute) -> int:
+        """Returns the id of a type; UnemittableError where SPIR-V has no such type."""
+        known = self._by_identity.get(id(type_))
+        if known is None:
+            known = self._by_identity[id(type_)] = self._id_of(type_, False)
+            self._kept.append(type_)  # an id() is only valid while its object lives
+        return known
+
+    def void(self) -> int:
+        """Returns the id of OpTypeVoid."""
+        return self._unique(Op.TypeVoid)
+
+    def function(self, type_: FunctionType) -> int:
+        """Returns the id of a function's type."""
+        outputs = type_.outputs.data
+        result = self.id(outputs[0]) if outputs else self.void()
+        return self._unique(Op.TypeFunction, result, *(self.id(t) for t in type_.inputs.data))
+
+    def variable_pointer(self, type_: PointerType) -> int:
+        """Returns the id of a global variable's type, whose struct is a Block where the host sees it."""
+        storage_class = type_.storage_class.data
+        is_block = storage_class in (
+            StorageClass.StorageBuffer,
+            StorageClass.PushConstant,
+            StorageClass.Uniform,
+        )
+        if not is_block:
+            return self.id(type_)
+        if not isinstance(type_.pointee, StructType):
+            raise UnemittableError(
+                f"a variable in {storage_class.name} holds a struct, found {type_.pointee}"
+            )
+        pointer = self._pointer(storage_class, self._block(type_.pointee))
+        self._by_identity[id(type_)] = pointer
+        self._kept.append(type_)
+        return pointer
+
+    def _block(self, type_: StructType) -> int:
+        fault = layout_fault(type_)
+        if fault is not None:
+            raise UnemittableError(fault)
+        return self._id_of(type_, True)
+
+    def _id_of(self, type_: Attribute, is_block: bool) -> int:
+        key = (type_, is_block)
+        known = self._types.get(key)
+        if known is None:
+            encode = _TYPE_ENCODERS.get(type(type_))
+            if encode is None:
+                raise UnemittableError(f"SPIR-V has no type {type_}")
+            known = self._types[key] = encode(self, type_)
+            if is_block:
+                self._decorate(known, Decoration.Block)
+        return known
+
+    def _unique(self, opcode: int, *operands: int) -> int:
+        key = (opcode, *operands)
+        known = self._structural.get(key)
+        if known is None:
+            known = self._structural[key] = self._builder.add_result(Section.GLOBALS, opcode, operands)
+        return known
+
+    def _decorate(self, target: int, decoration: Decoration, *values: int) -> None:
+        self._builder.add(Section.ANNOTATIONS, Op.Decorate, (target, decoration, *values))
+
+    def _pointer(self, storage_class: int, pointee: int) -> int:
+        return self._unique(Op.TypePointer, storage_class, pointee)
+
+    # Encoders of types
+
+    def _integer(self, type_: Attribute) -> int:
+        assert is_integer_type(type_)
+        width = type_.width.data
+        if width == 1:
+            return self._unique(Op.TypeBool)
+        if width not in (8, 16, 32, 64):
+            raise UnemittableError(f"SPIR-V has no integer of {width} bits")
+        if width == 64:
+            self._capabilities.add(Cap.Int64)
+        elif width < 32:
+            self.small_types.add(type_)
+        return self._unique(Op.TypeInt, width, 0)
+
+    def _float(self, type_: Attribute) -> int:
+        width = _FLOAT_WIDTHS[type(type_)]
+        if isinstance(type_, BFloat16Type):
+            self._capabilities.add(NewerCapability.BFloat16TypeKHR)
+            return self._unique(Op.TypeFloat, width, _BFLOAT16_ENCODING)
+        if width == 64:
+            self._capabilities.add(Cap.Float64)
+        elif width == 16:
+            self.small_types.add(type_)
+        return self._unique(Op.TypeFloat, width)
+
+    def _vector(self, type_: Attribute) -> int:
+        assert is_vector(type_)
+        shape = type_.get_shape()
+        if len(shape) != 1 or shape[0] not in (2, 3, 4):
+            raise UnemittableError(f"a SPIR-V vector has 2, 3 or 4 components, found {type_}")
+        return self._unique(Op.TypeVector, self.id(type_.element_type), shape[0])
+
+    def _array(self, type_: Attribute) -> int:
+        assert isinstance(type_, ArrayType)
+        return self._strided(
+            (Op.TypeArray, self.id(type_.element_type), self.u32(type_.count.data)), type_.stride.data
+        )
+
+    def _runtime_array(self, type_: Attribute) -> int:
+        assert isinstance(type_, RuntimeArrayType)
+        return self._strided((Op.TypeRuntimeArray, self.id(type_.element_type)), type_.stride.data)
+
+    def _strided(self, words: tuple[int, ...], stride: int) -> int:
+        # The stride is a decoration, so arrays that differ only in it need types of their own.
+        key = (*words, -stride)
+        known = self._structural.get(key)
+        if known is None:
+            known = self._builder.add_result(Section.GLOBALS, words[0], words[1:])
+            self._structural[key] = known
+            if stride:
+                self._decorate(known, Decoration.ArrayStride, stride)
+        return known
+
+    def _struct(self, type_: Attribute) -> int:
+        assert isinstance(type_, StructType)
+        members = [self.id(member) for member in type_.member_types]
+        result = self._builder.add_result(Section.GLOBALS, Op.TypeStruct, members)
+        if type_.identifier:
+            self._builder.add(Section.DEBUG_NAMES, Op.Name, (result, *encode_string(type_.identifier)))
+        for index, member in enumerate(type_.members):
+            if member.offset is not None:
+                self._decorate_member(result, index, Decoration.Offset, member.offset)
+            for decoration, value in member.decorations:
+                self._decorate_member(result, index, decoration, *(() if value is None else (value,)))
+        return result
+
+    def _decorate_member(self, target: int, index: int, decoration: int, *values: int) -> None:
+        self._builder.add(Section.ANNOTATIONS, Op.MemberDecorate, (target, index, decoration, *values))
+
+    def _pointer_type(self, type_: Attribute) -> int:
+        assert isinstance(type_, PointerType)
+        storage_class = type_.storage_class.data
+        if storage_class is StorageClass.PhysicalStorageBuffer:
+            self._capabilities.add(Cap.PhysicalStorageBufferAddresses)
+            if isinstance(type_.pointee, StructType):
+                return self._pointer(storage_class, self._block(type_.pointee))
+        # A pointer to a whole buffer, passed to a function, has the type of the buffer's variable.
+        block = self._types.get((type_.pointee, True)) if storage_class in _BLOCK_STORAGE_CLASSES else None
+        return self._pointer(storage_class, block or self.id(type_.pointee))
+
+    # Constants
+
+    def u32(self, value: int) -> int:
+        """Returns the id of a 32-bit integer constant."""
+        return self._constant((Op.Constant, self.id(i32), value & 0xFFFFFFFF))
+
+    def constant(self, value: Attribute, type_: Attribute) -> int:
+        """Returns the id of a constant; UnemittableError where `value` is none of `type_`."""
+        key = (id(value), id(type_))
+        known = self._constants_by_identity.get(key)
+        if known is None:
+            known = self._constants_by_identity[key] = self._constant_of(value, type_)
+            self._kept += (value, type_)
+        return known
+
+    def _constant_of(self, value: Attribute, type_: Attribute) -> int:
+        if is_scalar_attribute(value):
+            return self._constant(scalar_words(value, self.id(type_)))
+        if is_array_attribute(value) and isinstance(type_, ArrayType):
+            return self._composite(value.data, type_.element_type, type_)
+        if isinstance(value, DenseIntOrFPElementsAttr) and is_vector(type_):
+            elements = list(value.iter_attrs())
+            if len(elements) == 1:  # a splat
+                elements *= component_count(type_)
+            return self._composite(elements, type_.element_type, type_)
+        raise UnemittableError(f"{value} is no constant of type {type_}")
+
+    def _composite(self, values: Sequence[Attribute], element: Attribute, type_: Attribute) -> int:
+        parts = [self._constant_of(value, element) for value in values]
+        return self._constant((Op.ConstantComposite, self.id(type_), *parts))
+
+    def undef(self, type_: Attribute) -> int:
+        """Returns the id of an undefined value of a type."""
+        return self._constant((Op.Undef, self.id(type_)))
+
+    def _constant(self, words: tuple[int, ...]) -> int:
+        known = self._constants.get(words)
+        if known is None:
+            known = self._builder.add_result(Section.GLOBALS, words[0], words[2:], result_type=words[1])
+            self._constants[words] = known
+        return known
+
+
+_TYPE_ENCODERS: dict[type[Attribute], Callable[[TypeTable, Attribute], int]] = {
+    IntegerType: TypeTable._integer,  # pyright: ignore[reportPrivateUsage]
+    Float16Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
+    BFloat16Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
+    Float32Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
+    Float64Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
+    VectorType: TypeTable._vector,  # pyright: ignore[reportPrivateUsage]
+    ArrayType: TypeTable._array,  # pyright: ignore[reportPrivateUsage]
+    RuntimeArrayType: TypeTable._runtime_array,  # pyright: ignore[reportPrivateUsage]
+    StructType: TypeTable._struct,  # pyright: ignore[reportPrivateUsage]
+    PointerType: TypeTable._pointer_type,  # pyright: ignore[reportPrivateUsage]
+    NoneType: lambda table, _: table.void(),
+}
+
+
+def scalar_words(
+    value: IntegerAttr[IntegerType] | FloatAttr[AnyFloat], type_id: int, *, is_spec: bool = False
+) -> tuple[int, ...]:
+    """Returns opcode, type id and literal words of a scalar constant (SPIR-V 1.6 §2.2.1: low word first).
+
+    `is_spec` selects OpSpecConstant and its kin.
+    """
+    if isinstance(value, IntegerAttr):
+        integer, type_ = value.value.data, value.type
+        if is_integer_type(type_) and type_.width.data == 1:
+            true, false = (
+                (Op.SpecConstantTrue, Op.SpecConstantFalse)
+                if is_spec
+                else (Op.ConstantTrue, Op.ConstantFalse)
+            )
+            return (true if integer else false, type_id)
+        if not is_integer_type(type_):
+            raise UnemittableError(f"SPIR-V has no constant of type {type_}")
+        words = _integer_words(integer, type_.width.data)
+    else:
+        words = float_words(value.value.data, value.type)
+    return (Op.SpecConstant if is_spec else Op.Constant, type_id, *words)
+
+
+def _integer_words(value: int, width: int) -> tuple[int, ...]:
+    if width == 64:
+        return (value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF)
+    # A type of signedness 0 is extended with zeros.
+    return (value & ((1 << width) - 1),)
+
+
+def float_words(value: float, type_: Attribute) -> tuple[int, ...]:
+    """Returns the literal words of a float; a value beyond the type's range becomes an infinity."""
+    if isinstance(type_, Float64Type):
+        low, high = struct.unpack("<2I", struct.pack("<d", value))
+        return (low, high)
+    if isinstance(type_, BFloat16Type):
+        bits = _pack("<f", "<I", value)
+        if value != value:
+            return (bits >> 16 | 0x40,)  # quiet, so that a NaN with low payload bits only stays one
+        return (bits + 0x7FFF + (bits >> 16 & 1) >> 16,)  # round half to even
+    if isinstance(type_, Float16Type):
+        return (_pack("<e", "<H", value),)
+    return (_pack("<f", "<I", value),)
+
+
+def _pack(float_format: str, integer_format: str, value: float) -> int:
+    try:
+        data = struct.pack(float_format, value)
+    except OverflowError:
+        data = struct.pack(float_format, float("inf") if value > 0 else float("-inf"))
+    return int(struct.unpack(integer_format, data)[0])
