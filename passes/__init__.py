@@ -1,0 +1,1 @@
+"""IR to IR: aspects, splitting, optimisation, lowering to the spirv dialect."""

@@ -1,0 +1,145 @@
+"""Which aspects a type and an operation use by themselves, as tables.
+
+Follows DPC++'s SYCLPropagateAspectsUsage: f16 uses fp16, f64 uses fp64, a struct listed in
+`aspect.types_that_use_aspects` uses what the list says.  Types are looked through: arrays, vectors and
+structs use what their parts use; a pointer or memref uses nothing, loading through it does.  What SYCL takes
+for granted and Vulkan makes optional, such as 64-bit integers, uses vendor aspects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from ..ir.aspects import Aspect
+from ..ir.attribute_values import memref_element_type
+from ..ir.dialects import aspect
+from ..ir.dialects.kernel import Function
+from ..ir.dialects.spirv.types import PointerType
+from ..ir.type_structure import held_types, struct_name
+
+
+class Need(NamedTuple):
+    """One aspect and what needs it, in words for a message."""
+
+    aspect: int
+    what: str
+
+
+_INTEGER_ASPECTS: dict[int | None, Aspect] = {8: Aspect.VK_INT8, 16: Aspect.VK_INT16, 64: Aspect.VK_INT64}
+_STORAGE_ASPECTS: dict[int | None, Aspect] = {8: Aspect.VK_STORAGE_8BIT, 16: Aspect.VK_STORAGE_16BIT}
+
+_SUB_GROUP_ASPECTS = {
+    "Elect": Aspect.VK_SUBGROUP_BASIC,
+    "AllEqual": Aspect.VK_SUBGROUP_VOTE,
+    "All": Aspect.VK_SUBGROUP_VOTE,
+    "Any": Aspect.VK_SUBGROUP_VOTE,
+    "Ballot": Aspect.VK_SUBGROUP_BALLOT,
+    "Broadcast": Aspect.VK_SUBGROUP_BALLOT,
+    "Shuffle": Aspect.VK_SUBGROUP_SHUFFLE,
+    "ShuffleXor": Aspect.VK_SUBGROUP_SHUFFLE,
+    "ShuffleUp": Aspect.VK_SUBGROUP_SHUFFLE_RELATIVE,
+    "ShuffleDown": Aspect.VK_SUBGROUP_SHUFFLE_RELATIVE,
+}
+"""What follows ``spirv.GroupNonUniform``; all else there is arithmetic (SPIR-V 1.6 section 3.42.24)."""
+
+_ALLOCATIONS = ("memref.alloca", "memref.alloc", "memref.get_global", "spirv.Variable")
+_ATOMIC_PREFIXES = ("spirv.Atomic", "spirv.EXT.Atomic", "memref.atomic_rmw", "memref.generic_atomic_rmw")
+
+
+def bit_width(type_: Attribute) -> int | None:
+    """Returns the bits of an integer or float, None for other types (`index` too: the device decides)."""
+    width = getattr(type_, "bitwidth", None)
+    return width if isinstance(width, int) else None
+
+
+@dataclass
+class AspectRules:
+    """The rules, with the tables of one module; remembers types it has seen."""
+
+    scope: Operation
+    """The module whose tables count."""
+    _structs: dict[str, frozenset[int]] = field(init=False)
+    _values: dict[str, int] = field(init=False)
+    _of_type: dict[Attribute, tuple[Need, ...]] = field(
+        init=False, default_factory=dict[Attribute, tuple[Need, ...]]
+    )
+
+    def __post_init__(self) -> None:
+        self._structs = aspect.types_that_use_aspects(self.scope)
+        self._values = aspect.aspect_values(self.scope)
+
+    def number(self, member: Aspect) -> int:
+        """Returns the number of an implied aspect: the module's table decides where it has the name."""
+        return self._values.get(member.spelling, int(member))
+
+    def of_type(self, type_: Attribute) -> tuple[Need, ...]:
+        """Returns what holding a value of the type needs."""
+        found = self._of_type.get(type_)
+        if found is None:
+            found = tuple(need for held in held_types(type_) for need in self._of_held_type(held))
+            self._of_type[type_] = found
+        return found
+
+    def _of_held_type(self, type_: Attribute) -> Iterator[Need]:
+        if isinstance(type_, Float64Type):
+            yield Need(self.number(Aspect.FP64), "f64 value")
+        elif isinstance(type_, Float16Type):
+            yield Need(self.number(Aspect.FP16), "f16 value")
+        elif isinstance(type_, BFloat16Type):  # the device keeps it as its 16 bits
+            yield Need(self.number(Aspect.VK_INT16), "bf16 value")
+        elif (width := bit_width(type_)) in _INTEGER_ASPECTS:
+            yield Need(self.number(_INTEGER_ASPECTS[width]), f"i{width} value")
+        elif (name := struct_name(type_)) is not None:
+            for number in sorted(self._structs.get(name, ())):
+                yield Need(number, f"value of type '{name}'")
+
+    def of_op(self, op: Operation) -> Iterator[Need]:
+        """Yields what one operation needs, operations inside it left out.
+
+        Operands are not looked at: something in the same function made them and counts there.
+        """
+        if op.attributes and not isinstance(op, Function):
+            for number in sorted(aspect.used(op)):
+                yield Need(number, f"'{op.name}'")
+        for result in op.results:
+            yield from self.of_type(result.type)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    yield from self.of_type(argument.type)
+        yield from self._of_memory(op)
+
+    def _of_memory(self, op: Operation) -> Iterator[Need]:
+        name = op.name
+        if isinstance(op, memref.LoadOp | memref.StoreOp):
+            yield from self._of_access(op.memref)
+        elif name in _ALLOCATIONS:
+            yield from self.of_type(_pointee(op.results[0].type))
+        elif name.startswith(_ATOMIC_PREFIXES):
+            if any(bit_width(value.type) == 64 for value in (*op.results, *op.operands)):
+                yield Need(self.number(Aspect.ATOMIC64), "64-bit atomic operation")
+        elif name.startswith("spirv.GroupNonUniform"):
+            kind = name.removeprefix("spirv.GroupNonUniform")
+            member = _SUB_GROUP_ASPECTS.get(kind, Aspect.VK_SUBGROUP_ARITHMETIC)
+            yield Need(self.number(member), f"sub-group operation '{kind}'")
+
+    def _of_access(self, memory: SSAValue) -> Iterator[Need]:
+        # The 8- and 16-bit storage features are about buffers, not about a kernel's own variables.
+        if isinstance(memory, OpResult) and memory.op.name in _ALLOCATIONS:
+            return
+        width = bit_width(_pointee(memory.type))
+        member = _STORAGE_ASPECTS.get(width)
+        if member is not None:
+            yield Need(self.number(member), f"array of {width}-bit elements")
+
+
+def _pointee(type_: Attribute) -> Attribute:
+    if isinstance(type_, PointerType):
+        return type_.pointee
+    return memref_element_type(type_) or type_

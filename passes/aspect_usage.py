@@ -1,0 +1,151 @@
+"""Which aspects each function uses, by itself or through what it calls, and why.
+
+One analysis serves the pass, the warnings and the run-time message.  For every function and aspect it keeps
+one reason: the operation that uses the aspect, or the call that leads there.  Reasons never form a cycle, so
+following them is a call chain, one of the shortest, whatever recursion the graph has.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Attribute, Operation
+
+from ..ir.call_graph import Call, CallGraph, function_name
+from ..ir.dialects import aspect
+from ..ir.dialects.kernel import Function
+from ..ir.kernel_info import AspectUse
+from ..ir.location import location_of
+from .aspect_rules import AspectRules
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A place in a function that uses an aspect itself."""
+
+    aspect: int
+    what: str
+    """What uses it, in words: ``f64 value``."""
+    location: Attribute
+    """Location attribute of the place."""
+
+
+Reason = Use | Call
+
+
+@dataclass(frozen=True, slots=True)
+class AspectUsage:
+    """The result for one module."""
+
+    graph: CallGraph
+    reasons: dict[Function, dict[int, Reason]]
+    """For each function the aspects that it uses, each with the reason."""
+
+    @classmethod
+    def of(cls, module: Operation, *, within_units: bool = False) -> AspectUsage:
+        """Analyses all functions inside `module`.
+
+        Args:
+            module: the module, usually top level.
+            within_units: whether to see of another translation unit only what its functions declare.
+        """
+        graph = CallGraph.of(module)
+        usage = cls(graph, {function: {} for function in graph.functions})
+        callers = _callers(graph, within_units)
+        # Reasons that say most come first: later sources only add aspects that have no reason yet.
+        rules = AspectRules(module)
+        usage._add(callers, {f: list(_uses_in_body(f, rules)) for f in graph.functions})
+        usage._add(callers, {f: list(_declared_uses(f, graph, within_units)) for f in graph.functions})
+        usage._add(callers, {f: list(_attached_uses(f)) for f in graph.functions})
+        return usage
+
+    def used(self, function: Function) -> frozenset[int]:
+        """Returns all aspects that the function uses, also by what it calls or declares."""
+        return frozenset(self.reasons[function])
+
+    def chain(self, function: Function, number: int) -> tuple[tuple[Call, ...], Use]:
+        """Returns the calls that lead from `function` to a place that uses the aspect, and that place."""
+        calls: list[Call] = []
+        reason = self.reasons[function][number]
+        while isinstance(reason, Call):
+            calls.append(reason)
+            reason = self.reasons[reason.callee][number]
+        return tuple(calls), reason
+
+    def kernel_aspects(self, kernel: Function) -> tuple[AspectUse, ...]:
+        """Returns the aspects that the kernel needs, ascending, each with the first place that uses it.
+
+        Internal aspects are left out: no device is asked for them.
+        """
+        found: list[AspectUse] = []
+        for number in sorted(self.reasons[kernel]):
+            if number >= 0:
+                calls, use = self.chain(kernel, number)
+                owner = function_name(calls[-1].callee if calls else kernel)
+                place = location_of(use.location)
+                if place is not None:
+                    place = replace(place, function=owner)
+                found.append(AspectUse(aspect=number, location=place, what=use.what))
+        return tuple(found)
+
+    def _add(
+        self, callers: dict[Function, list[tuple[Function, Call]]], sources: dict[Function, list[Use]]
+    ) -> None:
+        """Enters uses and carries them up to the callers, breadth first."""
+        pending: deque[tuple[Function, int]] = deque()
+        for function, uses in sources.items():
+            for use in uses:
+                if use.aspect not in self.reasons[function]:
+                    self.reasons[function][use.aspect] = use
+                    pending.append((function, use.aspect))
+        while pending:
+            function, number = pending.popleft()
+            for caller, call in callers[function]:
+                if number not in self.reasons[caller]:
+                    self.reasons[caller][number] = call
+                    pending.append((caller, number))
+
+
+def kernel_aspects(kernel: Function) -> tuple[AspectUse, ...]:
+    """Returns what `AspectUsage.kernel_aspects` does, for a kernel of a module not analysed yet."""
+    root: Operation = kernel
+    while (parent := root.parent_op()) is not None:
+        root = parent
+    return AspectUsage.of(root).kernel_aspects(kernel)
+
+
+def _callers(graph: CallGraph, within_units: bool) -> dict[Function, list[tuple[Function, Call]]]:
+    callers = graph.callers()
+    if not within_units:
+        return callers
+    return {
+        callee: [(caller, call) for caller, call in edges if aspect.unit(caller) == aspect.unit(callee)]
+        for callee, edges in callers.items()
+    }
+
+
+def _uses_in_body(function: Function, rules: AspectRules) -> Iterator[Use]:
+    for type_ in (*function.function_type.inputs.data, *function.function_type.outputs.data):
+        for need in rules.of_type(type_):
+            yield Use(need.aspect, need.what, function.location)
+    for op in function.body.walk():
+        for need in rules.of_op(op):
+            yield Use(need.aspect, need.what, op.location)
+
+
+def _declared_uses(function: Function, graph: CallGraph, within_units: bool) -> Iterator[Use]:
+    for number in sorted(aspect.declared(function) or ()):
+        yield Use(number, "declared with device_has", function.location)
+    if not within_units:
+        return
+    for call in graph.calls[function]:
+        if aspect.unit(call.callee) != aspect.unit(function):
+            for number in sorted(aspect.declared(call.callee) or ()):
+                yield Use(number, f"call of '{function_name(call.callee)}'", call.op.location)
+
+
+def _attached_uses(function: Function) -> Iterator[Use]:
+    for number in sorted(aspect.used(function)):
+        yield Use(number, "declared with uses_aspects", function.location)

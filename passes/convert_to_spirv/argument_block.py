@@ -1,0 +1,136 @@
+"""The argument block of a kernel: scalars, array extents, the launch range, and where each lies.
+
+The kernel asks for fields as it is lowered, so only what it uses gets a place.  Hidden fields come first,
+then those of the parameters in signature order, each at its natural alignment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...ir.dialects import spirv
+from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.dialects.spirv.types import StructMember, StructType
+from .function_lowering import FunctionLowering
+from .types import scalar_bytes
+
+
+class FieldKind(IntEnum):
+    """What a field holds; the order of kinds is the order in the block."""
+
+    RANGE = 0
+    """Extent n of ``k[n]`` along a dimension."""
+    BASE = 1
+    """First work-group index of this dispatch along a dimension."""
+    ADDRESS = 2
+    """Device address of an array."""
+    EXTENT = 3
+    """Extent of an array along a dimension."""
+    SCALAR = 4
+    """A scalar argument."""
+
+
+HIDDEN = -1
+"""Stands for the parameter's number in fields that the runtime fills by itself."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FieldKey:
+    """Identifies a field, and orders the block."""
+
+    parameter: int
+    """Number in the signature, or `HIDDEN`."""
+    kind: FieldKind
+    dimension: int = 0
+    """Lapilli's: slowest first."""
+
+
+@dataclass(slots=True)
+class _Field:
+    type: Attribute
+    load: Operation
+    """Without operand until the block is laid out."""
+    offset_bytes: int = 0
+
+
+class ArgumentBlock:
+    """Fields asked for so far, and after `finish` the layout."""
+
+    def __init__(self, fn: FunctionLowering) -> None:
+        self._fn = fn
+        self._fields: dict[FieldKey, _Field] = {}
+        self.size_bytes = 0
+        """A multiple of 4; of 8 where a field has 8 bytes."""
+
+    def field(self, key: FieldKey, type_: Attribute) -> SSAValue:
+        """Returns the value of a field, which gets a place in the block."""
+        known = self._fields.get(key)
+        if known is None:
+            load = spirv.LoadOp.create(result_types=(type_,), location=self._fn.location)
+            known = self._fields[key] = _Field(type_, load)
+        return known.load.results[0]
+
+    def offset_bytes(self, key: FieldKey) -> int | None:
+        """Returns where a field lies, None where the kernel does not use it; after `finish`."""
+        known = self._fields.get(key)
+        return None if known is None else known.offset_bytes
+
+    def finish(self, max_push_constant_bytes: int, spill_binding: int, variable_name: str) -> int | None:
+        """Lays the block out and adds the loads of its fields to the function.
+
+        Returns:
+            None if the block is push constants, else the binding of its storage buffer.
+        """
+        if not self._fields:
+            return None
+        order = sorted(self._fields)
+        struct = self._lay_out(order)
+        spills = self.size_bytes > max_push_constant_bytes
+        storage_class = StorageClass.StorageBuffer if spills else StorageClass.PushConstant
+        module = self._fn.module
+        pointer = module.types.pointer(struct, storage_class)
+        if spills:
+            variable = spirv.GlobalVariableOp(variable_name, pointer, binding=spill_binding, descriptor_set=0)
+            variable.attributes["non_writable"] = UnitAttr()
+        else:
+            variable = spirv.GlobalVariableOp(variable_name, pointer)
+        module.add_global(variable)
+        self._add_loads(order, variable_name, storage_class, pointer)
+        return spill_binding if spills else None
+
+    def _lay_out(self, order: list[FieldKey]) -> StructType:
+        offset, alignment = 0, 4
+        members: list[StructMember] = []
+        for key in order:
+            field = self._fields[key]
+            size = scalar_bytes(field.type)
+            offset = -(-offset // size) * size
+            field.offset_bytes = offset
+            members.append(StructMember(field.type, offset))
+            offset += size
+            alignment = max(alignment, size)
+        self.size_bytes = -(-offset // alignment) * alignment
+        return StructType.get(members)
+
+    def _add_loads(
+        self, order: list[FieldKey], variable_name: str, storage_class: StorageClass, pointer: Attribute
+    ) -> None:
+        fn = self._fn
+        base = spirv.AddressOfOp.create(
+            properties={"variable": fn.module.symbol(variable_name)}, result_types=(pointer,)
+        )
+        ops: list[Operation] = [base]
+        for number, key in enumerate(order):
+            field = self._fields[key]
+            chain = spirv.AccessChainOp.create(
+                operands=(base.results[0], fn.index(number)),
+                result_types=(fn.module.types.pointer(field.type, storage_class),),
+                location=field.load.location,
+            )
+            field.load.operands = [chain.results[0]]
+            ops += (chain, field.load)
+        fn.prepend(ops)

@@ -1,0 +1,174 @@
+"""Handlers of two-operand arithmetic (`arith`)."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...ir.dialects import spirv
+from .function_lowering import FunctionLowering, Handler
+from .spec_constant_table import bf16_bits
+from .types import float_type, is_bool, scalar_of
+
+
+def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) -> Handler:
+    """Lowers to `kind`; on i1, where SPIR-V has no integers, to `bool_kind`."""
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        lhs, rhs = op.operands
+        a, b = fn.value(lhs), fn.value(rhs)
+        type_ = a.type
+        chosen = kind
+        if is_bool(type_):
+            if bool_kind is None:
+                raise TypeError(f"there is no such arithmetic on {type_}")
+            chosen = bool_kind
+        fn.values[op.results[0]] = fn.emit(chosen, (a, b), type_)
+
+    return lower
+
+
+def _float(kind: type[Operation], *, contracts: bool = False) -> Handler:
+    """Lowers to `kind`; `contracts` where a driver may fuse it with a neighbour."""
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        lhs, rhs = op.operands
+        float_type(lhs.type)
+        a = fn.value(lhs)
+        attributes = fn.float_attributes if contracts else {}
+        fn.values[op.results[0]] = fn.emit(kind, (a, fn.value(rhs)), a.type, attributes=attributes)
+
+    return lower
+
+
+def _signs_differ(
+    fn: FunctionLowering, a: SSAValue, b: SSAValue, type_: Attribute, zero: SSAValue
+) -> SSAValue:
+    mixed = fn.emit(spirv.BitwiseXorOp, (a, b), type_)
+    return fn.emit(spirv.SLessThanOp, (mixed, zero), fn.module.types.bool_like(type_))
+
+
+def _floordivsi(fn: FunctionLowering, op: Operation) -> None:
+    """Truncates, then goes down by one where a remainder is left and the signs differ."""
+    a, b = (fn.value(value) for value in op.operands)
+    type_, condition_type = a.type, fn.module.types.bool_like(a.type)
+    quotient = fn.emit(spirv.SDivOp, (a, b), type_)
+    product = fn.emit(spirv.IMulOp, (quotient, b), type_)
+    inexact = fn.emit(spirv.INotEqualOp, (product, a), condition_type)
+    negative = _signs_differ(fn, a, b, type_, fn.constant(type_, 0))
+    adjust = fn.emit(spirv.LogicalAndOp, (inexact, negative), condition_type)
+    lower = fn.emit(spirv.ISubOp, (quotient, fn.constant(type_, 1)), type_)
+    fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (adjust, lower, quotient), type_)
+
+
+def _ceildivsi(fn: FunctionLowering, op: Operation) -> None:
+    """Truncates, then goes up by one where a remainder is left and the signs agree."""
+    a, b = (fn.value(value) for value in op.operands)
+    type_, condition_type = a.type, fn.module.types.bool_like(a.type)
+    quotient = fn.emit(spirv.SDivOp, (a, b), type_)
+    product = fn.emit(spirv.IMulOp, (quotient, b), type_)
+    inexact = fn.emit(spirv.INotEqualOp, (product, a), condition_type)
+    negative = _signs_differ(fn, a, b, type_, fn.constant(type_, 0))
+    positive = fn.emit(spirv.LogicalNotOp, (negative,), condition_type)
+    adjust = fn.emit(spirv.LogicalAndOp, (inexact, positive), condition_type)
+    upper = fn.emit(spirv.IAddOp, (quotient, fn.constant(type_, 1)), type_)
+    fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (adjust, upper, quotient), type_)
+
+
+def _ceildivui(fn: FunctionLowering, op: Operation) -> None:
+    """Truncates, then goes up by one where a remainder is left."""
+    a, b = (fn.value(value) for value in op.operands)
+    type_, condition_type = a.type, fn.module.types.bool_like(a.type)
+    quotient = fn.emit(spirv.UDivOp, (a, b), type_)
+    product = fn.emit(spirv.IMulOp, (quotient, b), type_)
+    inexact = fn.emit(spirv.INotEqualOp, (product, a), condition_type)
+    upper = fn.emit(spirv.IAddOp, (quotient, fn.constant(type_, 1)), type_)
+    fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (inexact, upper, quotient), type_)
+
+
+def _ordered_extremum(is_maximum: bool) -> Handler:
+    """`minimumf` and `maximumf`: NaN wins, and -0.0 is less than 0.0; GLSL.std.450 has neither.
+
+    Where the operands compare equal they have the same bits, zeros aside: "and" of the bits is 0.0 if either
+    is, "or" is -0.0 if either is.
+    """
+    first, second = (
+        (spirv.FOrdGreaterThanOp, spirv.FOrdLessThanOp)
+        if is_maximum
+        else (spirv.FOrdLessThanOp, spirv.FOrdGreaterThanOp)
+    )
+    combine = spirv.BitwiseAndOp if is_maximum else spirv.BitwiseOrOp
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        float_type(op.operands[0].type)
+        a, b = (fn.value(value) for value in op.operands)
+        type_ = a.type
+        types = fn.module.types
+        condition_type, bits_type = types.bool_like(type_), types.bits_like(type_)
+        bits = [fn.emit(spirv.BitcastOp, (value,), bits_type) for value in (a, b)]
+        combined = fn.emit(spirv.BitcastOp, (fn.emit(combine, bits, bits_type),), type_)
+        nan = fn.emit(spirv.FAddOp, (a, b), type_)
+        equal = fn.emit(spirv.FOrdEqualOp, (a, b), condition_type)
+        result = fn.emit(spirv.SelectOp, (equal, combined, nan), type_)
+        take_b = fn.emit(second, (a, b), condition_type)
+        result = fn.emit(spirv.SelectOp, (take_b, b, result), type_)
+        take_a = fn.emit(first, (a, b), condition_type)
+        fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (take_a, a, result), type_)
+
+    return lower
+
+
+def _constant(fn: FunctionLowering, op: Operation) -> None:
+    attribute = op.properties["value"]
+    result = op.results[0]
+    type_ = fn.type(result.type)
+    if isinstance(attribute, IntegerAttr):
+        fn.values[result] = fn.constant(type_, attribute.value.data)
+    elif isinstance(attribute, FloatAttr):
+        # A converted type other than the attribute's own is bf16's 16 bits.
+        is_float = attribute.type == type_
+        number = attribute.value.data if is_float else bf16_bits(attribute.value.data)
+        fn.values[result] = fn.constant(type_, number)
+    elif isinstance(attribute, DenseIntOrFPElementsAttr):
+        if isinstance(scalar_of(result.type), IndexType):
+            attribute = DenseIntOrFPElementsAttr.from_list(type_, [int(v) for v in attribute.get_values()])  # pyright: ignore
+        fn.values[result] = fn.constant_of(attribute, type_)
+    else:
+        raise TypeError(f"the device has no constant {attribute}")
+
+
+BINARY_HANDLERS: dict[type[Operation], Handler] = {
+    arith.ConstantOp: _constant,
+    # On i1, as on any width, addition is modulo 2: exclusive or.
+    arith.AddiOp: _integer(spirv.IAddOp, spirv.LogicalNotEqualOp),
+    arith.SubiOp: _integer(spirv.ISubOp, spirv.LogicalNotEqualOp),
+    arith.MuliOp: _integer(spirv.IMulOp, spirv.LogicalAndOp),
+    arith.DivSIOp: _integer(spirv.SDivOp),
+    arith.DivUIOp: _integer(spirv.UDivOp),
+    arith.RemSIOp: _integer(spirv.SRemOp),
+    arith.RemUIOp: _integer(spirv.UModOp),
+    arith.FloorDivSIOp: _floordivsi,
+    arith.CeilDivSIOp: _ceildivsi,
+    arith.CeilDivUIOp: _ceildivui,
+    arith.AndIOp: _integer(spirv.BitwiseAndOp, spirv.LogicalAndOp),
+    arith.OrIOp: _integer(spirv.BitwiseOrOp, spirv.LogicalOrOp),
+    arith.XOrIOp: _integer(spirv.BitwiseXorOp, spirv.LogicalNotEqualOp),
+    arith.ShLIOp: _integer(spirv.ShiftLeftLogicalOp),
+    arith.ShRSIOp: _integer(spirv.ShiftRightArithmeticOp),
+    arith.ShRUIOp: _integer(spirv.ShiftRightLogicalOp),
+    # Signed i1: true is -1, the smaller one.
+    arith.MinSIOp: _integer(spirv.GLSMinOp, spirv.LogicalOrOp),
+    arith.MaxSIOp: _integer(spirv.GLSMaxOp, spirv.LogicalAndOp),
+    arith.MinUIOp: _integer(spirv.GLUMinOp, spirv.LogicalAndOp),
+    arith.MaxUIOp: _integer(spirv.GLUMaxOp, spirv.LogicalOrOp),
+    arith.AddfOp: _float(spirv.FAddOp, contracts=True),
+    arith.SubfOp: _float(spirv.FSubOp, contracts=True),
+    arith.MulfOp: _float(spirv.FMulOp, contracts=True),
+    arith.DivfOp: _float(spirv.FDivOp),
+    arith.MinnumfOp: _float(spirv.GLNMinOp),
+    arith.MaxnumfOp: _float(spirv.GLNMaxOp),
+    arith.MinimumfOp: _ordered_extremum(is_maximum=False),
+    arith.MaximumfOp: _ordered_extremum(is_maximum=True),
+}
+"""Handlers of constants and of arithmetic on two operands."""

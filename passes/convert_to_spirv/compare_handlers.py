@@ -1,0 +1,135 @@
+"""Handlers of comparisons and selection (`arith.cmpi`, `arith.cmpf`, `arith.select`)."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, VectorType
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.dialects import spirv
+from .function_lowering import FunctionLowering, Handler
+from .types import float_type, is_bool
+
+_INTEGER_PREDICATES: tuple[type[Operation], ...] = (
+    spirv.IEqualOp,
+    spirv.INotEqualOp,
+    spirv.SLessThanOp,
+    spirv.SLessThanEqualOp,
+    spirv.SGreaterThanOp,
+    spirv.SGreaterThanEqualOp,
+    spirv.ULessThanOp,
+    spirv.ULessThanEqualOp,
+    spirv.UGreaterThanOp,
+    spirv.UGreaterThanEqualOp,
+)
+"""By predicate number: `eq ne slt sle sgt sge ult ule ugt uge`."""
+
+_FLOAT_PREDICATES: dict[int, type[Operation]] = {
+    1: spirv.FOrdEqualOp,
+    2: spirv.FOrdGreaterThanOp,
+    3: spirv.FOrdGreaterThanEqualOp,
+    4: spirv.FOrdLessThanOp,
+    5: spirv.FOrdLessThanEqualOp,
+    6: spirv.FOrdNotEqualOp,
+    8: spirv.FUnordEqualOp,
+    9: spirv.FUnordGreaterThanOp,
+    10: spirv.FUnordGreaterThanEqualOp,
+    11: spirv.FUnordLessThanOp,
+    12: spirv.FUnordLessThanEqualOp,
+    13: spirv.FUnordNotEqualOp,
+}
+"""By predicate number: `oeq ogt oge olt ole one`, `ueq ugt uge ult ule une`."""
+_FALSE, _ORDERED, _UNORDERED, _TRUE = 0, 7, 14, 15
+
+
+def _predicate(op: Operation) -> int:
+    predicate = op.properties["predicate"]
+    assert isinstance(predicate, IntegerAttr)
+    return predicate.value.data
+
+
+def _cmpi(fn: FunctionLowering, op: Operation) -> None:
+    a, b = (fn.value(value) for value in op.operands)
+    number = _predicate(op)
+    if is_bool(a.type):
+        fn.values[op.results[0]] = _compare_bools(fn, number, a, b)
+        return
+    fn.values[op.results[0]] = fn.emit(_INTEGER_PREDICATES[number], (a, b), fn.module.types.bool_like(a.type))
+
+
+_BOOL_EQUALITY: dict[int, type[Operation]] = {0: spirv.LogicalEqualOp, 1: spirv.LogicalNotEqualOp}
+_BOOL_ORDER: dict[int, tuple[bool, type[Operation]]] = {
+    # Signed true is -1: a < b where a is true and b is false.
+    2: (False, spirv.LogicalAndOp),
+    3: (False, spirv.LogicalOrOp),
+    4: (True, spirv.LogicalAndOp),
+    5: (True, spirv.LogicalOrOp),
+    6: (True, spirv.LogicalAndOp),
+    7: (True, spirv.LogicalOrOp),
+    8: (False, spirv.LogicalAndOp),
+    9: (False, spirv.LogicalOrOp),
+}
+"""By predicate number: whether the first operand is the one that is negated, and how the two are joined."""
+
+
+def _compare_bools(fn: FunctionLowering, number: int, a: SSAValue, b: SSAValue) -> SSAValue:
+    type_ = a.type
+    if number in _BOOL_EQUALITY:
+        return fn.emit(_BOOL_EQUALITY[number], (a, b), type_)
+    negates_first, join = _BOOL_ORDER[number]
+    if negates_first:
+        a = fn.emit(spirv.LogicalNotOp, (a,), type_)
+    else:
+        b = fn.emit(spirv.LogicalNotOp, (b,), type_)
+    return fn.emit(join, (a, b), type_)
+
+
+def _cmpf(fn: FunctionLowering, op: Operation) -> None:
+    lhs, rhs = op.operands
+    float_type(lhs.type)
+    a, b = fn.value(lhs), fn.value(rhs)
+    type_ = fn.module.types.bool_like(a.type)
+    number = _predicate(op)
+    kind = _FLOAT_PREDICATES.get(number)
+    if kind is not None:
+        result = fn.emit(kind, (a, b), type_)
+    elif number in (_FALSE, _TRUE):
+        result = fn.constant(type_, -1 if number == _TRUE else 0)
+    else:
+        result = _unordered(fn, a, b)
+        if number == _ORDERED:
+            result = fn.emit(spirv.LogicalNotOp, (result,), type_)
+    fn.values[op.results[0]] = result
+
+
+def _unordered(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    # OpUnordered needs the capability Kernel, which Vulkan does not have.
+    type_ = fn.module.types.bool_like(a.type)
+    first = fn.emit(spirv.IsNanOp, (a,), type_)
+    if a is b:
+        return first
+    return fn.emit(spirv.LogicalOrOp, (first, fn.emit(spirv.IsNanOp, (b,), type_)), type_)
+
+
+def _select(fn: FunctionLowering, op: Operation) -> None:
+    condition, if_true, if_false = (fn.value(value) for value in op.operands)
+    type_ = if_true.type
+    # A scalar condition on a vector is SPIR-V 1.4's; before that it is repeated.
+    if fn.module.env.spirv_version < (1, 4) and not is_vector(condition) and is_vector(if_true):
+        bools = fn.module.types.bool_like(type_)
+        count = if_true.type.get_shape()[0] if isinstance(if_true.type, VectorType) else 1
+        condition = fn.emit(spirv.CompositeConstructOp, (condition,) * count, bools)
+    fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (condition, if_true, if_false), type_)
+
+
+def is_vector(value: SSAValue) -> bool:
+    """Whether `value` is a vector."""
+    return isinstance(value.type, VectorType)
+
+
+COMPARE_HANDLERS: dict[type[Operation], Handler] = {
+    arith.CmpiOp: _cmpi,
+    arith.CmpfOp: _cmpf,
+    arith.SelectOp: _select,
+}
+"""Handlers of comparisons and selection."""

@@ -1,0 +1,170 @@
+"""Handlers of structured control flow (`scf.if for while`).
+
+No value leaves a `spirv.mlir.selection` or `spirv.mlir.loop`: results go through a variable of the function.
+Carried values are block arguments of the loop header.  A loop stores what it would leave with before each
+test: a block of its own on the way out would make the test a selection, which has no merge block there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...ir.dialects import spirv
+from ...ir.dialects.spirv.attributes import LoopControlAttr, SelectionControlAttr
+from ...ir.dialects.spirv.enums import LoopControl, SelectionControl
+from .function_lowering import FunctionLowering, Handler
+
+_SELECTION = {"selection_control": SelectionControlAttr(SelectionControl.None_)}
+_LOOP = {"loop_control": LoopControlAttr(LoopControl.None_)}
+
+_NO_BLOCK_ARGUMENTS = {"operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 0, 0])}
+
+
+def _branch(fn: FunctionLowering, target: Block, arguments: Sequence[SSAValue] = ()) -> None:
+    fn.add(spirv.BranchOp.create(operands=tuple(arguments), successors=(target,)))
+
+
+def _branch_conditional(fn: FunctionLowering, condition: SSAValue, if_true: Block, if_false: Block) -> None:
+    fn.add(
+        spirv.BranchConditionalOp.create(
+            operands=(condition,), successors=(if_true, if_false), properties=_NO_BLOCK_ARGUMENTS
+        )
+    )
+
+
+Variables = Sequence[SSAValue | None]
+"""A variable for each result of an operation, None where nothing uses the result."""
+
+
+def _variables(fn: FunctionLowering, op: Operation) -> Variables:
+    return [fn.variable(fn.type(result.type)) if result.uses else None for result in op.results]
+
+
+def _store_all(fn: FunctionLowering, variables: Variables, values: Sequence[SSAValue]) -> None:
+    for variable, value in zip(variables, values, strict=True):
+        if variable is not None:
+            fn.store(variable, value)
+
+
+def _load_results(fn: FunctionLowering, op: Operation, variables: Variables) -> None:
+    for result, variable in zip(op.results, variables, strict=True):
+        if variable is not None:
+            fn.values[result] = fn.load(variable, fn.type(result.type))
+
+
+def _yielded(fn: FunctionLowering, block: Block, target: Block) -> list[SSAValue]:
+    """Lowers `block` into `target`, which becomes the current block, and returns what it yields."""
+    fn.block = target
+    terminator = fn.lower_block(block)
+    if terminator is None:
+        return []
+    fn.location = terminator.location
+    return [fn.value(value) for value in terminator.operands]
+
+
+def _merge_block(fn: FunctionLowering) -> Block:
+    return Block([spirv.MergeOp.create(location=fn.location)])
+
+
+def _if(fn: FunctionLowering, op: Operation) -> None:
+    assert isinstance(op, scf.IfOp)
+    outer, location = fn.block, op.location
+    condition = fn.value(op.operands[0])
+    variables = _variables(fn, op)
+    header, merge, blocks = Block(), _merge_block(fn), list[Block]()
+    for region in (op.true_region, op.false_region):
+        block = region.first_block
+        if block is None:
+            blocks.append(merge)
+            continue
+        target = Block()
+        blocks.append(target)
+        _store_all(fn, variables, _yielded(fn, block, target))
+        _branch(fn, merge)
+    fn.location, fn.block = location, header
+    _branch_conditional(fn, condition, blocks[0], blocks[1])
+    fn.block = outer
+    arms = [block for block in blocks if block is not merge]
+    fn.add(spirv.SelectionOp.create(properties=_SELECTION, regions=[Region([header, *arms, merge])]))
+    _load_results(fn, op, variables)
+
+
+def _for(fn: FunctionLowering, op: Operation) -> None:
+    assert isinstance(op, scf.ForOp)
+    outer, location = fn.block, op.location
+    low, high, step, *initial = (fn.value(value) for value in op.operands)
+    variables = _variables(fn, op)
+    entry, body, next_ = Block(), Block(), Block()
+    header = Block(arg_types=[low.type, *(value.type for value in initial)])
+    merge = _merge_block(fn)
+
+    fn.block = entry
+    _branch(fn, header, (low, *initial))
+    index, *carried = header.args
+    fn.block = header
+    _store_all(fn, variables, carried)
+    is_inside = fn.emit(spirv.SLessThanOp, (index, high), fn.module.types.bool_like(low.type))
+    _branch_conditional(fn, is_inside, body, merge)
+
+    source = op.body.block
+    fn.values.update(zip(source.args, header.args, strict=True))
+    fn.loop_depth += 1
+    yielded = _yielded(fn, source, body)
+    fn.loop_depth -= 1
+    _branch(fn, next_)
+    fn.location, fn.block = location, next_
+    following = fn.emit(spirv.IAddOp, (index, step), low.type)
+    _branch(fn, header, (following, *yielded))
+
+    fn.block = outer
+    fn.add(spirv.LoopOp.create(properties=_LOOP, regions=[Region([entry, header, body, next_, merge])]))
+    _load_results(fn, op, variables)
+
+
+def _while(fn: FunctionLowering, op: Operation) -> None:
+    assert isinstance(op, scf.WhileOp)
+    outer, location = fn.block, op.location
+    initial = [fn.value(value) for value in op.operands]
+    variables = _variables(fn, op)
+    # What is tested stands behind the header: it may need control flow of its own, and a loop header ends
+    # with its merge instruction (SPIR-V 1.6 §2.11).
+    entry, test, body, next_ = Block(), Block(), Block(), Block()
+    header = Block(arg_types=[value.type for value in initial])
+    merge = _merge_block(fn)
+
+    fn.block = entry
+    _branch(fn, header, initial)
+    fn.block = header
+    _branch(fn, test)
+
+    source = op.before_region.block
+    fn.values.update(zip(source.args, header.args, strict=True))
+    fn.loop_depth += 1
+    condition, *passed = _yielded(fn, source, test)
+    _store_all(fn, variables, passed)
+    _branch_conditional(fn, condition, body, merge)
+
+    source = op.after_region.block
+    fn.values.update(zip(source.args, passed, strict=True))
+    yielded = _yielded(fn, source, body)
+    fn.loop_depth -= 1
+    _branch(fn, next_)
+    fn.location, fn.block = location, next_
+    _branch(fn, header, yielded)
+
+    fn.block = outer
+    blocks = [entry, header, test, body, next_, merge]
+    fn.add(spirv.LoopOp.create(properties=_LOOP, regions=[Region(blocks)]))
+    _load_results(fn, op, variables)
+
+
+CONTROL_FLOW_HANDLERS: dict[type[Operation], Handler] = {
+    scf.IfOp: _if,
+    scf.ForOp: _for,
+    scf.WhileOp: _while,
+}
+"""Handlers of the scf dialect."""

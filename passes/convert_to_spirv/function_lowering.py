@@ -1,0 +1,229 @@
+"""Lowers one function: the table of handlers, the map of values, and the instructions made so far.
+
+A `spirv.func` begins with what every block may use: constants, `spirv.Variable`s (SPIR-V wants them first)
+and loads of arguments and built-ins.  They are made on demand, kept apart, and put in front at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    UnitAttr,
+    VectorType,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...ir.dialects import spirv
+from ...ir.dialects.spirv.attributes import StorageClassAttr
+from ...ir.dialects.spirv.enums import StorageClass
+from ..errors import PassError
+from .types import integer_attribute, scalar_of
+
+if TYPE_CHECKING:
+    from .kernel_entry import KernelEntry
+    from .module_lowering import ModuleLowering
+
+Handler = Callable[["FunctionLowering", Operation], None]
+"""Lowers one operation."""
+
+_FUNCTION = StorageClassAttr(StorageClass.Function)
+_NO_CONTRACTION: Mapping[str, Attribute] = {"no_contraction": UnitAttr()}
+_NO_ATTRIBUTES: Mapping[str, Attribute] = {}
+
+
+class FunctionLowering:
+    """State of the lowering of one function."""
+
+    def __init__(
+        self, module: ModuleLowering, name: str, location: LocationAttr, *, no_contraction: bool = False
+    ) -> None:
+        self.module = module
+        self.name = name
+        self.entry: KernelEntry | None = None
+        """The kernel that is lowered, inlined helpers included; None in a function of its own."""
+        self.location: LocationAttr = location
+        """Of the operation being lowered; new instructions get it."""
+        self.body = Block()
+        """First block of the function."""
+        self.block = self.body
+        """Where instructions are added."""
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.loop_depth = 0
+        """How many loops are around the current operation."""
+        self.float_attributes = _NO_CONTRACTION if no_contraction else _NO_ATTRIBUTES
+        """What FAdd, FSub and FMul carry: NoContraction keeps a driver from fusing them."""
+        self.spec_constants: dict[str, SSAValue] = {}
+        """Values of specialization constants read so far, by symbol."""
+        self._constants: dict[tuple[int, str], SSAValue] = {}
+        self._constant_ops: list[Operation] = []
+        self._variables: list[Operation] = []
+        self._first_ops: list[Operation] = []
+
+    # Values
+
+    def value(self, value: SSAValue) -> SSAValue:
+        """Returns what `value` has become; a kernel's scalar argument is loaded when it is first asked for."""
+        known = self.values.get(value)
+        return self._argument(value) if known is None else known
+
+    def _argument(self, value: SSAValue) -> SSAValue:
+        if self.entry is None:
+            raise PassError(f"value of type {value.type} is used before it is lowered")
+        lowered = self.values[value] = self.entry.scalar(value)
+        return lowered
+
+    def type(self, type_: Attribute) -> Attribute:
+        """Returns the device's type for `type_`."""
+        return self.module.types(type_)
+
+    # Instructions
+
+    def emit(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        type_: Attribute,
+        properties: Mapping[str, Attribute] = _NO_ATTRIBUTES,
+        attributes: Mapping[str, Attribute] = _NO_ATTRIBUTES,
+    ) -> SSAValue:
+        """Adds an instruction with one result and returns it."""
+        op = kind.create(
+            operands=operands,
+            result_types=(type_,),
+            properties=properties,
+            attributes=attributes,
+            location=self.location,
+        )
+        self.block.add_op(op)
+        return op.results[0]
+
+    def add(self, op: Operation) -> None:
+        """Adds an instruction made by the caller."""
+        op.location = self.location
+        self.block.add_op(op)
+
+    def constant(self, type_: Attribute, number: float) -> SSAValue:
+        """Returns a constant of a device type; of a vector, with every component the same."""
+        if isinstance(scalar_of(type_), AnyFloat):
+            number = float(number)
+        # By spelling: 0.0 equals -0.0 and NaN equals nothing.  By identity: converted types are unique.
+        key = (id(type_), repr(number))
+        known = self._constants.get(key)
+        if known is None:
+            known = self._constants[key] = self.constant_of(_attribute(type_, number), type_)
+        return known
+
+    def constant_of(self, attribute: Attribute, type_: Attribute) -> SSAValue:
+        """Returns a new constant with the value that an attribute of its type states."""
+        return self.add_constant(
+            spirv.ConstantOp.create(result_types=(type_,), properties={"value": attribute})
+        )
+
+    def add_constant(self, op: Operation) -> SSAValue:
+        """Puts a constant in front of everything in the function and returns it."""
+        op.location = self.location
+        self._constant_ops.append(op)
+        return op.results[0]
+
+    def index(self, number: int) -> SSAValue:
+        """Returns an i32 constant."""
+        return self.constant(i32, number)
+
+    def variable(self, type_: Attribute, initializer: SSAValue | None = None) -> SSAValue:
+        """Returns a pointer to a new variable of the function, whose initializer must be a constant."""
+        op = spirv.VariableOp.create(
+            operands=() if initializer is None else (initializer,),
+            result_types=(self.module.types.pointer(type_, StorageClass.Function),),
+            properties={"storage_class": _FUNCTION},
+            location=self.location,
+        )
+        self._variables.append(op)
+        return op.results[0]
+
+    def first(self, op: Operation) -> SSAValue:
+        """Puts an instruction among those at the function's start and returns its result."""
+        op.location = self.location
+        self._first_ops.append(op)
+        return op.results[0]
+
+    def prepend(self, ops: Sequence[Operation]) -> None:
+        """Puts instructions before all others at the function's start, constants and variables aside."""
+        self._first_ops[:0] = ops
+
+    def is_constant(self, value: SSAValue) -> bool:
+        """Whether `value` may initialise a variable: a constant or a specialization constant."""
+        return isinstance(value.owner, spirv.ConstantOp | spirv.ReferenceOfOp)
+
+    def constant_number(self, value: SSAValue) -> float | None:
+        """Returns the number that a lowered scalar is known to be, or None."""
+        owner = value.owner
+        attribute = owner.properties["value"] if isinstance(owner, spirv.ConstantOp) else None
+        return attribute.value.data if isinstance(attribute, IntegerAttr | FloatAttr) else None
+
+    def load(self, pointer: SSAValue, type_: Attribute) -> SSAValue:
+        """Adds a load."""
+        return self.emit(spirv.LoadOp, (pointer,), type_)
+
+    def store(self, pointer: SSAValue, value: SSAValue) -> None:
+        """Adds a store."""
+        self.add(spirv.StoreOp.create(operands=(pointer, value)))
+
+    def lower_block(self, block: Block) -> Operation | None:
+        """Lowers all operations of `block` up to its terminator, which it returns."""
+        handlers = self.module.handlers
+        op = block.first_op
+        last = block.last_op
+        while op is not None and op is not last:
+            handler = handlers.get(type(op))
+            if handler is None:
+                raise self.unsupported(op)
+            self.location = op.location
+            try:
+                handler(self, op)
+            except TypeError as error:
+                raise PassError(
+                    f"'{op.name}' cannot be lowered to SPIR-V: {error}", op, function=self.name
+                ) from error
+            op = op.next_op
+        return last
+
+    def unsupported(self, op: Operation) -> PassError:
+        """Returns the error for an operation without a handler."""
+        return PassError(
+            f"'{op.name}' cannot be lowered to SPIR-V; expected an operation of arith, math, scf, memref, func, "
+            "gpu, kernel, spec_constant or spirv that has a counterpart there",
+            op,
+            function=self.name,
+        )
+
+    def finish(self) -> Block:
+        """Puts what was kept apart in front of the body and returns it."""
+        front = [*self._constant_ops, *self._variables, *self._first_ops]
+        first = self.body.first_op
+        if first is None:
+            self.body.add_ops(front)
+        elif front:
+            self.body.insert_ops_before(front, first)
+        return self.body
+
+
+def _attribute(type_: Attribute, number: float) -> Attribute:
+    if isinstance(type_, VectorType):
+        (count,) = type_.get_shape()
+        element = type_.element_type
+        if isinstance(element, IntegerType):
+            return DenseIntOrFPElementsAttr.from_list(type_, [int(number)] * count)
+        return DenseIntOrFPElementsAttr.from_list(type_, [float(number)] * count)
+    if isinstance(type_, AnyFloat):
+        return FloatAttr(float(number), type_)
+    assert isinstance(type_, IntegerType)
+    return integer_attribute(int(number), type_.width.data)

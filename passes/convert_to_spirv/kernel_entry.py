@@ -1,0 +1,338 @@
+"""Lowers a kernel to an entry point: its arguments, its place in the launch, and the metadata of both.
+
+Kernel-level `x` is Vulkan's x, the fastest dimension: lapilli's last.  This file is where the order is
+reversed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from xdsl.dialects import gpu
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    Float16Type,
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i16,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.call_graph import Function, function_name
+from ...ir.dialects import aspect, spirv
+from ...ir.dialects.kernel import MASKED, GlobalRangeOp, kernel_local_size, kernel_parameters, kernel_rank
+from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
+from ...ir.kernel_info import AspectUse, BufferParameter, KernelInfo, LaunchAbi, Parameter, ScalarParameter
+from ...ir.target_env import BindingModel
+from ..errors import PassError, operation_location
+from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
+from .array_parameter import ArrayParameter
+from .function_lowering import FunctionLowering
+from .module_lowering import ModuleLowering, only_block
+from .types import integer_attribute, is_scalar
+
+DEFAULT_LOCAL_SIZE = (64, 1, 1)
+"""(x, y, z) of a pipeline that sets none; every device has room for 64 invocations."""
+_DIMENSIONS = {"x": 0, "y": 1, "z": 2}
+_IDS = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, gpu.GridDimOp)
+
+
+@cache
+def _component(number: int) -> ArrayAttr[IntegerAttr]:
+    return ArrayAttr([integer_attribute(number, 32)])
+
+
+class KernelEntry:
+    """One kernel."""
+
+    def __init__(self, module: ModuleLowering, kernel: Function) -> None:
+        self._module = module
+        self._kernel = kernel
+        self.name = function_name(kernel)
+        self._fn = FunctionLowering(
+            module, self.name, kernel.location, no_contraction="kernel.no_contraction" in kernel.attributes
+        )
+        self._fn.entry = self
+        self._block = ArgumentBlock(self._fn)
+        self._arrays: dict[SSAValue, ArrayParameter] = {}
+        self._scalars: dict[SSAValue, int] = {}
+        self._launch_values: dict[tuple[str, int], SSAValue] = {}
+        self._built_ins: dict[str, SSAValue] = {}
+        self._built_in_symbols: list[str] = []
+        self._argument_symbol: str | None = None
+        self._block_binding: int | None = None
+        self._rank = kernel_rank(kernel) or _highest_dimension(kernel) + 1
+        self._local_size = local_size(kernel)
+        try:
+            self._parameters = kernel_parameters(kernel)
+        except VerifyException as error:
+            raise PassError(f"kernel '{self.name}': {error}", kernel, function=self.name) from error
+        self._declare_parameters()
+
+    def _declare_parameters(self) -> None:
+        kernel, body = self._kernel, only_block(self._kernel)
+        if len(kernel.function_type.outputs):
+            raise PassError(
+                f"kernel '{self.name}' returns a value; kernels write to arrays instead",
+                kernel,
+                function=self.name,
+            )
+        binding = 0
+        for number, (argument, parameter) in enumerate(zip(body.args, self._parameters, strict=True)):
+            try:
+                if isinstance(argument.type, MemRefType):
+                    self._arrays[argument] = ArrayParameter(
+                        self._fn, self._block, parameter, argument.type, number, binding
+                    )
+                    binding += 1
+                elif is_scalar(argument.type):
+                    self._scalars[argument] = number
+                else:
+                    raise TypeError(f"expected an array or a scalar, found {argument.type}")
+            except TypeError as error:
+                raise PassError(
+                    f"parameter '{parameter.name}' of kernel '{self.name}': {error}",
+                    kernel,
+                    function=self.name,
+                ) from error
+        self._buffer_count = binding
+
+    # What handlers ask for
+
+    def array(self, value: SSAValue) -> ArrayParameter:
+        """Returns the array that `value` refers to; TypeError where it is no parameter."""
+        known = self._arrays.get(value)
+        if known is None:
+            raise TypeError("arrays are parameters of the kernel; this one is made inside")
+        return known
+
+    def bind_array(self, parameter: SSAValue, argument: SSAValue) -> None:
+        """Makes an inlined helper's parameter refer to the array that it is called with."""
+        self._arrays[parameter] = self.array(argument)
+
+    def scalar(self, value: SSAValue) -> SSAValue:
+        """Returns a scalar argument, loaded at the kernel's start and narrowed to its type."""
+        number = self._scalars.get(value)
+        if number is None:
+            raise PassError(f"a value of type {value.type} is used that nothing has lowered", self._kernel)
+        fn = self._fn
+        type_ = fn.type(value.type)
+        key = FieldKey(number, FieldKind.SCALAR)
+        if isinstance(type_, IntegerType) and type_.width.data < 32:
+            wide = self._block.field(key, i32)
+            if type_.width.data == 1:
+                return self._first(spirv.INotEqualOp, (wide, fn.index(0)), type_)
+            return self._first(spirv.UConvertOp, (wide,), type_)
+        if isinstance(type_, Float16Type):
+            bits = self._first(spirv.UConvertOp, (self._block.field(key, i32),), i16)
+            return self._first(spirv.BitcastOp, (bits,), type_)
+        return self._block.field(key, type_)
+
+    def global_range(self, dimension: int) -> SSAValue:
+        """Returns n of ``k[n]`` along lapilli's `dimension`."""
+        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), i32)
+
+    def launch_value(self, kind: str, dimension: int) -> SSAValue:
+        """Returns a work-item's or work-group's index or size along Vulkan's `dimension`, made once per kernel.
+
+        Args:
+            kind: `global_id`, `thread_id`, `block_id`, `block_dim` or `grid_dim`.
+            dimension: 0 is x.
+        """
+        known = self._launch_values.get((kind, dimension))
+        if known is None:
+            make = getattr(self, f"_{kind}")
+            known = self._launch_values[kind, dimension] = make(dimension)
+        return known
+
+    def _thread_id(self, dimension: int) -> SSAValue:
+        return self._built_in("LocalInvocationId", dimension)
+
+    def _block_id(self, dimension: int) -> SSAValue:
+        group = self._built_in("WorkgroupId", dimension)
+        base = self._base(dimension)
+        return group if base is None else self._first(spirv.IAddOp, (group, base), i32)
+
+    def _global_id(self, dimension: int) -> SSAValue:
+        index = self._built_in("GlobalInvocationId", dimension)
+        base = self._base(dimension)
+        if base is None:
+            return index
+        skipped = self._first(spirv.IMulOp, (base, self.launch_value("block_dim", dimension)), i32)
+        return self._first(spirv.IAddOp, (index, skipped), i32)
+
+    def _block_dim(self, dimension: int) -> SSAValue:
+        if self._local_size is not None and not self._module.has_local_size_constants:
+            return self._fn.index(vulkan_order(self._local_size)[dimension])
+        symbol = self._module.local_size_symbol(dimension)
+        return self._fn.add_constant(
+            spirv.ReferenceOfOp.create(
+                properties={"spec_const": self._module.symbol(symbol)}, result_types=(i32,)
+            )
+        )
+
+    def _grid_dim(self, dimension: int) -> SSAValue:
+        # NumWorkgroups counts the groups of one dispatch; a large range takes several.
+        if dimension >= self._rank:
+            return self._fn.index(1)
+        size = self.launch_value("block_dim", dimension)
+        total = self.global_range(self._rank - 1 - dimension)
+        last = self._first(spirv.ISubOp, (size, self._fn.index(1)), i32)
+        padded = self._first(spirv.IAddOp, (total, last), i32)
+        return self._first(spirv.UDivOp, (padded, size), i32)
+
+    def _base(self, dimension: int) -> SSAValue | None:
+        if dimension >= self._rank:
+            return None
+        return self._block.field(FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), i32)
+
+    def _built_in(self, name: str, dimension: int) -> SSAValue:
+        vector = self._built_ins.get(name)
+        if vector is None:
+            vector = self._built_ins[name] = self._load_built_in(name)
+        op = spirv.CompositeExtractOp.create(
+            operands=(vector,), result_types=(i32,), properties={"indices": _component(dimension)}
+        )
+        return self._fn.first(op)
+
+    def _load_built_in(self, name: str) -> SSAValue:
+        fn, module = self._fn, self._module
+        symbol = module.built_in(name)
+        self._built_in_symbols.append(symbol)
+        type_ = fn.type(VectorType(i32, [3]))
+        base = fn.first(
+            spirv.AddressOfOp.create(
+                properties={"variable": module.symbol(symbol)},
+                result_types=(module.types.pointer(type_, StorageClass.Input),),
+            )
+        )
+        return self._first(spirv.LoadOp, (base,), type_)
+
+    def _first(self, kind: type[Operation], operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+        return self._fn.first(kind.create(operands=operands, result_types=(type_,)))
+
+    # Lowering and its result
+
+    def lower(self) -> None:
+        """Lowers the body and adds the function to the module."""
+        fn = self._fn
+        terminator = fn.lower_block(only_block(self._kernel))
+        assert terminator is not None
+        fn.location = terminator.location
+        fn.add(spirv.ReturnOp.create())
+        fn.location = self._kernel.location
+        env = self._module.env
+        spill_binding = self._buffer_count if env.binding_model is BindingModel.DESCRIPTOR else 0
+        arguments = self._module.reserve(f"{self.name}.arguments")
+        self._block_binding = self._block.finish(env.max_push_constant_bytes, spill_binding, arguments)
+        self._module.add_function(
+            spirv.FuncOp(self.name, FunctionType.from_lists([], []), Region(fn.finish())), self._kernel
+        )
+        if self._block.size_bytes:
+            self._argument_symbol = arguments
+
+    def entry_point(self) -> tuple[spirv.EntryPointOp, spirv.ExecutionModeOp]:
+        """Returns the entry point and its execution mode; after `lower`."""
+        symbols = list(self._built_in_symbols)
+        # Since SPIR-V 1.4 the interface lists every global that the entry point uses (SPIR-V 1.6 §3.52.6).
+        if self._module.env.spirv_version >= (1, 4):
+            symbols += [a.global_symbol for a in self._arrays.values() if a.global_symbol is not None]
+            symbols += [self._argument_symbol] if self._argument_symbol is not None else []
+        entry = spirv.EntryPointOp(self.name, list(dict.fromkeys(symbols)))
+        ids = self._module.local_size_spec_ids
+        if ids is not None or self._local_size is None:
+            mode = spirv.ExecutionModeOp(self.name, ExecutionMode.LocalSize, DEFAULT_LOCAL_SIZE)
+            mode.attributes["spec_constant.local_size_ids"] = DenseArrayBase.from_list(i32, ids or ())
+        else:
+            mode = spirv.ExecutionModeOp(self.name, ExecutionMode.LocalSize, vulkan_order(self._local_size))
+        for op in (entry, mode):
+            op.location = self._kernel.location
+        return entry, mode
+
+    def info(self) -> KernelInfo:
+        """Returns what a launch must know; after `lower`, and after the module's SpecIds are given out."""
+        kernel, block, rank = self._kernel, self._block, self._rank
+        used = aspect.used(kernel) | (aspect.declared(kernel) or frozenset())
+        abi = LaunchAbi(
+            rank=rank,
+            range_offsets_bytes=tuple(
+                block.offset_bytes(FieldKey(HIDDEN, FieldKind.RANGE, d)) for d in range(rank)
+            ),
+            base_offsets_bytes=tuple(
+                block.offset_bytes(FieldKey(HIDDEN, FieldKind.BASE, d)) for d in range(rank)
+            ),
+            local_size_spec_ids=self._module.local_size_spec_ids,
+            is_masked=MASKED in kernel.attributes,
+            argument_block_bytes=block.size_bytes,
+            argument_block_binding=self._block_binding,
+        )
+        return KernelInfo(
+            name=self.name,
+            entry_point=self.name,
+            parameters=tuple(self._parameter_infos()),
+            abi=abi,
+            required_work_group_size=aspect.reqd_work_group_size(kernel) or self._local_size,
+            required_sub_group_size=aspect.reqd_sub_group_size(kernel),
+            aspects=tuple(sorted(number for number in used if number >= 0)),
+            aspect_uses=self._aspect_uses(used),
+            location=operation_location(kernel, self.name),
+        )
+
+    def _aspect_uses(self, used: frozenset[int]) -> tuple[AspectUse, ...]:
+        location = operation_location(self._kernel, self.name)
+        return tuple(AspectUse(aspect=number, location=location) for number in sorted(used) if number >= 0)
+
+    def _parameter_infos(self) -> list[Parameter]:
+        infos: list[Parameter] = []
+        binding = 0
+        for number, parameter in enumerate(self._parameters):
+            if parameter.ndim is None:
+                offset = self._block.offset_bytes(FieldKey(number, FieldKind.SCALAR))
+                infos.append(ScalarParameter(name=parameter.name, dtype=parameter.dtype, offset_bytes=offset))
+                continue
+            infos.append(self._buffer_info(number, binding, parameter.name, parameter.dtype, parameter.ndim))
+            binding += 1
+        return infos
+
+    def _buffer_info(self, number: int, binding: int, name: str, dtype: str, ndim: int) -> BufferParameter:
+        block = self._block
+        return BufferParameter(
+            name=name,
+            dtype=dtype,
+            ndim=ndim,
+            access=self._parameters[number].access,
+            binding=binding,
+            address_offset_bytes=block.offset_bytes(FieldKey(number, FieldKind.ADDRESS)),
+            extent_offsets_bytes=tuple(
+                block.offset_bytes(FieldKey(number, FieldKind.EXTENT, d)) for d in range(ndim)
+            ),
+        )
+
+
+def local_size(kernel: Function) -> tuple[int, ...] | None:
+    """Returns the local size that a kernel fixes, slowest dimension first, or None."""
+    return kernel_local_size(kernel) or aspect.reqd_work_group_size(kernel)
+
+
+def vulkan_order(size: Sequence[int]) -> tuple[int, int, int]:
+    """Returns (x, y, z) of a size given slowest dimension first; missing dimensions are 1."""
+    x, y, z = (*reversed(size), 1, 1)[:3]
+    return x, y, z
+
+
+def _highest_dimension(kernel: Function) -> int:
+    """Returns the highest Vulkan dimension that a foreign kernel names, 0 where it names none."""
+    highest = 0
+    for op in kernel.body.walk():
+        if isinstance(op, _IDS):
+            highest = max(highest, _DIMENSIONS[op.dimension.data.value])
+        elif isinstance(op, GlobalRangeOp):
+            highest = max(highest, op.dimension.value.data)
+    return highest

@@ -1,0 +1,213 @@
+"""State of the lowering of one module: its globals, functions and specialization constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import gpu
+from xdsl.dialects.builtin import FunctionType, MemRefType, SymbolRefAttr, VectorType, i32
+from xdsl.ir import Block, Operation, Region
+
+from ...ir.call_graph import Function, function_name, has_body, resolve
+from ...ir.dialects import spirv
+from ...ir.dialects.kernel import GlobalRangeOp
+from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.dialects.spirv.types import PointerType
+from ...ir.target_env import TargetEnv
+from ..errors import PassError
+from .function_lowering import FunctionLowering, Handler
+from .spec_constant_table import SpecConstantTable
+from .types import TypeConverter, integer_attribute
+
+_NEEDS_KERNEL = (
+    GlobalRangeOp,
+    gpu.GlobalIdOp,
+    gpu.ThreadIdOp,
+    gpu.BlockIdOp,
+    gpu.BlockDimOp,
+    gpu.GridDimOp,
+    gpu.BarrierOp,
+)
+"""What has a meaning only inside an entry point: its arguments and its place in the launch."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredFunction:
+    """A helper that became a function of its own."""
+
+    symbol: SymbolRefAttr
+    has_result: bool
+
+
+class ModuleLowering:
+    """What the functions of a module share."""
+
+    def __init__(self, env: TargetEnv, handlers: Mapping[type[Operation], Handler]) -> None:
+        self.env = env
+        self.handlers = handlers
+        self.types = TypeConverter()
+        self.spec_constants = SpecConstantTable(self)
+        self.globals: dict[str, spirv.GlobalVariableOp] = {}
+        self.functions: list[spirv.FuncOp] = []
+        self.has_local_size_constants = False
+        """Whether the local size is given at launch.  One kernel of the module without a fixed size is enough: the
+        constants carry BuiltIn WorkgroupSize, which holds for every entry point (Vulkan 1.3, WorkgroupSize)."""
+        self.local_size_spec_ids: tuple[int, int, int] | None = None
+        """SpecIds of the local size as (x, y, z), after `finish_spec_constants`."""
+        self._local_size_symbols: dict[int, str] = {}
+        self._symbols: dict[str, SymbolRefAttr] = {}
+        self._helpers: dict[Operation, LoweredFunction] = {}
+        self._inlined: dict[Operation, bool | None] = {}
+
+    # Symbols and globals
+
+    def reserve(self, name: str) -> str:
+        """Returns a symbol that no other operation of the module has: `name`, or `name_1` and so on."""
+        free, number = name, 0
+        while free in self._symbols:
+            number += 1
+            free = f"{name}_{number}"
+        self._symbols[free] = SymbolRefAttr(free)
+        return free
+
+    def symbol(self, name: str) -> SymbolRefAttr:
+        """Returns the reference to a reserved symbol."""
+        return self._symbols[name]
+
+    def add_global(self, variable: spirv.GlobalVariableOp) -> None:
+        """Adds a global variable whose symbol is reserved."""
+        self.globals[variable.sym_name.data] = variable
+
+    def built_in(self, name: str) -> str:
+        """Returns the symbol of the vector of three that holds a built-in input such as GlobalInvocationId."""
+        symbol = f"__builtin__{name}__"
+        if symbol not in self.globals:
+            self.reserve(symbol)
+            type_ = self.types.pointer(self.types(VectorType(i32, [3])), StorageClass.Input)
+            self.add_global(spirv.GlobalVariableOp(symbol, type_, built_in=name))
+        return symbol
+
+    # Local size
+
+    def local_size_symbol(self, dimension: int) -> str:
+        """Returns the symbol of the constant that holds the local size along Vulkan's `dimension`."""
+        known = self._local_size_symbols.get(dimension)
+        if known is None:
+            known = self._local_size_symbols[dimension] = self.reserve(f"__local_size_{'xyz'[dimension]}")
+        return known
+
+    def finish_spec_constants(self, default_local_size: tuple[int, int, int]) -> None:
+        """Gives the local size its SpecIds, behind all of the user's, and defines the constants that are read."""
+        if not self.has_local_size_constants:
+            return
+        first = self.spec_constants.next_spec_id
+        self.local_size_spec_ids = (first, first + 1, first + 2)
+        for dimension, symbol in sorted(self._local_size_symbols.items()):
+            default = integer_attribute(default_local_size[dimension], 32)
+            self.spec_constants.add_scalar(symbol, default, first + dimension)
+
+    # Helpers
+
+    def callee(self, op: Operation, reference: SymbolRefAttr, caller: str) -> Function:
+        """Returns the function that a call names; PassError where there is none with a body."""
+        found = resolve(op, reference)
+        name = reference.root_reference.data
+        if not isinstance(found, Function):
+            raise PassError(f"call of @{name}, which the module does not define", op, function=caller)
+        if not has_body(found):
+            raise PassError(
+                f"call of @{name}, which is declared but not defined here; link its definition first",
+                op,
+                function=caller,
+            )
+        return found
+
+    def is_inlined(self, function: Function, caller: str) -> bool:
+        """Whether calls of `function` are replaced by its body.
+
+        They are where SPIR-V has no such function: pointers to buffers cannot be passed freely, one result is
+        the limit, and work-item ids and barriers belong to an entry point.
+        """
+        if function in self._inlined:
+            known = self._inlined[function]
+            if known is None:
+                raise PassError(
+                    f"@{function_name(function)} calls itself; kernels have no recursion, use a loop",
+                    function,
+                    function=caller,
+                )
+            return known
+        self._inlined[function] = None
+        answer = self._must_inline(function)
+        self._inlined[function] = answer
+        return answer
+
+    def _must_inline(self, function: Function) -> bool:
+        signature = function.function_type
+        answer = len(signature.outputs) > 1 or any(
+            isinstance(type_, MemRefType | PointerType) for type_ in signature.inputs
+        )
+        # No early exit: every callee is visited, so that recursion is found wherever it is.
+        for op in function.body.walk():
+            if isinstance(op, _NEEDS_KERNEL):
+                answer = True
+            reference = op.properties.get("callee")
+            if isinstance(reference, SymbolRefAttr) and op.name == "func.call":
+                name = function_name(function)
+                answer |= self.is_inlined(self.callee(op, reference, name), name)
+        return answer
+
+    def function(self, function: Function) -> LoweredFunction:
+        """Returns the function of its own that a helper has become, lowering it at the first call."""
+        known = self._helpers.get(function)
+        if known is None:
+            symbol = self.symbol(self.reserve(function_name(function)))
+            known = LoweredFunction(symbol, len(function.function_type.outputs) == 1)
+            self._helpers[function] = known
+            self._lower_helper(function, symbol)
+        return known
+
+    def _lower_helper(self, function: Function, symbol: SymbolRefAttr) -> None:
+        name = function_name(function)
+        fn = FunctionLowering(
+            self, name, function.location, no_contraction="kernel.no_contraction" in function.attributes
+        )
+        block = only_block(function)
+        try:
+            inputs = [self.types(type_) for type_ in function.function_type.inputs]
+            outputs = [self.types(type_) for type_ in function.function_type.outputs]
+        except TypeError as error:
+            raise PassError(f"signature of @{name}: {error}", function, function=name) from error
+        for argument, type_ in zip(block.args, inputs, strict=True):
+            fn.values[argument] = fn.body.insert_arg(type_, len(fn.body.args))
+        terminator = fn.lower_block(block)
+        assert terminator is not None
+        fn.location = terminator.location
+        if outputs:
+            fn.add(spirv.ReturnValueOp.create(operands=(fn.value(terminator.operands[0]),)))
+        else:
+            fn.add(spirv.ReturnOp.create())
+        self.add_function(
+            spirv.FuncOp(
+                symbol.root_reference.data, FunctionType.from_lists(inputs, outputs), Region(fn.finish())
+            ),
+            function,
+        )
+
+    def add_function(self, lowered: spirv.FuncOp, origin: Operation) -> None:
+        """Adds a function to the module."""
+        lowered.location = origin.location
+        self.functions.append(lowered)
+
+
+def only_block(function: Function) -> Block:
+    """Returns the block of a function with structured control flow; PassError where it has several."""
+    blocks = list(function.body.blocks)
+    if len(blocks) != 1:
+        raise PassError(
+            f"@{function_name(function)} has {len(blocks)} blocks; expected structured control flow (scf) in one",
+            function,
+            function=function_name(function),
+        )
+    return blocks[0]

@@ -1,0 +1,217 @@
+"""Specialization constants of a module: one `spirv.SpecConstant` with a SpecId a scalar, composites above.
+
+SpecIds count from 0 in the order in which the image first uses the constants.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    i16,
+    i32,
+)
+from xdsl.ir import Attribute, Operation
+
+from ...ir.dialects import spirv
+from ...ir.dialects.spec_constant import DeclareOp, GetOp
+from ...ir.dialects.spirv.types import element_count, element_type_at
+from ...ir.kernel_info import SpecConstantInfo, SpecConstantLeaf
+from ..errors import PassError
+from .types import integer_attribute
+
+if TYPE_CHECKING:
+    from .function_lowering import FunctionLowering
+    from .module_lowering import ModuleLowering
+
+_FLOAT_FORMATS: dict[type[Attribute], tuple[str, str]] = {
+    Float16Type: ("f16", "<e"),
+    Float32Type: ("f32", "<f"),
+    Float64Type: ("f64", "<d"),
+}
+_INTEGER_FORMATS = {8: "<b", 16: "<h", 32: "<i", 64: "<q"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    symbol: str
+    type: Attribute
+    declaration: DeclareOp
+    first_spec_id: int
+
+
+class SpecConstantTable:
+    """Constants used so far."""
+
+    def __init__(self, module: ModuleLowering) -> None:
+        self._module = module
+        self._constants: dict[str, _Constant] = {}
+        self.next_spec_id = 0
+        """First SpecId that no user's constant has."""
+        self.ops: list[Operation] = []
+        """Definitions, each after what it is made of."""
+
+    def reference(self, fn: FunctionLowering, op: GetOp) -> spirv.ReferenceOfOp:
+        """Returns a new reference to the constant that `op` reads."""
+        symbol = op.constant.string_value()
+        known = self._constants.get(symbol)
+        if known is None:
+            declaration = op.declaration()
+            if declaration is None:
+                raise PassError(f"@{symbol} is not declared in this module", op, function=fn.name)
+            known = self._constants[symbol] = self._define(declaration)
+        return spirv.ReferenceOfOp.create(
+            properties={"spec_const": self._module.symbol(known.symbol)}, result_types=(known.type,)
+        )
+
+    def _define(self, declaration: DeclareOp) -> _Constant:
+        first = self.next_spec_id
+        type_ = self._module.types(declaration.const_type)
+        symbol = self._composite(declaration.sym_name.data, type_, iter(declaration.default.data))
+        return _Constant(symbol, type_, declaration, first)
+
+    def _composite(self, name: str, type_: Attribute, leaves: Iterator[Attribute]) -> str:
+        count = element_count(type_)
+        symbol = self._module.reserve(name)
+        if count is None:
+            self.add_scalar(symbol, _device_leaf(next(leaves)), self.next_spec_id)
+            self.next_spec_id += 1
+            return symbol
+        constituents: list[str] = []
+        for index in range(count):
+            element = element_type_at(type_, index)
+            assert element is not None
+            constituents.append(self._composite(f"{name}.{index}", element, leaves))
+        references = ArrayAttr([self._module.symbol(name) for name in constituents])
+        self.ops.append(
+            spirv.SpecConstantCompositeOp.create(
+                properties={"type": type_, "sym_name": StringAttr(symbol), "constituents": references}
+            )
+        )
+        return symbol
+
+    def add_scalar(self, symbol: str, default: Attribute, spec_id: int) -> None:
+        """Defines one OpSpecConstant."""
+        self.ops.append(
+            spirv.SpecConstantOp.create(
+                properties={"sym_name": StringAttr(symbol), "default_value": default},
+                attributes={"spec_id": integer_attribute(spec_id, 32)},
+            )
+        )
+
+    def infos(self) -> tuple[SpecConstantInfo, ...]:
+        """Returns the metadata of the constants in SpecId order; offsets pack the host values tightly."""
+        infos: list[SpecConstantInfo] = []
+        offset = 0
+        for symbol, constant in self._constants.items():
+            info = _info(symbol, constant, offset)
+            infos.append(info)
+            offset += info.size_bytes
+        return tuple(infos)
+
+
+def _device_leaf(leaf: Attribute) -> IntegerAttr | FloatAttr:
+    if isinstance(leaf, FloatAttr) and isinstance(leaf.type, BFloat16Type):
+        return IntegerAttr(bf16_bits(leaf.value.data), i16)
+    if isinstance(leaf, IntegerAttr) and isinstance(leaf.type, IndexType):
+        return IntegerAttr(leaf.value.data, i32)
+    assert isinstance(leaf, IntegerAttr | FloatAttr)
+    return leaf
+
+
+def bf16_bits(value: float) -> int:
+    """Returns the 16 bits of a number that bf16 holds exactly, as a signed integer."""
+    return struct.unpack("<hh", struct.pack("<f", value))[1]
+
+
+def _info(symbol: str, constant: _Constant, offset_bytes: int) -> SpecConstantInfo:
+    declaration = constant.declaration
+    spelled = None if declaration.lapilli_type is None else declaration.lapilli_type.data
+    dtype_of = _unsigned_dtypes if spelled is not None and _names_unsigned(spelled) else _signed_dtypes
+    leaves: list[SpecConstantLeaf] = []
+    default = bytearray()
+    for number, leaf in enumerate(declaration.default.data):
+        data = _host_bytes(leaf)
+        leaves.append(
+            SpecConstantLeaf(
+                spec_id=constant.first_spec_id + number,
+                dtype=dtype_of(leaf),
+                offset_bytes=len(default),
+                size_bytes=len(data),
+            )
+        )
+        default += data
+    return SpecConstantInfo(
+        symbol=symbol,
+        name=declaration.display_name,
+        type=spelled or str(declaration.const_type),
+        offset_bytes=offset_bytes,
+        size_bytes=len(default),
+        default=bytes(default),
+        leaves=tuple(leaves),
+    )
+
+
+def _names_unsigned(spelled: str) -> bool:
+    """Whether the element type in lapilli's spelling is unsigned: ``u32``, ``FixedArray[u8, 4]``."""
+    return spelled.removeprefix("FixedArray[").removeprefix("Vec[").startswith(("u8", "u16", "u32", "u64"))
+
+
+def _signed_dtypes(leaf: Attribute) -> str:
+    return _dtype(leaf, "i")
+
+
+def _unsigned_dtypes(leaf: Attribute) -> str:
+    return _dtype(leaf, "u")
+
+
+def _dtype(leaf: Attribute, integer_prefix: str) -> str:
+    if isinstance(leaf, IntegerAttr):
+        if isinstance(leaf.type, IndexType):
+            return "i32"
+        width = leaf.type.width.data
+        return "bool" if width == 1 else f"{integer_prefix}{width}"
+    assert isinstance(leaf, FloatAttr)
+    return "bf16" if isinstance(leaf.type, BFloat16Type) else _FLOAT_FORMATS[type(leaf.type)][0]
+
+
+def _host_bytes(leaf: Attribute) -> bytes:
+    if isinstance(leaf, IntegerAttr):
+        width = leaf.type.width.data if isinstance(leaf.type, IntegerType) else 32
+        if width == 1:
+            return bytes([1 if leaf.value.data else 0])
+        return struct.pack(_INTEGER_FORMATS[width], leaf.value.data)
+    assert isinstance(leaf, FloatAttr)
+    if isinstance(leaf.type, BFloat16Type):
+        return struct.pack("<h", bf16_bits(leaf.value.data))
+    return struct.pack(_FLOAT_FORMATS[type(leaf.type)][1], leaf.value.data)
+
+
+def lower_get(fn: FunctionLowering, op: Operation) -> None:
+    """Lowers `spec_constant.get` to `spirv.mlir.referenceof`, once per function and constant."""
+    assert isinstance(op, GetOp)
+    table = fn.module.spec_constants
+    symbol = op.constant.string_value()
+    known = fn.spec_constants.get(symbol)
+    if known is None:
+        known = fn.spec_constants[symbol] = fn.add_constant(table.reference(fn, op))
+    fn.values[op.results[0]] = known
+
+
+SPEC_CONSTANT_HANDLERS: dict[type[Operation], Callable[[FunctionLowering, Operation], None]] = {
+    GetOp: lower_get,
+}
+"""Handlers of the spec_constant dialect."""

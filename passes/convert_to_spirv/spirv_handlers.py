@@ -1,0 +1,82 @@
+"""Handlers of spirv operations that stand in kernel-level IR: the same operation with the device's types."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ...ir.dialects import spirv
+from ...ir.dialects.spirv import SPIRV_OPS
+from ...ir.dialects.spirv.types import PointerType
+from .function_lowering import FunctionLowering, Handler
+
+_STRUCTURAL = frozenset(
+    (
+        "spirv.module",
+        "spirv.func",
+        "spirv.EntryPoint",
+        "spirv.ExecutionMode",
+        "spirv.GlobalVariable",
+        "spirv.SpecConstant",
+        "spirv.SpecConstantComposite",
+        "spirv.mlir.addressof",
+        "spirv.mlir.referenceof",
+        "spirv.mlir.selection",
+        "spirv.mlir.loop",
+        "spirv.mlir.merge",
+        "spirv.FunctionCall",
+        "spirv.Branch",
+        "spirv.BranchConditional",
+        "spirv.Return",
+        "spirv.ReturnValue",
+        "spirv.Variable",
+    )
+)
+"""Operations that make sense in a `spirv.module` only, or have a handler of their own."""
+
+
+def _same(fn: FunctionLowering, op: Operation) -> None:
+    copy = type(op).create(
+        operands=tuple(fn.value(value) for value in op.operands),
+        result_types=[fn.type(result.type) for result in op.results],
+        properties=op.properties,
+        attributes=op.attributes,
+    )
+    fn.add(copy)
+    fn.values.update(zip(op.results, copy.results, strict=True))
+
+
+def _variable(fn: FunctionLowering, op: Operation) -> None:
+    """Moves the variable to the function's start, where SPIR-V wants it.
+
+    A constant initial value goes along where that changes nothing: outside of loops, and where nothing is
+    ever stored.  Else it is stored where the operation stood.
+    """
+    type_ = fn.type(op.results[0].type)
+    assert isinstance(type_, PointerType)
+    initial = fn.value(op.operands[0]) if op.operands else None
+    if initial is None:
+        fn.values[op.results[0]] = fn.variable(type_.pointee)
+    elif fn.is_constant(initial) and (fn.loop_depth == 0 or _is_only_read(op)):
+        fn.values[op.results[0]] = fn.variable(type_.pointee, initial)
+    else:
+        pointer = fn.values[op.results[0]] = fn.variable(type_.pointee)
+        fn.store(pointer, initial)
+
+
+def _is_only_read(op: Operation) -> bool:
+    """Whether a pointer is used for loads alone, directly or through access chains."""
+    for use in op.results[0].uses:
+        user = use.operation
+        if isinstance(user, spirv.AccessChainOp):
+            if not _is_only_read(user):
+                return False
+        elif not isinstance(user, spirv.LoadOp):
+            return False
+    return True
+
+
+SPIRV_HANDLERS: dict[type[Operation], Handler] = {
+    **{kind: _same for name, kind in SPIRV_OPS.items() if name not in _STRUCTURAL},
+    spirv.VariableOp: _variable,
+}
+"""Handlers of the spirv dialect in kernel-level IR."""

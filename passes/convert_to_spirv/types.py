@@ -1,0 +1,184 @@
+"""From kernel-level types to types of the spirv dialect.
+
+`index` is i32 on the device.  bf16 is kept as its 16 bits (i16): SPIR-V has no arithmetic on it without an
+extension, so the frontend computes in f32 and converts at loads and stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    VectorType,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from ...ir.dialects.spirv.attributes import StorageClassAttr
+from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, StructMember, StructType
+
+_INTEGERS = {1: i1, 8: i8, 16: i16, 32: i32, 64: i64}
+_FLOATS = (Float16Type, Float32Type, Float64Type)
+
+
+@cache
+def storage_class_attribute(storage_class: StorageClass) -> StorageClassAttr:
+    """Returns the attribute of a storage class."""
+    return StorageClassAttr(storage_class)
+
+
+@cache
+def integer_attribute(value: int, width: int) -> IntegerAttr:
+    """Returns the attribute of a signless integer; `value` may be given signed or unsigned."""
+    return IntegerAttr(value, _INTEGERS[width])
+
+
+def is_scalar(type_: Attribute) -> bool:
+    """Whether `type_` is a kernel-level scalar that the device can have."""
+    if isinstance(type_, IntegerType):
+        return type_.width.data in _INTEGERS
+    return isinstance(type_, IndexType | BFloat16Type | Float16Type | Float32Type | Float64Type)
+
+
+def scalar_bytes(type_: Attribute) -> int:
+    """Returns the size in bytes of a scalar of the spirv dialect, or of a physical address."""
+    if isinstance(type_, PointerType):
+        return 8
+    if isinstance(type_, IntegerType):
+        return type_.width.data // 8
+    assert isinstance(type_, AnyFloat), f"{type_} is no scalar with a size"
+    return type_.bitwidth // 8
+
+
+@dataclass(slots=True)
+class TypeConverter:
+    """Converts types, remembering each answer: comparing attributes is dear in xDSL.
+
+    Equal types become the same object, and i1 becomes `xdsl.dialects.builtin.i1`: handlers compare with `is`.
+    """
+
+    _types: dict[Attribute, Attribute] = field(default_factory=dict[Attribute, Attribute])
+    _pointers: dict[tuple[int, StorageClass], PointerType] = field(
+        default_factory=dict[tuple[int, StorageClass], PointerType]
+    )
+    """By the pointee's identity: hashing an attribute visits all of it.  The pointer keeps its pointee alive."""
+    _blocks: dict[Attribute, StructType] = field(default_factory=dict[Attribute, StructType])
+
+    def __call__(self, type_: Attribute) -> Attribute:
+        """Returns the device's type; TypeError says why there is none."""
+        known = self._types.get(type_)
+        if known is None:
+            known = self._types[type_] = self._convert(type_)
+        return known
+
+    def _convert(self, type_: Attribute) -> Attribute:
+        if isinstance(type_, IndexType):
+            return i32
+        if isinstance(type_, BFloat16Type):
+            return i16
+        if isinstance(type_, IntegerType):
+            known = _INTEGERS.get(type_.width.data)
+            if known is None:
+                raise TypeError(f"integers have 1, 8, 16, 32 or 64 bits on a device, found {type_}")
+            return known
+        if isinstance(type_, VectorType):
+            return self._vector(type_)
+        if isinstance(type_, ArrayType):
+            return ArrayType(self(type_.element_type), type_.count, type_.stride)
+        if isinstance(type_, StructType):
+            members = [StructMember(self(m.type), m.offset, m.decorations) for m in type_.members]
+            return StructType.get(members, type_.identifier)
+        if isinstance(type_, PointerType):
+            return PointerType(self(type_.pointee), type_.storage_class)
+        if isinstance(type_, _FLOATS):
+            return type_
+        raise TypeError(f"type {type_} has no counterpart in SPIR-V")
+
+    def _vector(self, type_: VectorType[Attribute]) -> Attribute:
+        shape = type_.get_shape()
+        if len(shape) != 1 or not 2 <= shape[0] <= 4 or type_.get_num_scalable_dims():
+            raise TypeError(f"vectors have 2 to 4 components on a device, found {type_}")
+        return VectorType(self(type_.element_type), shape)
+
+    def converted(self) -> Iterable[Attribute]:
+        """Returns every type that was asked for."""
+        return self._types.values()
+
+    def element_of(self, type_: MemRefType[Attribute]) -> Attribute:
+        """Returns the device's element type of an array parameter; TypeError where it cannot be one."""
+        rank = type_.get_num_dims()
+        if not 1 <= rank <= 3:
+            raise TypeError(f"array parameters have 1 to 3 dimensions, found {type_}")
+        if not isinstance(type_.layout, NoneAttr):
+            raise TypeError(f"array parameters have C order without a layout map, found {type_}")
+        if type_.element_type == IntegerType(1):
+            raise TypeError("arrays of bool are arrays of i8 that hold 0 or 1, found i1 elements")
+        element = self(type_.element_type)
+        if not is_scalar(type_.element_type):
+            raise TypeError(f"elements of array parameters are scalars, found {type_}")
+        return element
+
+    def pointer(self, pointee: Attribute, storage_class: StorageClass) -> PointerType:
+        """Returns the pointer type to `pointee`."""
+        key = (id(pointee), storage_class)
+        known = self._pointers.get(key)
+        if known is None:
+            known = self._pointers[key] = PointerType(pointee, storage_class_attribute(storage_class))
+        return known
+
+    def bool_like(self, type_: Attribute) -> Attribute:
+        """Returns i1, or the vector of i1 with as many components as `type_`."""
+        return self(with_scalar(type_, i1)) if isinstance(type_, VectorType) else i1
+
+    def bits_like(self, type_: Attribute) -> Attribute:
+        """Returns the integers that have as many bits as the floats of `type_`."""
+        scalar = scalar_of(type_)
+        assert isinstance(scalar, AnyFloat)
+        return self(with_scalar(type_, _INTEGERS[scalar.bitwidth]))
+
+    def buffer_block(self, element: Attribute) -> StructType:
+        """Returns `struct { element data[]; }`, the layout of a storage buffer that holds an array."""
+        known = self._blocks.get(element)
+        if known is None:
+            array = RuntimeArrayType.get(element, scalar_bytes(element))
+            known = self._blocks[element] = StructType.get([StructMember(array, 0)])
+        return known
+
+
+def is_bool(type_: Attribute) -> bool:
+    """Whether a converted type is i1 or a vector of it."""
+    return type_ is i1 or (isinstance(type_, VectorType) and type_.element_type == i1)
+
+
+def scalar_of(type_: Attribute) -> Attribute:
+    """Returns the element type of a vector, any other type itself."""
+    return type_.element_type if isinstance(type_, VectorType) else type_
+
+
+def with_scalar(type_: Attribute, scalar: Attribute) -> Attribute:
+    """Returns `scalar`, or the vector of it with as many components as `type_`."""
+    return VectorType(scalar, type_.get_shape()) if isinstance(type_, VectorType) else scalar
+
+
+def float_type(type_: Attribute) -> Attribute:
+    """Returns a kernel-level float type; TypeError for bf16, which the device cannot compute with."""
+    if isinstance(scalar_of(type_), BFloat16Type):
+        raise TypeError("there is no arithmetic on bf16; convert with arith.extf to f32 first")
+    return type_

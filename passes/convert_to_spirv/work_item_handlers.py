@@ -1,0 +1,57 @@
+"""Handlers of work-item ids, the launch range and barriers (`gpu`, `kernel`)."""
+
+from __future__ import annotations
+
+from xdsl.dialects import gpu
+from xdsl.ir import Operation
+
+from ...ir.dialects import spirv
+from ...ir.dialects.kernel import GlobalRangeOp
+from ...ir.dialects.spirv.enums import MemorySemantics, Scope
+from ..errors import PassError
+from .function_lowering import FunctionLowering, Handler
+from .kernel_entry import KernelEntry
+
+_DIMENSIONS = {"x": 0, "y": 1, "z": 2}
+_BARRIER_ORDERS = (
+    MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory | MemorySemantics.UniformMemory
+)
+
+
+def entry_of(fn: FunctionLowering, op: Operation) -> KernelEntry:
+    """Returns the kernel around `op`; PassError in a function that no kernel inlines."""
+    if fn.entry is None:
+        raise PassError(f"'{op.name}' belongs into a kernel, found it in function @{fn.name}", op)
+    return fn.entry
+
+
+def _launch_value(kind: str) -> Handler:
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        dimension = op.properties["dimension"]
+        assert isinstance(dimension, gpu.DimensionAttr)
+        number = _DIMENSIONS[dimension.data.value]
+        fn.values[op.results[0]] = entry_of(fn, op).launch_value(kind, number)
+
+    return lower
+
+
+def _global_range(fn: FunctionLowering, op: Operation) -> None:
+    assert isinstance(op, GlobalRangeOp)
+    fn.values[op.results[0]] = entry_of(fn, op).global_range(op.dimension.value.data)
+
+
+def _barrier(fn: FunctionLowering, op: Operation) -> None:
+    """Orders work-group memory and storage buffers: what `gpu.barrier` promises."""
+    fn.add(spirv.ControlBarrierOp(Scope.Workgroup, Scope.Workgroup, _BARRIER_ORDERS))
+
+
+WORK_ITEM_HANDLERS: dict[type[Operation], Handler] = {
+    gpu.GlobalIdOp: _launch_value("global_id"),
+    gpu.ThreadIdOp: _launch_value("thread_id"),
+    gpu.BlockIdOp: _launch_value("block_id"),
+    gpu.BlockDimOp: _launch_value("block_dim"),
+    gpu.GridDimOp: _launch_value("grid_dim"),
+    gpu.BarrierOp: _barrier,
+    GlobalRangeOp: _global_range,
+}
+"""Handlers of the gpu and kernel dialects."""

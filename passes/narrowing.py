@@ -1,0 +1,56 @@
+"""`isinstance` for xDSL's generic attributes, which leaves their parameters unknown to type checkers."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from typing_extensions import TypeIs
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+)
+from xdsl.ir import Attribute
+
+AnyInteger: TypeAlias = IntegerType | IndexType
+"""What an integer attribute can be of."""
+
+
+def is_integer_type(type_: object) -> TypeIs[IntegerType]:
+    """Whether `type_` is an integer of any width, i1 included."""
+    return isinstance(type_, IntegerType)
+
+
+def is_any_integer(type_: object) -> TypeIs[AnyInteger]:
+    """Whether `type_` is an integer or index."""
+    return isinstance(type_, IntegerType | IndexType)
+
+
+def is_vector_type(type_: object) -> TypeIs[VectorType[Attribute]]:
+    """Whether `type_` is a vector."""
+    return isinstance(type_, VectorType)
+
+
+def is_memref_type(type_: object) -> TypeIs[MemRefType[Attribute]]:
+    """Whether `type_` is a memref."""
+    return isinstance(type_, MemRefType)
+
+
+def is_integer_attribute(attribute: object) -> TypeIs[IntegerAttr[AnyInteger]]:
+    """Whether `attribute` is an integer, bool or index."""
+    return isinstance(attribute, IntegerAttr)
+
+
+def is_float_attribute(attribute: object) -> TypeIs[FloatAttr[AnyFloat]]:
+    """Whether `attribute` is a float."""
+    return isinstance(attribute, FloatAttr)
+
+
+def is_array_attribute(attribute: object) -> TypeIs[ArrayAttr[Attribute]]:
+    """Whether `attribute` is an array."""
+    return isinstance(attribute, ArrayAttr)

@@ -1,0 +1,121 @@
+"""What an operation does besides computing its results."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.dialects import arith, func, gpu, scf
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
+
+from ..narrowing import is_array_attribute
+from .constants import constant_integer
+
+_WORK_ITEM_IDS = (
+    gpu.GlobalIdOp,
+    gpu.ThreadIdOp,
+    gpu.BlockIdOp,
+    gpu.BlockDimOp,
+    gpu.GridDimOp,
+)
+_PURE_NAMES = frozenset(("kernel.global_range", "spec_constant.get"))
+_REMOVABLE_NAMES = frozenset(
+    ("memref.load", "spirv.Load", "spirv.Variable", "spirv.AccessChain", "spirv.InBoundsAccessChain")
+)
+_HARMLESS_NAMES = _REMOVABLE_NAMES | {"spirv.Store"}
+"""Operations that do not write to an array (spirv.Store at kernel level writes to private variables)."""
+_DIVISIONS = (
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+    arith.FloorDivSIOp,
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+)
+_SPIRV_IMPURE = frozenset(
+    (
+        "spirv.Load",
+        "spirv.Store",
+        "spirv.Variable",
+        "spirv.FunctionCall",
+        "spirv.ControlBarrier",
+        "spirv.MemoryBarrier",
+        "spirv.CopyMemory",
+    )
+)
+_SPIRV_IMPURE_PREFIXES = ("spirv.Atomic", "spirv.Group", "spirv.mlir.", "spirv.EXT.Atomic", "spirv.KHR.")
+
+
+@cache
+def is_pure_class(kind: type[Operation]) -> bool:
+    """Whether operations of this class only compute their results from their operands."""
+    if kind.has_trait(IsTerminator):
+        return False
+    name = kind.name
+    if name.startswith("spirv."):
+        return name not in _SPIRV_IMPURE and not name.startswith(_SPIRV_IMPURE_PREFIXES) and _has_result(kind)
+    return (
+        kind.has_trait(Pure)
+        or kind.has_trait(NoMemoryEffect)
+        or issubclass(kind, _WORK_ITEM_IDS)
+        or name in _PURE_NAMES
+    )
+
+
+def _has_result(kind: type[Operation]) -> bool:
+    return not kind.name.startswith(("spirv.Return", "spirv.Branch", "spirv.Unreachable", "spirv.Kill"))
+
+
+@cache
+def is_removable_class(kind: type[Operation]) -> bool:
+    """Whether such an operation may go when nothing uses its results."""
+    return is_pure_class(kind) or kind.name in _REMOVABLE_NAMES
+
+
+@cache
+def is_write_class(kind: type[Operation]) -> bool:
+    """Whether such an operation, regions aside, may change what a load from an array sees."""
+    if issubclass(kind, scf.IfOp | scf.ForOp | scf.WhileOp):
+        return False
+    return not (is_pure_class(kind) or kind.name in _HARMLESS_NAMES or kind.has_trait(IsTerminator))
+
+
+def writes_memory(op: Operation) -> bool:
+    """Whether `op`, regions included, may change what a load from an array sees: stores, barriers, calls."""
+    return any(is_write_class(type(inner)) for inner in op.walk())
+
+
+def is_speculatable(op: Operation) -> bool:
+    """Whether `op` may run where the program would not have run it: pure, and no division that may be by zero."""
+    if not is_pure_class(type(op)):
+        return False
+    return not isinstance(op, _DIVISIONS) or constant_integer(op.operands[1]) not in (None, 0, -1)
+
+
+def read_only_arrays(function: Operation) -> frozenset[SSAValue]:
+    """Returns the array parameters of a kernel that it only reads (`access = "read"`): loads of them are pure."""
+    parameters = function.attributes.get("kernel.parameters")
+    block = function.regions[0].first_block if function.regions else None
+    if block is None or not is_array_attribute(parameters):
+        return frozenset()
+    return frozenset(
+        argument
+        for argument, parameter in zip(block.args, parameters.data, strict=False)
+        if isinstance(parameter, DictionaryAttr) and parameter.data.get("access") == StringAttr("read")
+    )
+
+
+def functions_of(module: Operation) -> list[Operation]:
+    """Returns the functions below `module`, in order, also those inside `gpu.module`."""
+    found: list[Operation] = []
+    for op in (op for region in module.regions for op in region.walk()):
+        if isinstance(op, func.FuncOp | gpu.FuncOp):
+            found.append(op)
+    return found
+
+
+def body_blocks(function: Operation) -> list[Block]:
+    """Returns the blocks of a function's body; none for a declaration."""
+    return list(function.regions[0].blocks) if function.regions else []

@@ -1,0 +1,168 @@
+"""The forward walk that folds and numbers values: `canonicalize` and `cse` are this walk with one half switched on.
+
+One visit per operation, in order, so that operands are already simplified when their user is reached.  A
+value is known from where it is computed to the end of its region; loads only until memory may have changed.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from .effects import body_blocks, is_pure_class, is_write_class, read_only_arrays, writes_memory
+from .fold_casts import CAST_FOLDS
+from .fold_control_flow import CONTROL_FLOW, replace
+from .fold_floats import FLOAT_FOLDS
+from .fold_integers import INTEGER_FOLDS, Fold
+
+FOLDS: dict[type[Operation], Fold] = {**INTEGER_FOLDS, **FLOAT_FOLDS, **CAST_FOLDS}
+"""How an operation with one result is folded, by its class."""
+
+_COMMUTATIVE = frozenset(
+    (
+        arith.AddiOp,
+        arith.MuliOp,
+        arith.AndIOp,
+        arith.OrIOp,
+        arith.XOrIOp,
+        arith.AddfOp,
+        arith.MulfOp,
+    )
+)
+
+Key: TypeAlias = tuple[object, ...]
+
+
+class ForwardWalk:
+    """Folds (`fold`) and removes common subexpressions (`number`) in one function."""
+
+    def __init__(self, *, fold: bool, number: bool) -> None:
+        self._fold = fold
+        self._number = number
+        self._known: dict[Key, Operation] = {}
+        """Pure operations and loads of read-only arrays that dominate the current one."""
+        self._loads: dict[Key, Operation] = {}
+        """Loads since memory last changed."""
+        self._constants: dict[Key, Operation] = {}
+        """Constants of this function; all stand at its start."""
+        self._last_constant: Operation | None = None
+        self._entry: Block | None = None
+        self._read_only: frozenset[SSAValue] = frozenset()
+
+    def run(self, function: Operation) -> None:
+        """Walks the body of `function`; a body of several blocks is walked block by block."""
+        self._read_only = read_only_arrays(function)
+        blocks = body_blocks(function)
+        for block in blocks:
+            self._entry = blocks[0]
+            if len(blocks) > 1:  # no dominance between blocks is assumed
+                self._known, self._loads = {}, {}
+            self._block(block)
+
+    def _block(self, block: Block) -> None:
+        op = block.first_op
+        while op is not None:
+            previous = op.prev_op
+            if self._fold and (simplify := CONTROL_FLOW.get(type(op))) is not None and simplify(op):
+                # Go on with whatever now stands in its place.
+                op = block.first_op if previous is None else previous.next_op
+                continue
+            following = op.next_op
+            self._operation(op)
+            op = following
+
+    def _operation(self, op: Operation) -> None:
+        if op.regions:
+            self._regions(op)
+        elif type(op) is arith.ConstantOp and self._fold:
+            self._unify_constant(op)
+        elif not (self._fold and self._folded(op)) and self._number:
+            self._numbered(op)
+
+    def _folded(self, op: Operation) -> bool:
+        fold = FOLDS.get(type(op))
+        folded = None if fold is None else fold(op)
+        if folded is None:
+            return False
+        replace(op, (folded if isinstance(folded, SSAValue) else self._materialise(folded, op),))
+        return True
+
+    def _materialise(self, attribute: Attribute, op: Operation) -> SSAValue:
+        type_ = op.results[0].type
+        known = self._constants.get((attribute, type_))
+        if known is None:
+            known = arith.ConstantOp.create(
+                result_types=(type_,), properties={"value": attribute}, location=op.location
+            )
+            self._add_constant(known)
+        return known.results[0]
+
+    def _add_constant(self, op: Operation) -> None:
+        assert self._entry is not None
+        self._constants[op.properties["value"], op.results[0].type] = op
+        last = self._last_constant
+        if last is not None:
+            self._entry.insert_op_after(op, last)
+        elif self._entry.first_op is None:
+            self._entry.add_op(op)
+        else:
+            self._entry.insert_op_before(op, self._entry.first_op)
+        self._last_constant = op
+
+    def _unify_constant(self, op: Operation) -> None:
+        known = self._constants.get((op.properties["value"], op.results[0].type))
+        if known is not None:
+            replace(op, known.results)
+            return
+        if not (op.parent is self._entry and op.prev_op is self._last_constant):
+            op.detach()
+            self._add_constant(op)
+            return
+        self._constants[op.properties["value"], op.results[0].type] = op
+        self._last_constant = op
+
+    def _numbered(self, op: Operation) -> None:
+        kind = type(op)
+        if is_pure_class(kind):
+            self._merge(op, self._known)
+        elif kind is memref.LoadOp:
+            self._merge(op, self._known if op.operands[0] in self._read_only else self._loads)
+        elif is_write_class(kind):
+            self._loads.clear()
+
+    def _merge(self, op: Operation, table: dict[Key, Operation]) -> None:
+        if not op.results:
+            return
+        known = table.setdefault(_key(op), op)
+        if known is not op:
+            replace(op, known.results)
+
+    def _regions(self, op: Operation) -> None:
+        writes = self._number and writes_memory(op)
+        if writes and not isinstance(op, scf.IfOp):
+            self._loads.clear()  # a later iteration sees what an earlier one stored
+        for region in op.regions:
+            # What a region computes is not known beside or after it.
+            known, loads = self._known, self._loads
+            self._known, self._loads = dict(known), dict(loads)
+            for block in region.blocks:
+                self._block(block)
+            self._known, self._loads = known, loads
+        if writes:
+            self._loads.clear()
+        if self._fold and op.parent is not None and (simplify := CONTROL_FLOW.get(type(op))) is not None:
+            # The body may have become simpler: carried values that nothing reads any more.
+            simplify(op)
+
+
+def _key(op: Operation) -> Key:
+    kind = type(op)
+    operands: tuple[SSAValue, ...] = tuple(op.operands)
+    if kind in _COMMUTATIVE and id(operands[0]) > id(operands[1]):
+        operands = (operands[1], operands[0])
+    types = tuple(result.type for result in op.results)
+    if not op.properties and not op.attributes:
+        return (kind, operands, types)
+    return (kind, operands, types, tuple(op.properties.items()), tuple(op.attributes.items()))

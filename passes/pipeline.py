@@ -1,0 +1,153 @@
+"""The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
+
+    verify → propagate-aspects (warns; saves no f64 or narrow integers) → optimise
+           → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
+           → convert-to-spirv                                                       `lower_all`
+
+The first propagation must come before anything that can erase a use of an aspect.  `analyse` ends where the
+requirements are known, so that the runtime can refuse a device before any lowering is spent on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..ir.call_graph import function_name, functions
+from ..ir.dialects.kernel import is_kernel
+from ..ir.errors import Diagnostic
+from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
+from ..ir.split_module import SplitModule
+from ..ir.target_env import TargetEnv
+from ..ir.verify import verify_module
+from ..ir.verify_attributes import verify_attributes
+from .aspect_usage import AspectUsage
+from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
+from .requirements import compute_requirements, read_requirements
+from .split_modules import split
+
+AfterPass = Callable[[str, ModuleOp], None]
+"""Called after each pass with its name and what it left; once per image from compute-requirements on."""
+
+
+def _ignore(_name: str, _module: ModuleOp) -> None:
+    """Stands for no hook."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysedImage:
+    """One device image before lowering."""
+
+    module: ModuleOp
+    """Its kernel-level IR."""
+    requirements: Requirements
+    aspect_uses: dict[str, tuple[AspectUse, ...]]
+    """For each kernel by name the aspects that it needs, ascending, and where it first uses them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """What is known of a module without lowering it."""
+
+    images: tuple[AnalysedImage, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineResult:
+    """What compiling a module gives."""
+
+    splits: tuple[SplitModule, ...]
+    """One per device image."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings."""
+
+
+def analyse(
+    module: ModuleOp,
+    env: TargetEnv,
+    *,
+    mode: str = "auto",
+    fixed_targets: Iterable[str] = (),
+    after_pass: AfterPass | None = None,
+) -> Analysis:
+    """Optimises and splits a module and finds out what each image needs.
+
+    Args:
+        module: kernel-level IR; changed in place, and the result may contain it.
+        env: `optimisation_level` is used.
+        mode: device code split, see `split_modules.SplitMode`.
+        fixed_targets: targets of kernels that do not name their own.
+        after_pass: called after each pass.
+
+    Raises:
+        IRError: the module does not verify.
+        InvalidError: unknown mode.
+        PassError: a pass found something that it cannot transform.
+    """
+    from .optimise.pipeline import optimise
+
+    done = after_pass or _ignore
+    verify_module(module)
+    verify_attributes(module)
+    warnings = propagate(module, exclude=PRE_OPTIMISATION_EXCLUDES, fixed_targets=fixed_targets, warn=True)
+    done("propagate-aspects", module)
+    optimise(module, env.optimisation_level)
+    done("optimise", module)
+    usage = AspectUsage.of(module)
+    propagate(module, usage=usage)
+    done("propagate-aspects", module)
+    uses = {function_name(f): usage.kernel_aspects(f) for f in usage.graph.functions if is_kernel(f)}
+    images = split(module, mode)
+    done("split-modules", ModuleOp([image.clone() for image in images]) if after_pass else module)
+    found: list[AnalysedImage] = []
+    for image in images:
+        warnings += compute_requirements(image)
+        done("compute-requirements", image)
+        names = [function_name(f) for f in functions(image) if is_kernel(f)]
+        found.append(
+            AnalysedImage(
+                module=image,
+                requirements=read_requirements(image),
+                aspect_uses={name: uses[name] for name in names},
+            )
+        )
+    return Analysis(images=tuple(found), diagnostics=warnings)
+
+
+def lower_all(
+    analysis: Analysis, env: TargetEnv, *, after_pass: AfterPass | None = None
+) -> tuple[SplitModule, ...]:
+    """Lowers every image of an analysis to the spirv dialect; raises `PassError`."""
+    return tuple(lower_image(image, env, after_pass=after_pass) for image in analysis.images)
+
+
+def lower_image(image: AnalysedImage, env: TargetEnv, *, after_pass: AfterPass | None = None) -> SplitModule:
+    """Lowers one image to the spirv dialect; raises `PassError`."""
+    from .convert_to_spirv.convert import lower
+
+    lowered = lower(image.module, env, image.requirements)
+    if after_pass is not None:
+        after_pass("convert-to-spirv", ModuleOp([lowered.spirv.clone()]))
+    return replace(lowered, kernels=tuple(_with_uses(k, image.aspect_uses[k.name]) for k in lowered.kernels))
+
+
+def _with_uses(kernel: KernelInfo, uses: tuple[AspectUse, ...]) -> KernelInfo:
+    return replace(kernel, aspects=tuple(use.aspect for use in uses), aspect_uses=uses)
+
+
+def compile_module(
+    module: ModuleOp,
+    env: TargetEnv,
+    *,
+    mode: str = "auto",
+    fixed_targets: Iterable[str] = (),
+    after_pass: AfterPass | None = None,
+) -> PipelineResult:
+    """Runs the whole pipeline: `analyse`, then `lower_all`; arguments and errors are theirs."""
+    analysis = analyse(module, env, mode=mode, fixed_targets=fixed_targets, after_pass=after_pass)
+    splits = lower_all(analysis, env, after_pass=after_pass)
+    return PipelineResult(splits=splits, diagnostics=analysis.diagnostics)

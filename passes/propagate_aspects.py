@@ -1,0 +1,105 @@
+"""The pass `propagate-aspects`: writes on every function the aspects that it uses.
+
+    func.func @k() attributes {gpu.kernel} {         func.func @k() attributes {gpu.kernel,
+      func.call @f() : () -> ()                          aspect.fixed_targets = [], aspect.used = [6 : i32]} {
+    func.func private @f() {               =>        func.func private @f() attributes {
+      %0 = arith.constant 1.0 : f64                      aspect.used = [6 : i32]} {
+
+It runs twice (DPC++'s design, "Pre- and post-optimization aspect propagation"): before optimisation, which
+may erase uses, with some aspects excluded from saving; and after it with all of them.  Aspects that a
+function declares are saved even if excluded, there and in its callers: declaring is an explicit statement.
+
+Invariant: only attributes change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ..ir.aspects import Aspect
+from ..ir.call_graph import CallGraph, entry_points, has_body
+from ..ir.dialects import aspect
+from ..ir.dialects.kernel import Function
+from ..ir.errors import Diagnostic
+from .aspect_usage import AspectUsage
+from .diagnose_aspects import diagnose_declared, report
+
+PRE_OPTIMISATION_EXCLUDES: frozenset[int] = frozenset(
+    {
+        Aspect.FP64,
+        Aspect.VK_INT8,
+        Aspect.VK_INT16,
+        Aspect.VK_INT64,
+        Aspect.VK_STORAGE_8BIT,
+        Aspect.VK_STORAGE_16BIT,
+    }
+)
+"""What the run before optimisation does not save: a use that is optimised away does not count."""
+
+
+def propagate(
+    module: Operation,
+    *,
+    exclude: Collection[int] = (),
+    fixed_targets: Iterable[str] = (),
+    warn: bool = False,
+    usage: AspectUsage | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Saves in `aspect.used` what each function of `module` uses; returns the warnings, () unless `warn`.
+
+    Args:
+        module: changed in place.
+        exclude: aspects that a function gets only if it had or declares them; they still cause warnings.
+        fixed_targets: names for `aspect.fixed_targets` of kernels and exported functions that have none.
+        warn: whether to look for aspects that `aspect.declared` does not list.
+        usage: the analysis of `module` where the caller has it.
+    """
+    usage = usage or AspectUsage.of(module)
+    warnings = diagnose_declared(module, usage) if warn else ()
+    kept = _declared_in_call_graph(usage.graph) if exclude else {}
+    for function in usage.graph.functions:
+        if has_body(function):
+            saved = usage.used(function) - frozenset(exclude)
+            saved |= kept.get(function, frozenset()) | aspect.used(function)
+            if saved:
+                function.attributes[aspect.USED] = aspect.aspects_attribute(saved)
+    _mark_fixed_targets(module, fixed_targets)
+    return warnings
+
+
+def _declared_in_call_graph(graph: CallGraph) -> dict[Function, frozenset[int]]:
+    return {
+        function: frozenset().union(*(aspect.declared(f) or () for f in graph.reachable([function])))
+        for function in graph.functions
+    }
+
+
+def _mark_fixed_targets(module: Operation, names: Iterable[str]) -> None:
+    """Gives every kernel and exported function the attribute: its absence means that a later pass made it."""
+    attribute = ArrayAttr([StringAttr(name) for name in names])
+    for function in entry_points(module):
+        if not aspect.fixed_targets(function):
+            function.attributes[aspect.FIXED_TARGETS] = attribute
+
+
+@dataclass(frozen=True)
+class PropagateAspectsPass(ModulePass):
+    """Writes on every function the aspects that it uses (see the head of this file)."""
+
+    name = "propagate-aspects"
+
+    exclude: tuple[int, ...] = ()
+    """Aspect numbers that are not saved."""
+    fixed_targets: tuple[str, ...] = ()
+    """Targets that kernels without fixed targets get."""
+    warn: bool = False
+    """Whether aspects that are used but not declared are reported, through `warnings`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        report(propagate(op, exclude=self.exclude, fixed_targets=self.fixed_targets, warn=self.warn))

@@ -1,0 +1,56 @@
+"""The passes that ``lapilli opt -p`` knows, by name; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import cast
+
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError
+
+from ..ir.errors import InvalidError
+
+_PASSES = {
+    "canonicalize": ("optimise.canonicalize", "Canonicalize"),
+    "compute-requirements": ("requirements", "ComputeRequirementsPass"),
+    "cse": ("optimise.cse", "CommonSubexpressionElimination"),
+    "dce": ("optimise.dce", "DeadCodeElimination"),
+    "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
+    "split-modules": ("split_modules", "SplitModulesPass"),
+}
+"""Name: module in this folder and the class."""
+
+
+def pass_names() -> tuple[str, ...]:
+    """Returns the names of all passes, in alphabetical order."""
+    return tuple(sorted(_PASSES))
+
+
+def pass_factory(name: str) -> Callable[[], type[ModulePass]]:
+    """Returns a function that imports and returns the pass class; KeyError where there is none."""
+    module, attribute = _PASSES[name]
+    return lambda: cast(type[ModulePass], getattr(import_module(f".{module}", __package__), attribute))
+
+
+def parse_passes(text: str) -> tuple[ModulePass, ...]:
+    """Returns the passes that a pipeline names: ``propagate-aspects{exclude=6 warn=true},split-modules``.
+
+    Raises:
+        InvalidError: bad syntax, an unknown pass (the known ones are listed) or an unknown option.
+    """
+    try:
+        specs = tuple(parse_pipeline(text))
+    except ArgSpecParseError as error:
+        raise InvalidError(str(error)) from error
+    return tuple(_make(spec) for spec in specs)
+
+
+def _make(spec: ArgSpec) -> ModulePass:
+    if spec.name not in _PASSES:
+        raise InvalidError(f"unknown pass '{spec.name}', expected one of {', '.join(pass_names())}")
+    try:
+        return pass_factory(spec.name)().from_spec(spec)
+    except ValueError as error:
+        raise InvalidError(f"pass '{spec.name}': {error}") from error

@@ -1,0 +1,222 @@
+"""The pass `split-modules`: one module per device image, each with its kernels and all that these need.
+
+    module { @k1 {aspect.used = [6]}, @k2,      =>    module { module { @k1, @f } module { @k2, @f } }
+             @f called by both }
+
+First the mode divides the entry points (kernels and exported functions): `per_kernel` one each,
+`per_source` and `auto` by `aspect.unit`, `off` not at all.  Then, for correctness, two entry points stay
+together only if they
+
+* have the same non-empty `aspect.fixed_targets`, or
+* have none and agree in aspects (used and declared, as sets), required work-group size (as written: (32) is
+  not (32, 1, 1)) and numeric required sub-group size.
+
+Functions are copied into every image that calls them; a copy of an exported function is no longer exported.
+Functions, globals and specialization constants that no entry point of an image reaches do not enter it.
+Follows DPC++'s sycl-post-link ("Changes to the device code split algorithm").  Needs `aspect.used`: run
+`propagate-aspects` before.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, gpu
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.passes import ModulePass
+from xdsl.traits import SymbolOpInterface
+
+from ..ir.attribute_values import elements
+from ..ir.call_graph import CallGraph, entry_points, resolve
+from ..ir.dialects import aspect
+from ..ir.dialects.kernel import Function, is_kernel, kernel_local_size
+from ..ir.errors import InvalidError
+from .diagnose_aspects import needs
+
+
+class SplitMode(enum.Enum):
+    """How finely device code is divided into images (-fsycl-device-code-split)."""
+
+    AUTO = "auto"
+    """The compiler's choice: as PER_SOURCE."""
+    PER_KERNEL = "per_kernel"
+    PER_SOURCE = "per_source"
+    OFF = "off"
+
+
+def split_mode(mode: str) -> SplitMode:
+    """Returns the mode of that name; `InvalidError` lists the names where there is none."""
+    try:
+        return SplitMode(mode)
+    except ValueError:
+        names = ", ".join(m.value for m in SplitMode)
+        raise InvalidError(f"unknown device code split mode '{mode}', expected one of {names}") from None
+
+
+def split(module: ModuleOp, mode: str = "auto") -> list[ModuleOp]:
+    """Returns the image modules of `module`, in the order of their first entry points.
+
+    Args:
+        module: a top-level module; it is not changed.
+        mode: ``auto``, ``per_kernel``, ``per_source`` or ``off``.
+
+    Returns:
+        New modules, or `module` itself where it is a single image that nothing has to be dropped from; none
+        for a module without entry points.
+
+    Raises:
+        InvalidError: unknown mode.
+    """
+    division = split_mode(mode)
+    groups: dict[Hashable, list[Function]] = {}
+    for entry in entry_points(module):
+        groups.setdefault((_unit_of_division(entry, division), grouping_key(entry)), []).append(entry)
+    graph = CallGraph.of(module)
+    images: list[ModuleOp] = []
+    for roots in groups.values():
+        plan = _plan(module, graph, roots)
+        unchanged = len(groups) == 1 and plan.keeps_all_of(module)
+        images.append(module if unchanged else _extract(module, plan))
+    return images
+
+
+def grouping_key(entry: Function) -> Hashable:
+    """Returns what two entry points must have in common to share an image, whatever the mode."""
+    if targets := aspect.fixed_targets(entry):
+        return targets
+    work_group_size = aspect.reqd_work_group_size(entry) or kernel_local_size(entry)
+    return needs(entry), work_group_size, aspect.reqd_sub_group_size(entry)
+
+
+def _unit_of_division(entry: Function, mode: SplitMode) -> Hashable:
+    match mode:
+        case SplitMode.PER_KERNEL:
+            return entry
+        case SplitMode.PER_SOURCE | SplitMode.AUTO:
+            return aspect.unit(entry)
+        case SplitMode.OFF:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What goes into one image."""
+
+    roots: frozenset[Function]
+    kept: frozenset[Operation]
+    """Functions and other symbols of the source module."""
+
+    def keeps_all_of(self, module: ModuleOp) -> bool:
+        return all(op in self.kept for op in _symbols(module)) and not any(
+            self.loses_export(op) for op in self.kept
+        )
+
+    def loses_export(self, op: Operation) -> bool:
+        """Whether the copy of an exported function is only a callee here."""
+        return (
+            isinstance(op, Function) and aspect.is_external(op) and op not in self.roots and not is_kernel(op)
+        )
+
+
+def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function]) -> _Plan:
+    reached: set[Operation] = set(graph.reachable(roots))
+    pending = list(reached)
+    while pending:
+        for op in pending.pop().walk():
+            for reference in _references(op):
+                target = resolve(op, reference)
+                if target is not None and target not in reached:
+                    reached.add(target)
+                    pending.append(target)
+    return _Plan(frozenset(roots), frozenset(reached))
+
+
+def _references(op: Operation) -> Iterator[SymbolRefAttr]:
+    for attribute in (*op.properties.values(), *op.attributes.values()):
+        yield from _references_in(attribute)
+
+
+def _references_in(attribute: Attribute) -> Iterator[SymbolRefAttr]:
+    if isinstance(attribute, SymbolRefAttr):
+        yield attribute
+    elif isinstance(attribute, DictionaryAttr):
+        for value in attribute.data.values():
+            yield from _references_in(value)
+    else:
+        for element in elements(attribute) or ():
+            yield from _references_in(element)
+
+
+def _symbols(scope: Operation) -> Iterator[Operation]:
+    """Yields the functions and globals in a module and in the modules inside it, not those modules."""
+    for op in scope.regions[0].ops:
+        if isinstance(op, ModuleOp | gpu.ModuleOp):
+            yield from _symbols(op)
+        elif op.has_trait(SymbolOpInterface, value_if_unregistered=False):
+            yield op
+
+
+def _extract(module: ModuleOp, plan: _Plan) -> ModuleOp:
+    copy = _copy_scope(module, plan)
+    assert isinstance(copy, ModuleOp), "a module is copied as a module"
+    return copy
+
+
+def _copy_scope(scope: Operation, plan: _Plan) -> Operation:
+    block = Block()
+    for op in scope.regions[0].ops:
+        if isinstance(op, ModuleOp | gpu.ModuleOp):
+            inner = _copy_scope(op, plan)
+            if any(True for _ in inner.regions[0].ops):
+                block.add_op(inner)
+        elif op in plan.kept:
+            block.add_op(_copy_symbol(op, plan))
+        elif not op.has_trait(SymbolOpInterface, value_if_unregistered=False):
+            block.add_op(op.clone())
+    return type(scope).create(
+        properties=dict(scope.properties),
+        attributes=dict(scope.attributes),
+        regions=[Region(block)],
+        location=scope.location,
+    )
+
+
+def _copy_symbol(op: Operation, plan: _Plan) -> Operation:
+    copy = op.clone()
+    if plan.loses_export(op):
+        del copy.attributes[aspect.EXTERNAL]
+        if isinstance(copy, func.FuncOp):
+            copy.sym_visibility = StringAttr("private")
+    return copy
+
+
+_PROGRAM_TABLES = (aspect.TYPES_THAT_USE_ASPECTS, aspect.ASPECT_VALUES)
+
+
+def nest(module: ModuleOp, images: Iterable[ModuleOp]) -> None:
+    """Replaces what is in `module` by the images; tables of the whole program stay on `module` alone."""
+    inner: list[Operation] = []
+    for image in images:
+        copy = image.clone() if image is module else image
+        for table in _PROGRAM_TABLES:
+            copy.attributes.pop(table, None)
+        inner.append(copy)
+    module.detach_region(module.body)
+    module.add_region(Region(Block(inner)))
+
+
+@dataclass(frozen=True)
+class SplitModulesPass(ModulePass):
+    """Turns a module into one `builtin.module` per device image (see the head of this file)."""
+
+    name = "split-modules"
+
+    mode: str = "auto"
+    """``auto``, ``per_kernel``, ``per_source`` or ``off``."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        nest(op, split(op, self.mode))

@@ -1,0 +1,296 @@
+"""The passes on whole functions: input and output side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lapilli.ir.context import make_context
+from lapilli.ir.parse import parse_module
+from lapilli.passes.optimise import PASSES, optimise
+
+After = Callable[[str, str], str]
+Text = Callable[[str], str]
+
+CASES = {
+    ("canonicalize", "constant branch"): (
+        """
+        func.func @f(%x : memref<?xi32>, %i : index) {
+          %c = arith.constant true
+          %v = scf.if %c -> (i32) {
+            %a = arith.constant 1 : i32
+            scf.yield %a : i32
+          } else {
+            %b = arith.constant 2 : i32
+            scf.yield %b : i32
+          }
+          memref.store %v, %x[%i] : memref<?xi32>
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?xi32>, %i : index) {
+          %a = arith.constant 1 : i32
+          memref.store %a, %x[%i] : memref<?xi32>
+          func.return
+        }""",
+    ),
+    ("canonicalize", "loop without trips"): (
+        """
+        func.func @f(%a : f32) -> f32 {
+          %low = arith.constant 5 : index
+          %one = arith.constant 1 : index
+          %r = scf.for %i = %low to %low step %one iter_args(%b = %a) -> (f32) {
+            %c = arith.addf %b, %b : f32
+            scf.yield %c : f32
+          }
+          func.return %r : f32
+        }""",
+        "func.func @f(%a : f32) -> f32 { func.return %a : f32 }",
+    ),
+    ("canonicalize", "loop with one trip"): (
+        """
+        func.func @f(%x : memref<?xf32>, %a : f32) -> f32 {
+          %low = arith.constant 5 : index
+          %high = arith.constant 6 : index
+          %one = arith.constant 1 : index
+          %r = scf.for %i = %low to %high step %one iter_args(%b = %a) -> (f32) {
+            memref.store %b, %x[%i] : memref<?xf32>
+            %c = arith.addf %b, %b : f32
+            scf.yield %c : f32
+          }
+          func.return %r : f32
+        }""",
+        """
+        func.func @f(%x : memref<?xf32>, %a : f32) -> f32 {
+          %low = arith.constant 5 : index
+          memref.store %a, %x[%low] : memref<?xf32>
+          %c = arith.addf %a, %a : f32
+          func.return %c : f32
+        }""",
+    ),
+    ("canonicalize", "carried in vain"): (
+        """
+        func.func @f(%x : memref<?xf32>, %a : f32, %n : index, %s : index) {
+          %r:3 = scf.for %i = %n to %s step %n iter_args(%b = %a, %same = %a, %t = %a) -> (f32, f32, f32) {
+            %c = arith.addf %b, %same : f32
+            memref.store %c, %x[%i] : memref<?xf32>
+            %d = arith.mulf %c, %c : f32
+            scf.yield %c, %same, %d : f32, f32, f32
+          }
+          memref.store %r#0, %x[%n] : memref<?xf32>
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?xf32>, %a : f32, %n : index, %s : index) {
+          %r = scf.for %i = %n to %s step %n iter_args(%b = %a) -> (f32) {
+            %c = arith.addf %b, %a : f32
+            memref.store %c, %x[%i] : memref<?xf32>
+            scf.yield %c : f32
+          }
+          memref.store %r, %x[%n] : memref<?xf32>
+          func.return
+        }""",
+    ),
+    ("canonicalize", "unused results of a branch"): (
+        """
+        func.func @f(%p : i1, %a : f32, %b : f32) -> f32 {
+          %r:3 = scf.if %p -> (f32, f32, f32) {
+            %c = arith.addf %a, %b : f32
+            scf.yield %c, %a, %b : f32, f32, f32
+          } else {
+            scf.yield %a, %b, %b : f32, f32, f32
+          }
+          %s = arith.subf %r#1, %r#2 : f32
+          func.return %s : f32
+        }""",
+        """
+        func.func @f(%p : i1, %a : f32, %b : f32) -> f32 {
+          %r = scf.if %p -> (f32) {
+            scf.yield %a : f32
+          } else {
+            scf.yield %b : f32
+          }
+          %s = arith.subf %r, %b : f32
+          func.return %s : f32
+        }""",
+    ),
+    ("cse", "loads end at a store, except from arrays that are only read"): (
+        """
+        func.func @f(%x : memref<?xf32>, %y : memref<?xf32>, %i : index) attributes {gpu.kernel,
+            kernel.parameters = [{name = "x", dtype = "f32", ndim = 1 : i32, access = "read"},
+                                 {name = "y", dtype = "f32", ndim = 1 : i32, access = "read_write"},
+                                 {name = "i", dtype = "i32"}]} {
+          %a = memref.load %x[%i] : memref<?xf32>
+          %b = memref.load %y[%i] : memref<?xf32>
+          %c = memref.load %y[%i] : memref<?xf32>
+          %d = arith.addf %b, %c : f32
+          memref.store %d, %y[%i] : memref<?xf32>
+          %e = memref.load %x[%i] : memref<?xf32>
+          %g = memref.load %y[%i] : memref<?xf32>
+          %h = arith.addf %a, %e : f32
+          %k = arith.addf %g, %h : f32
+          memref.store %k, %y[%i] : memref<?xf32>
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?xf32>, %y : memref<?xf32>, %i : index) attributes {gpu.kernel,
+            kernel.parameters = [{name = "x", dtype = "f32", ndim = 1 : i32, access = "read"},
+                                 {name = "y", dtype = "f32", ndim = 1 : i32, access = "read_write"},
+                                 {name = "i", dtype = "i32"}]} {
+          %a = memref.load %x[%i] : memref<?xf32>
+          %b = memref.load %y[%i] : memref<?xf32>
+          %d = arith.addf %b, %b : f32
+          memref.store %d, %y[%i] : memref<?xf32>
+          %g = memref.load %y[%i] : memref<?xf32>
+          %h = arith.addf %a, %a : f32
+          %k = arith.addf %g, %h : f32
+          memref.store %k, %y[%i] : memref<?xf32>
+          func.return
+        }""",
+    ),
+    ("cse", "a branch's values stay inside, outer ones go in"): (
+        """
+        func.func @f(%p : i1, %a : i32, %b : i32, %x : memref<?xi32>, %i : index) {
+          scf.if %p {
+            %c = arith.addi %a, %b : i32
+            memref.store %c, %x[%i] : memref<?xi32>
+          }
+          %d = arith.addi %b, %a : i32
+          scf.if %p {
+            %e = arith.addi %a, %b : i32
+            memref.store %e, %x[%i] : memref<?xi32>
+          }
+          memref.store %d, %x[%i] : memref<?xi32>
+          func.return
+        }""",
+        """
+        func.func @f(%p : i1, %a : i32, %b : i32, %x : memref<?xi32>, %i : index) {
+          scf.if %p {
+            %c = arith.addi %a, %b : i32
+            memref.store %c, %x[%i] : memref<?xi32>
+          }
+          %d = arith.addi %b, %a : i32
+          scf.if %p {
+            memref.store %d, %x[%i] : memref<?xi32>
+          }
+          memref.store %d, %x[%i] : memref<?xi32>
+          func.return
+        }""",
+    ),
+    ("cse", "a loop that stores invalidates what was loaded before it"): (
+        """
+        func.func @f(%x : memref<?xi32>, %n : index, %s : index) {
+          %a = memref.load %x[%n] : memref<?xi32>
+          scf.for %i = %n to %s step %n {
+            %b = memref.load %x[%n] : memref<?xi32>
+            memref.store %b, %x[%i] : memref<?xi32>
+          }
+          memref.store %a, %x[%s] : memref<?xi32>
+          func.return
+        }""",
+        None,
+    ),
+    ("cse", "barriers end loads"): (
+        """
+        func.func @f(%x : memref<?xi32>, %n : index) -> i32 {
+          %a = memref.load %x[%n] : memref<?xi32>
+          "gpu.barrier"() : () -> ()
+          %b = memref.load %x[%n] : memref<?xi32>
+          %c = arith.addi %a, %b : i32
+          func.return %c : i32
+        }""",
+        None,
+    ),
+    ("dce", "what has no effect goes, with its operands and its loops"): (
+        """
+        func.func @f(%x : memref<?xi32>, %n : index, %p : i1) {
+          %a = memref.load %x[%n] : memref<?xi32>
+          %b = arith.addi %a, %a : i32
+          %r = scf.for %i = %n to %n step %n iter_args(%c = %b) -> (i32) {
+            %d = arith.addi %c, %b : i32
+            scf.yield %d : i32
+          }
+          scf.if %p {
+            %e = arith.addi %r, %b : i32
+          }
+          "gpu.barrier"() : () -> ()
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?xi32>, %n : index, %p : i1) {
+          "gpu.barrier"() : () -> ()
+          func.return
+        }""",
+    ),
+    ("dce", "a while loop need not end"): (
+        """
+        func.func @f(%p : i1) {
+          scf.while () : () -> () {
+            scf.condition(%p)
+          } do {
+            scf.yield
+          }
+          func.return
+        }""",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=": ".join)
+def test_pass(after: After, normal: Text, case: tuple[str, str]) -> None:
+    text, expected = CASES[case]
+    assert after(case[0], text) == normal(text if expected is None else expected)
+
+
+def test_invariants_leave_loops(optimised: Text, normal: Text) -> None:
+    text = """
+    func.func @f(%x : memref<?xi32>, %a : i32, %b : i32, %n : index, %s : index) {
+      scf.for %i = %n to %s step %n {
+        scf.for %j = %n to %s step %n {
+          %p = arith.muli %a, %b : i32
+          %q = arith.divsi %a, %b : i32
+          %r = arith.addi %p, %q : i32
+          memref.store %r, %x[%j] : memref<?xi32>
+        }
+      }
+      func.return
+    }"""
+    expected = """
+    func.func @f(%x : memref<?xi32>, %a : i32, %b : i32, %n : index, %s : index) {
+      %p = arith.muli %a, %b : i32
+      scf.for %i = %n to %s step %n {
+        scf.for %j = %n to %s step %n {
+          %q = arith.divsi %a, %b : i32
+          %r = arith.addi %p, %q : i32
+          memref.store %r, %x[%j] : memref<?xi32>
+        }
+      }
+      func.return
+    }"""
+    assert optimised(text) == normal(expected)
+
+
+def test_level_0_changes_nothing(optimised: Callable[..., str], normal: Text) -> None:
+    for text, _ in CASES.values():
+        assert optimised(text, 0) == normal(text)
+
+
+def test_locations_survive() -> None:
+    text = """
+    func.func @f(%a : i32) -> i32 {
+      %b = arith.constant 2 : i32 loc("k.py":1:2)
+      %c = arith.constant 3 : i32 loc("k.py":2:2)
+      %d = arith.muli %b, %c : i32 loc("k.py":3:2)
+      %e = arith.addi %a, %d : i32 loc("k.py":4:2)
+      func.return %e : i32
+    }"""
+    module = parse_module(text, context=make_context()).module
+    optimise(module, 1)
+    lines = {op.name: op.location.line.data for op in module.walk() if op.name.startswith("arith")}
+    assert lines == {"arith.constant": 3, "arith.addi": 4}
+
+
+def test_names_of_passes() -> None:
+    assert [kind.name for kind in PASSES] == ["canonicalize", "cse", "dce"]

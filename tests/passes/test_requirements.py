@@ -1,0 +1,68 @@
+"""From `aspect.requirements` to what the runtime compares with a device."""
+
+from __future__ import annotations
+
+import pytest
+
+from lapilli.ir.errors import InvalidError
+from lapilli.ir.kernel_info import Requirements
+from lapilli.ir.parse import parse_module
+from lapilli.passes.requirements import compute_requirements, read_requirements
+
+
+def requirements(attributes: str) -> Requirements:
+    text = f"func.func @k() attributes {{gpu.kernel, {attributes}}} {{ func.return }}"
+    module = parse_module(text).module
+    assert compute_requirements(module) == ()
+    return read_requirements(module, {"a": 0x20001, "b": 0x20000})
+
+
+def test_aspects_are_the_union_ascending_without_internal_ones() -> None:
+    found = requirements("aspect.used = [65538 : i32, 6 : i32, -3 : i32], aspect.declared = [1 : i32]")
+    assert found == Requirements(aspects=(1, 6, 65538))
+
+
+def test_sizes_keep_the_order_of_the_attribute() -> None:
+    found = requirements(
+        "aspect.reqd_work_group_size = array<i32: 64, 4>, aspect.reqd_sub_group_size = 16 : i32"
+    )
+    assert found == Requirements(work_group_sizes=((64, 4),), sub_group_sizes=(16,))
+
+
+def test_a_kernel_with_a_local_size_requires_it() -> None:
+    assert requirements("kernel.local_size = array<i32: 8, 8>").work_group_sizes == ((8, 8),)
+
+
+def test_named_sub_group_sizes_require_nothing() -> None:
+    assert requirements('aspect.reqd_sub_group_size = "automatic"') == Requirements()
+
+
+def test_fixed_targets_become_numbers_and_nothing_else_counts() -> None:
+    found = requirements('aspect.fixed_targets = ["a", "b"], aspect.used = [6 : i32]')
+    assert found == Requirements(fixed_targets=(0x20000, 0x20001))
+
+
+def test_compiled_without_fixed_targets_is_not_compiled_for_none() -> None:
+    assert requirements("aspect.fixed_targets = []").fixed_targets is None
+
+
+def test_an_unknown_fixed_target_is_an_error() -> None:
+    with pytest.raises(
+        InvalidError, match="unknown fixed target 'c'; targets of the device configuration: a, b"
+    ):
+        requirements('aspect.fixed_targets = ["c"]')
+
+
+def test_targets_in_common_may_be_none() -> None:
+    text = """
+    func.func @k() attributes {gpu.kernel, aspect.fixed_targets = ["a"]} {
+      func.call @f() : () -> ()
+      func.return
+    }
+    func.func private @f() attributes {aspect.fixed_targets = ["b"]} { func.return }"""
+    module = parse_module(text).module
+    (warning,) = compute_requirements(module)
+    assert warning.message == (
+        "function 'f' compiled with a different `-fsycl-fixed-targets` switch than its calling kernel."
+    )
+    assert read_requirements(module) == Requirements(fixed_targets=())
