@@ -1,0 +1,28 @@
+"""The fixture `device`: every test that takes it runs on every Vulkan device present."""
+
+from __future__ import annotations
+
+import pytest
+
+from lapilli.vk_runtime.runtime import runtime
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrises `device`; without any device the test is skipped with the reason."""
+    if "device" not in metafunc.fixturenames:
+        return
+    found = runtime().devices
+    if found:
+        metafunc.parametrize("device", found, ids=[item.selector for item in found])
+    else:
+        reasons = "; ".join(f"{r.source}: {r.reason}" for r in runtime().records)
+        skip = pytest.mark.skip(reason=f"no Vulkan device ({reasons})")
+        metafunc.parametrize("device", [pytest.param(None, marks=skip)], ids=["none"])
+
+
+@pytest.fixture(autouse=True)
+def _no_validation_messages(caplog: pytest.LogCaptureFixture):  # pyright: ignore[reportUnusedFunction]
+    """Fails a test in which the validation layer complained (LAPILLI_VALIDATE=1)."""
+    yield
+    complaints = [r.getMessage() for r in caplog.get_records("call") if getattr(r, "vuid", None)]
+    assert complaints == []

@@ -1,0 +1,1 @@
+"""Tests of the runtime alone; `kernels` holds SPIR-V written by hand."""

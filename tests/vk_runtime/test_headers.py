@@ -1,0 +1,74 @@
+"""The hand-written constants equal the headers', and structs keep alive what they point to."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime import constants
+from lapilli.vk_runtime.device_features import (
+    ASPECT_FEATURES,
+    FEATURE_STRUCTS,
+    REQUIRED_FEATURES,
+    USED_FEATURES,
+)
+from lapilli.vk_runtime.errors import check, result_name
+from lapilli.vk_runtime.headers import bool_members, chain, ffi, make, structure_type
+
+_ENUMERATIONS = {
+    value_name: value
+    for name in ffi.list_types()[0]
+    if name.startswith("Vk") and ffi.typeof(name).kind == "enum"
+    for value_name, value in ffi.typeof(name).relements.items()
+}
+
+
+@pytest.mark.parametrize("name", [name for name in vars(constants) if name.startswith("VK_")])
+def test_constant_equals_the_header(name):
+    assert getattr(constants, name) == _ENUMERATIONS[name]
+
+
+def test_used_features_are_members_of_the_structs_that_are_asked():
+    known = set(bool_members("VkPhysicalDeviceFeatures"))
+    for struct in FEATURE_STRUCTS:
+        assert structure_type(struct.name) is not None
+        known |= set(bool_members(struct.name))
+    assert known >= USED_FEATURES
+    assert set(REQUIRED_FEATURES) <= USED_FEATURES
+    assert {name for names in ASPECT_FEATURES.values() for name in names} <= USED_FEATURES
+
+
+def test_make_sets_the_structure_type_and_keeps_what_fields_point_to():
+    info = make("VkApplicationInfo", pEngineName=ffi.new("char[]", b"a name of some length"))
+    gc.collect()
+    junk = [ffi.new("char[]", b"x" * 22) for _ in range(100)]
+    assert info.sType == 0 and ffi.string(info.pEngineName) == b"a name of some length"
+    del junk
+
+
+def test_chain_links_in_order():
+    first, second = make("VkPhysicalDeviceFeatures2"), make("VkPhysicalDeviceVulkan12Features")
+    assert chain(first, second) is first
+    assert first.pNext == ffi.cast("void*", second) and second.pNext == ffi.NULL
+
+
+@pytest.mark.parametrize(
+    ("result", "error"),
+    [
+        (constants.VK_ERROR_OUT_OF_DEVICE_MEMORY, lp.MemoryAllocationError),
+        (constants.VK_ERROR_DEVICE_LOST, lp.DeviceLostError),
+        (constants.VK_ERROR_INCOMPATIBLE_DRIVER, lp.RuntimeFailure),
+        (-12345, lp.RuntimeFailure),
+    ],
+)
+def test_vk_result_becomes_the_documented_class(result, error):
+    with pytest.raises(error, match="vkDoThing") as caught:
+        check(result, "vkDoThing", "some device")
+    assert "some device" in str(caught.value) and result_name(result) in str(caught.value)
+
+
+def test_status_codes_pass():
+    check(constants.VK_SUCCESS, "vkDoThing")
+    check(constants.VK_TIMEOUT, "vkDoThing")

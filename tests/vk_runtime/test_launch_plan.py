@@ -1,0 +1,147 @@
+"""Ranges and local sizes: what is accepted, what is chosen, and how large ranges are cut."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lapilli as lp
+from lapilli.ir.kernel_info import KernelInfo, LaunchAbi
+from lapilli.vk_runtime.launch_plan import default_local_size, normalise_range, plan_launch
+from lapilli.vk_runtime.physical_device import DeviceLimits
+
+LIMITS = DeviceLimits(
+    max_work_group_invocations=256,
+    max_work_group_size=(256, 256, 64),
+    max_work_group_count=(65535, 65535, 65535),
+    max_shared_memory_bytes=32768,
+    max_push_constant_bytes=128,
+    max_storage_buffer_range_bytes=1 << 27,
+    max_storage_buffers=30,
+    min_storage_buffer_offset_alignment=256,
+    max_memory_allocation_bytes=1 << 30,
+    max_buffer_bytes=1 << 30,
+    min_subgroup_size=4,
+    max_subgroup_size=4,
+    timestamp_period_ns=1.0,
+)
+
+
+def kernel(rank=1, *, masked=True, required=None, ids=(0, 1, 2)):
+    abi = LaunchAbi(rank=rank, is_masked=masked, local_size_spec_ids=ids)
+    return KernelInfo(name="k", entry_point="k", parameters=(), abi=abi, required_work_group_size=required)
+
+
+def plan(info, range_, local=None, **options):
+    return plan_launch(info, range_, local, LIMITS, "test device", **options)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(5, (5,)), (np.int64(5), (5,)), ([2, 3], (2, 3)), ((1, 2, 0), (1, 2, 0))]
+)
+def test_ranges_that_are_ranges(value, expected):
+    assert normalise_range(value) == expected
+
+
+@pytest.mark.parametrize("value", [-1, (3, -1), 2**31, 1.5, "8", None, (), (1, 2, 3, 4), ((1,),)])
+def test_ranges_that_are_not(value):
+    with pytest.raises(lp.NdRangeError):
+        normalise_range(value)
+
+
+@pytest.mark.parametrize(
+    ("range_", "expected"),
+    [
+        ((10**6,), (256,)),
+        ((100,), (128,)),
+        ((1,), (32,)),
+        ((480, 640), (4, 64)),
+        ((10**6, 1), (256, 1)),
+        ((2, 1000), (2, 128)),
+        ((8, 480, 640), (1, 4, 64)),
+        ((1000, 1, 1), (64, 1, 1)),
+    ],
+)
+def test_default_local_size(range_, expected):
+    assert default_local_size(range_, LIMITS) == expected
+
+
+@given(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=3), st.integers(1, 1024))
+def test_default_local_size_is_within_limits(range_, invocations):
+    limits = dataclasses.replace(LIMITS, max_work_group_invocations=invocations)
+    sizes = default_local_size(range_, limits)
+    assert math.prod(sizes) <= invocations
+    assert all(
+        1 <= s <= m for s, m in zip(sizes, reversed(limits.max_work_group_size[: len(range_)]), strict=True)
+    )
+
+
+def test_local_size_is_reversed_for_vulkan():
+    found = plan(kernel(2), (30, 70), (4, 64))
+    assert found.local_xyz == (64, 4, 1)
+    assert [piece.groups for piece in found.pieces] == [(2, 8, 1)]
+
+
+def test_pieces_cover_a_range_beyond_the_group_count():
+    pieces = list(plan(kernel(2), (65536 * 4, 65535 * 64 * 2), (4, 64)).pieces)
+    assert [piece.base for piece in pieces] == [(0, 0), (0, 65535), (65535, 0), (65535, 65535)]
+    assert sum(math.prod(piece.groups) for piece in pieces) == 65536 * 65535 * 2
+    assert all(max(piece.groups) <= 65535 for piece in pieces)
+
+
+def test_empty_range_has_no_pieces():
+    assert list(plan(kernel(2), (4, 0)).pieces) == []
+
+
+def test_unmasked_kernel_needs_a_multiple_and_is_told_which():
+    assert plan(kernel(masked=False), (128,), (64,)).group_counts == (2,)
+    with pytest.raises(lp.NdRangeError, match=r"use \(128,\)"):
+        plan(kernel(masked=False), (100,), (64,))
+
+
+def test_unmasked_kernel_needs_a_local_size():
+    with pytest.raises(lp.InvalidError, match="local size"):
+        plan(kernel(masked=False), (128,))
+
+
+def test_nd_range_must_divide_even_where_the_tail_is_masked():
+    assert plan(kernel(), (100,), (64,)).group_counts == (2,)
+    with pytest.raises(lp.NdRangeError, match=r"use \(128,\)"):
+        plan(kernel(), (100,), (64,), is_nd_range=True)
+
+
+def test_required_local_size_is_used_and_another_refused():
+    fixed = kernel(2, required=(2, 8), ids=None)
+    assert plan(fixed, (10, 10)).local == (2, 8)
+    with pytest.raises(lp.NdRangeError, match=r"requires local size \(2, 8\)"):
+        plan(fixed, (10, 10), (8, 2))
+
+
+@pytest.mark.parametrize("local", [(0,), (-1,), (4, 4), (2**31,)])
+def test_local_sizes_that_cannot_be(local):
+    with pytest.raises(lp.NdRangeError):
+        plan(kernel(), (8,), local)
+
+
+@pytest.mark.parametrize(("rank", "local"), [(1, (512,)), (2, (32, 32)), (3, (128, 1, 1))])
+def test_local_size_over_a_limit_names_limit_need_and_device(rank, local):
+    with pytest.raises(lp.KernelNotSupportedError) as caught:
+        plan(kernel(rank), (1024,) * rank, local)
+    text = str(caught.value)
+    assert "test device" in text and str(local) in text and "maxComputeWorkGroup" in text
+
+
+def test_rank_of_the_range_must_be_the_kernels():
+    with pytest.raises(lp.NdRangeError, match="2 dimensions"):
+        plan(kernel(2), (8,))
+
+
+def test_ids_of_the_masked_tail_stay_below_2_to_the_31():
+    assert plan(kernel(), (2**31 - 1,), (256,)).group_counts == (2**23,)
+    with pytest.raises(lp.NdRangeError, match="power of two"):
+        plan(kernel(), (2**31 - 1,), (250,))

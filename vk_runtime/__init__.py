@@ -1,0 +1,1 @@
+"""The Vulkan runtime: loader, devices, memory, queues, pipelines."""

@@ -1,0 +1,358 @@
+"""Checking kernel arguments and bringing them into the form that a launch passes on.
+
+The common case of every parameter is decided by one comparison; everything else goes through `scalar_value`
+or ends in a message.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+
+from ..ir.errors import KernelArgumentError
+from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
+from .array import Array, signature
+
+if TYPE_CHECKING:
+    from .device import Device
+    from .memory import Buffer
+
+Scalar = int | float
+"""A scalar argument after checking: what `struct` packs."""
+
+_BOOLS: tuple[type[Any], ...] = (bool, np.bool_)
+
+_INTEGER_LIMITS = {
+    f"{prefix}{bits}": (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if prefix == "i" else (0, (1 << bits) - 1)
+    for prefix in "iu"
+    for bits in (8, 16, 32, 64)
+}
+
+_LARGEST_FLOAT = {
+    "f16": 65504.0,
+    "bf16": 3.3895313892515355e38,
+    "f32": 3.4028234663852886e38,
+    "f64": float("inf"),
+}
+
+
+class CheckedArguments:
+    """Arguments that fit.  One is made for every launch, so it only holds lists."""
+
+    __slots__ = ("arrays", "scalars", "uses")
+
+    def __init__(self) -> None:
+        self.uses: list[tuple[Buffer, bool]] = []
+        """The memory of each array, and whether the kernel writes it."""
+        self.arrays: list[Array] = []
+        self.scalars: list[Scalar] = []
+
+
+class ArgumentChecker:
+    """Checks the arguments of one kernel.
+
+    Args:
+        kernel: its name, for messages.
+        parameters: in signature order.
+        is_declared: whether their access is what the user declared, lp.In or lp.Out, and not what the
+            compiler found in the body; only then may two parameters not be the same array.
+    """
+
+    def __init__(self, kernel: str, parameters: Sequence[Parameter], *, is_declared: bool = False) -> None:
+        self._kernel = kernel
+        self._parameters = tuple(parameters)
+        self._expected = tuple(_expected(parameter) for parameter in parameters)
+        arrays = [p for p in parameters if isinstance(p, BufferParameter)]
+        self._arrays = tuple(arrays)
+        # Arrays of equal access may be one array; a read and a write may not.
+        self._conflicts: tuple[tuple[int, int], ...] = tuple(
+            (first, second)
+            for second, b in enumerate(arrays)
+            for first, a in enumerate(arrays[:second])
+            if is_declared and a.access != b.access
+        )
+
+    def check(self, args: Sequence[object], device: Device) -> CheckedArguments:
+        """Returns the arguments taken apart, in parameter order.
+
+        Raises:
+            KernelArgumentError: a number of arguments, kind, dtype, rank, value or device that does not fit.
+        """
+        expected = self._expected
+        if len(args) != len(expected):
+            self._wrong_count(args)
+        checked = CheckedArguments()
+        arg: Any
+        # Written for speed: every launch goes through here.
+        for index, (kind, least, most, wanted) in enumerate(expected):
+            arg = args[index]
+            if kind is Array:
+                if arg.__class__ is not Array or arg.signature != wanted:
+                    self._wrong_array(index, arg)
+                buffer = arg._buffer
+                if buffer is None or arg._device is not device:
+                    self._unusable_array(index, arg, device)
+                checked.uses.append((buffer, most))
+                checked.arrays.append(arg)
+            elif arg.__class__ is kind and least <= arg <= most:
+                checked.scalars.append(arg)
+            else:
+                checked.scalars.append(self._scalar(index, arg, wanted))
+        for first, second in self._conflicts:
+            if checked.uses[first][0] is checked.uses[second][0]:
+                self._overlap(first, second)
+        return checked
+
+    def _label(self, index: int) -> str:
+        return (
+            f"kernel '{self._kernel}', argument '{self._parameters[index].name}' "
+            f"({index + 1} of {len(self._parameters)})"
+        )
+
+    def _wrong_count(self, args: Sequence[object]) -> NoReturn:
+        names = ", ".join(parameter.name for parameter in self._parameters)
+        count = len(self._parameters)
+        missing = ", ".join(f"'{parameter.name}'" for parameter in self._parameters[len(args) :])
+        detail = f"missing: {missing}" if missing else f"{len(args) - count} too many"
+        raise KernelArgumentError(
+            f"kernel '{self._kernel}' takes {count} argument{'s' * (count != 1)} ({names}); "
+            f"found {len(args)}, {detail}"
+        )
+
+    def _wrong_array(self, index: int, arg: object) -> NoReturn:
+        expected = f"expected lp.{self._expected[index][3]}"
+        if isinstance(arg, Array):
+            raise KernelArgumentError(f"{self._label(index)}: {expected}, found lp.{arg.signature}")
+        if isinstance(arg, np.ndarray):
+            found = cast("np.ndarray[Any, Any]", arg)
+            raise KernelArgumentError(
+                f"{self._label(index)}: {expected}, found a NumPy array of dtype {found.dtype} and "
+                f"{found.ndim} dimensions; copy it to the device first with lp.asarray(…)"
+            )
+        raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
+
+    def _unusable_array(self, index: int, array: Array, device: Device) -> NoReturn:
+        if array.is_released:
+            raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
+        raise KernelArgumentError(
+            f"{self._label(index)}: expected an array on device '{device.selector}', found one on "
+            f"'{array.device.selector}'; copy it with lp.asarray(a, device=…) or launch on its device's queue"
+        )
+
+    def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
+        try:
+            return scalar_value(arg, dtype)
+        except ValueError as error:
+            raise KernelArgumentError(f"{self._label(index)}: expected lp.{dtype}, found {error}") from None
+
+    def _overlap(self, first: int, second: int) -> NoReturn:
+        a, b = self._arrays[first], self._arrays[second]
+        raise KernelArgumentError(
+            f"kernel '{self._kernel}': arguments '{a.name}' ({a.access}) and '{b.name}' ({b.access}) are the "
+            "same array; lp.In and lp.Out must not overlap: pass a copy, or declare both as lp.Array"
+        )
+
+
+def check_arguments(
+    kernel: str, parameters: Sequence[Parameter], args: Sequence[object], device: Device
+) -> None:
+    """Raises KernelArgumentError where arguments do not fit what a kernel declares.
+
+    Args:
+        kernel: its name, for messages.
+        parameters: in signature order, with the access that the user declared.
+        args: in the same order.
+        device: where the kernel is to run.
+    """
+    ArgumentChecker(kernel, parameters, is_declared=True).check(args, device)
+
+
+_Expected = tuple[type, Any, Any, str]
+"""What the quick check compares: for a scalar its usual Python type, least and greatest value, and lapilli's
+name of the type; for an array `Array`, nothing, whether it is written, and its signature."""
+
+
+def _expected(parameter: Parameter) -> _Expected:
+    dtype = parameter.dtype
+    if isinstance(parameter, BufferParameter):
+        return Array, None, parameter.access != "read", signature(dtype, parameter.ndim)
+    if dtype in _INTEGER_LIMITS:
+        return int, *_INTEGER_LIMITS[dtype], dtype
+    if dtype in ("f32", "f64"):
+        return float, -_LARGEST_FLOAT[dtype], _LARGEST_FLOAT[dtype], dtype
+    if dtype == "bool":
+        return bool, False, True, dtype
+    return type(None), 0, 0, dtype  # f16 and bf16 always take the slow way
+
+
+def scalar_value(value: object, dtype: str) -> Scalar:
+    """Converts a scalar argument without losing anything but floating-point digits.
+
+    Args:
+        value: a Python or NumPy number, or a 0-d array.
+        dtype: the parameter's type as lapilli spells it.
+
+    Returns:
+        What `struct` packs; bf16 as its 16 bits.
+
+    Raises:
+        ValueError: it does not fit; the text says what was found.
+    """
+    if isinstance(value, np.ndarray):
+        found = cast("np.ndarray[Any, Any]", value)
+        if found.ndim:
+            raise ValueError(f"an array of shape {found.shape}")
+        value = found[()]
+    if dtype == "bool":
+        if isinstance(value, _BOOLS):
+            return int(bool(value))
+        raise ValueError(_describe(value))
+    if isinstance(value, _BOOLS):
+        raise ValueError(_describe(value))
+    if dtype in _INTEGER_LIMITS:
+        return _integer_value(value, dtype)
+    return _float_value(value, dtype)
+
+
+def _integer_value(value: object, dtype: str) -> int:
+    if not isinstance(value, int | np.integer):
+        raise ValueError(_describe(value))
+    number = int(cast("Any", value))
+    least, most = _INTEGER_LIMITS[dtype]
+    if not least <= number <= most:
+        raise ValueError(f"{number}, outside {least} … {most}")
+    return number
+
+
+def _float_value(value: object, dtype: str) -> Scalar:
+    is_bfloat16 = type(value).__name__ == "bfloat16"
+    if not is_bfloat16 and not isinstance(value, int | float | np.integer | np.floating):
+        raise ValueError(_describe(value))
+    try:
+        number = float(cast("float", value))
+    except OverflowError:
+        raise ValueError(f"{value!r}, too large for a float") from None
+    largest = _LARGEST_FLOAT[dtype]
+    if abs(number) > largest and abs(number) != float("inf"):
+        raise ValueError(f"{number}, outside ±{largest}")
+    return _bfloat16_bits(number) if dtype == "bf16" else number
+
+
+def _bfloat16_bits(number: float) -> int:
+    """Rounds to nearest even and returns the 16 bits."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", number))
+    if number != number:
+        return (bits >> 16) | 0x40
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def _describe(value: object) -> str:
+    name = type(value).__name__
+    text = repr(value)
+    return f"{name} {text}" if len(text) <= 40 else name
+
+
+# What `struct` calls each scalar in the argument block: 8- and 16-bit types are widened to 32 bits.
+PACK_FORMATS = {
+    "bool": "I",
+    "i8": "i",
+    "i16": "i",
+    "i32": "i",
+    "i64": "q",
+    "u8": "I",
+    "u16": "I",
+    "u32": "I",
+    "u64": "Q",
+    "f16": "exx",
+    "bf16": "Hxx",
+    "f32": "f",
+    "f64": "d",
+}
+
+
+class ArgumentPacker:
+    """Writes the argument block of a kernel: hidden fields, extents, scalars, addresses.
+
+    Fields are packed by one `struct.Struct`; their values arrive in the order range, base, then parameter by
+    parameter: address, extents, scalar.
+    """
+
+    def __init__(self, kernel: KernelInfo) -> None:
+        fields: list[tuple[int, str]] = []
+        abi = kernel.abi
+        self.range_dimensions = _used(abi.range_offsets_bytes)
+        self.base_dimensions = _used(abi.base_offsets_bytes)
+        fields += [(offset, "i") for offset in abi.range_offsets_bytes if offset is not None]
+        fields += [(offset, "i") for offset in abi.base_offsets_bytes if offset is not None]
+        self.has_addresses = False
+        sources: list[tuple[str, int, int]] = []
+        arrays = scalars = 0
+        for parameter in kernel.parameters:
+            if isinstance(parameter, ScalarParameter):
+                if parameter.offset_bytes is not None:
+                    fields.append((parameter.offset_bytes, PACK_FORMATS[parameter.dtype]))
+                    sources.append(("scalar", scalars, 0))
+                scalars += 1
+                continue
+            if parameter.address_offset_bytes is not None:
+                fields.append((parameter.address_offset_bytes, "Q"))
+                sources.append(("address", arrays, 0))
+                self.has_addresses = True
+            for dimension, offset in enumerate(parameter.extent_offsets_bytes):
+                if offset is not None:
+                    fields.append((offset, "i"))
+                    sources.append(("extent", arrays, dimension))
+            arrays += 1
+        self._sources = tuple(sources)
+        self._is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
+        self._order = sorted(range(len(fields)), key=lambda i: fields[i][0])
+        self._is_ordered = self._order == list(range(len(fields)))
+        self.nbytes = abi.argument_block_bytes
+        self._struct = struct.Struct(_format(kernel, [fields[i] for i in self._order]))
+
+    def values(self, checked: CheckedArguments) -> Sequence[Scalar]:
+        """Returns the values that follow range and base, in the packer's order."""
+        arrays, scalars = checked.arrays, checked.scalars
+        if self._is_scalars_only:
+            return scalars
+        return [
+            scalars[index]
+            if kind == "scalar"
+            else arrays[index].shape[dimension]
+            if kind == "extent"
+            else arrays[index].buffer.device_address
+            for kind, index, dimension in self._sources
+        ]
+
+    def pack_into(self, memory: Any, offset: int, hidden: Sequence[int], values: Sequence[Scalar]) -> None:
+        """Writes the block at `offset` of a writable buffer."""
+        if self._is_ordered:
+            self._struct.pack_into(memory, offset, *hidden, *values)
+        else:
+            everything = (*hidden, *values)
+            self._struct.pack_into(memory, offset, *[everything[i] for i in self._order])
+
+
+def _used(offsets: Sequence[int | None]) -> tuple[int, ...]:
+    return tuple(dimension for dimension, offset in enumerate(offsets) if offset is not None)
+
+
+def _format(kernel: KernelInfo, fields: Sequence[tuple[int, str]]) -> str:
+    """Returns the struct format of fields in ascending order, padded between and behind."""
+    parts = ["<"]
+    position = 0
+    for offset, code in fields:
+        if offset < position:
+            raise KernelArgumentError(f"kernel '{kernel.name}': its image describes overlapping arguments")
+        parts.append(f"{offset - position}x{code}")
+        position = offset + struct.calcsize("<" + code)
+    tail = kernel.abi.argument_block_bytes - position
+    if tail < 0:
+        raise KernelArgumentError(
+            f"kernel '{kernel.name}': its image describes arguments beyond its block of "
+            f"{kernel.abi.argument_block_bytes} bytes"
+        )
+    return "".join([*parts, f"{tail}x"])

@@ -1,0 +1,138 @@
+"""Functions that make arrays: the host side of `Array`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..ir.errors import InvalidError
+from .array import Array, element, normalise_shape
+from .device import Device, resolve_device
+from .dtypes import numpy_dtype, spelling_of
+
+if TYPE_CHECKING:
+    from .queue import Queue
+
+
+def _device_of(device: Device | str | None, queue: Queue | None) -> Device:
+    if queue is None:
+        return resolve_device(device)
+    if device is not None and resolve_device(device) is not queue.device:
+        raise InvalidError(
+            f"device={resolve_device(device).selector!r} and queue= of device {queue.device.selector!r} "
+            "do not agree; pass one of them"
+        )
+    return queue.device
+
+
+def empty(
+    shape: int | tuple[int, ...],
+    dtype: object = "f32",
+    *,
+    device: Device | str | None = None,
+    queue: Queue | None = None,
+) -> Array:
+    """Makes an array of undefined contents.
+
+    Args:
+        shape: extents, slowest first; 0 is allowed.
+        dtype: ``lp.f32`` or a NumPy dtype.
+        device: a device or selector; by default that of `queue`, else the default device.
+        queue: only says which device.
+
+    Raises:
+        InvalidError: shape or dtype that arrays cannot have.
+        MemoryAllocationError: larger than the device can hold.
+    """
+    return Array(_device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
+
+
+def zeros(
+    shape: int | tuple[int, ...],
+    dtype: object = "f32",
+    *,
+    device: Device | str | None = None,
+    queue: Queue | None = None,
+) -> Array:
+    """Makes an array of zeros; see `empty`."""
+    return empty(shape, dtype, device=device, queue=queue).fill(0)
+
+
+def ones(
+    shape: int | tuple[int, ...],
+    dtype: object = "f32",
+    *,
+    device: Device | str | None = None,
+    queue: Queue | None = None,
+) -> Array:
+    """Makes an array of ones; see `empty`."""
+    return empty(shape, dtype, device=device, queue=queue).fill(1)
+
+
+def full(
+    shape: int | tuple[int, ...],
+    value: object,
+    dtype: object = "f32",
+    *,
+    device: Device | str | None = None,
+    queue: Queue | None = None,
+) -> Array:
+    """Makes an array with every element `value`, which must fit `dtype`; see `empty`."""
+    extents, spelling = normalise_shape(shape), spelling_of(dtype)
+    element(value, spelling)  # a misfit is found before memory is taken
+    return empty(extents, spelling, device=device, queue=queue).fill(value)
+
+
+def empty_like(
+    array: Array | np.ndarray[Any, Any], dtype: object = None, *, device: Device | str | None = None
+) -> Array:
+    """Makes an array of undefined contents with the shape, dtype and device of another.
+
+    Args:
+        array: an Array, or a NumPy array (then on the default device).
+        dtype: another element type.
+        device: another device.
+    """
+    if device is None and isinstance(array, Array):
+        device = array.device
+    if dtype is None:
+        dtype = array.spelling if isinstance(array, Array) else array.dtype
+    return empty(array.shape, dtype, device=device)
+
+
+def zeros_like(
+    array: Array | np.ndarray[Any, Any], dtype: object = None, *, device: Device | str | None = None
+) -> Array:
+    """Makes an array of zeros with the shape, dtype and device of another; see `empty_like`."""
+    return empty_like(array, dtype, device=device).fill(0)
+
+
+def asarray(source: object, *, device: Device | str | None = None, queue: Queue | None = None) -> Array:
+    """Copies host data to a device, in C order; the dtype is kept.
+
+    An Array of that device (of any device, where none is named) is returned unchanged, one of another device
+    is copied.
+
+    Args:
+        source: a NumPy array of any strides, a nested sequence, a number, or an Array.
+        device: a device or selector; by default that of `queue`, else the default device.
+        queue: only says which device.
+
+    Raises:
+        InvalidError: an object, complex or text dtype, or more than three dimensions.
+    """
+    if isinstance(source, Array):
+        if device is None and queue is None:
+            return source
+        target = _device_of(device, queue)
+        if source.device is target:
+            return source
+        return empty(source.shape, source.spelling, device=target).copy_from(source)
+    try:
+        host = cast("np.ndarray[Any, Any]", np.asarray(source))
+    except ValueError as error:
+        raise InvalidError(f"this is no array: {error}") from error
+    spelling = spelling_of(host.dtype)
+    host = np.atleast_1d(host).astype(numpy_dtype(spelling), copy=False)
+    return empty(host.shape, spelling, device=device, queue=queue).copy_from(host)

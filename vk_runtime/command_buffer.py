@@ -1,0 +1,145 @@
+"""One VkCommandBuffer with what its commands need until the device has run them.
+
+Made and recycled by a `Queue`, which holds the device's lock around every call here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .constants import (
+    VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
+    VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+    VK_QUERY_RESULT_64_BIT,
+    VK_QUERY_RESULT_WAIT_BIT,
+    VK_QUERY_TYPE_TIMESTAMP,
+)
+from .handle import Handle
+from .headers import NULL, ffi, make
+
+if TYPE_CHECKING:
+    from .event import Event
+    from .logical_device import LogicalDevice
+    from .memory import Buffer
+
+ARGUMENT_CHUNK_BYTES = 64 << 10
+"""Host-visible memory taken at a time for argument blocks that do not fit into push constants."""
+
+_BEGIN: Any = make("VkCommandBufferBeginInfo", flags=VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
+
+
+class TimestampPool(Handle):
+    """A VkQueryPool of timestamps, two for each timed command."""
+
+    def __init__(self, device: LogicalDevice, timed_commands: int) -> None:
+        self._device = device
+        self.query_count = 2 * timed_commands
+        info = make("VkQueryPoolCreateInfo", queryType=VK_QUERY_TYPE_TIMESTAMP, queryCount=self.query_count)
+        out = ffi.new("VkQueryPool*")
+        device.check(device.vk.vkCreateQueryPool(device.raw, info, NULL, out), "vkCreateQueryPool")
+        raw = out[0]
+        self.raw = raw
+        self._ticks = ffi.new("uint64_t[]", self.query_count)
+        self._own(device.graveyard, lambda: device.vk.vkDestroyQueryPool(device.raw, raw, NULL))
+
+    def read(self, count: int) -> list[int]:
+        """Returns the first `count` timestamps; the commands must have ended."""
+        device = self._device
+        flags = VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT
+        result = device.vk.vkGetQueryPoolResults(
+            device.raw, self.raw, 0, count, 8 * count, self._ticks, 8, flags
+        )
+        device.check(result, "vkGetQueryPoolResults")
+        return [self._ticks[i] for i in range(count)]
+
+
+class CommandBuffer:
+    """A recording, and after that what it must keep alive.
+
+    Args:
+        device: borrowed.
+        raw: a VkCommandBuffer of a pool that allows resetting it alone.
+        timed_commands: how many timed commands it must hold; 0: timing is off.
+    """
+
+    def __init__(self, device: LogicalDevice, raw: Any, timed_commands: int) -> None:
+        self._device = device
+        self.raw = raw
+        self.submitted = ffi.new("VkCommandBuffer[]", [raw])
+        self.keep: list[object] = []
+        """Buffers, pipelines and descriptor sets that the commands use."""
+        self.launch_count = 0
+        self.value = 0
+        """Timeline value that its submission signals."""
+        self.pipeline: object = None
+        """What vkCmdBindPipeline bound last, so that it is not bound again; the same for layout and set."""
+        self.layout: object = None
+        self.descriptor_set: object = None
+        self._timestamps = TimestampPool(device, timed_commands) if timed_commands else None
+        self._timed: list[Event] = []
+        self._arguments: list[Buffer] = []
+        self._argument_chunk = 0
+        self._argument_bytes = 0
+
+    def begin(self) -> None:
+        """Starts a new recording; what was recorded before has run."""
+        device = self._device
+        device.check(device.vk.vkBeginCommandBuffer(self.raw, _BEGIN), "vkBeginCommandBuffer")
+        if self._timestamps is not None:
+            pool = self._timestamps
+            device.vk.vkCmdResetQueryPool(self.raw, pool.raw, 0, pool.query_count)
+
+    def begin_timing(self, event: Event) -> None:
+        """Writes the first timestamp of a command; does nothing where timing is off."""
+        if self._timestamps is None:
+            return
+        index = 2 * len(self._timed)
+        self._timed.append(event)
+        # COMPUTE_SHADER, not TOP_OF_PIPE: the clock starts when the commands before have made way.
+        self._device.vk.vkCmdWriteTimestamp(
+            self.raw, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, self._timestamps.raw, index
+        )
+
+    def end_timing(self) -> None:
+        """Writes the last timestamp of the command that `begin_timing` was called for."""
+        if self._timestamps is None:
+            return
+        index = 2 * len(self._timed) - 1
+        self._device.vk.vkCmdWriteTimestamp(
+            self.raw, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, self._timestamps.raw, index
+        )
+
+    def argument_block(self, nbytes: int) -> tuple[Buffer, int]:
+        """Returns host-visible memory for an argument block: a buffer, and a byte offset in it.
+
+        The memory is this command buffer's until it has run.
+        """
+        alignment = max(self._device.physical.limits.min_storage_buffer_offset_alignment, 16)
+        offset = (self._argument_bytes + alignment - 1) & -alignment
+        if self._arguments and offset + nbytes > self._arguments[self._argument_chunk].nbytes:
+            self._argument_chunk += 1
+            offset = 0
+        if self._argument_chunk == len(self._arguments):
+            size = max(ARGUMENT_CHUNK_BYTES, nbytes)
+            self._arguments.append(self._device.memory.allocate(size, for_host=True))
+        self._argument_bytes = offset + nbytes
+        return self._arguments[self._argument_chunk], offset
+
+    def retire(self) -> None:
+        """Lets go of everything; the device has run the commands."""
+        if self._timed and self._timestamps is not None:
+            ticks = self._timestamps.read(2 * len(self._timed))
+            mask = (1 << self._device.physical.timestamp_valid_bits) - 1  # the counter wraps
+            for event, start, end in zip(self._timed, ticks[::2], ticks[1::2], strict=True):
+                # A range that is launched in pieces is timed piece by piece.
+                event.elapsed_ticks = (event.elapsed_ticks or 0) + ((end - start) & mask)
+        self.forget()
+
+    def forget(self) -> None:
+        """Lets go of everything without reading timestamps."""
+        self._timed.clear()
+        self.keep.clear()
+        self.launch_count = 0
+        self.pipeline = self.layout = self.descriptor_set = None
+        self._argument_chunk = self._argument_bytes = 0

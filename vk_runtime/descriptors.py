@@ -1,0 +1,169 @@
+"""Descriptor sets: which buffers a dispatch sees, in the binding model DESCRIPTOR.
+
+Sets are cached by (layout, buffers) and reused: a launch with the arrays of an earlier one writes no
+descriptor.  A set that fell out of the cache goes back to its layout's free sets once no submission holds it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import KernelNotSupportedError
+from .constants import (
+    VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+    VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+    VK_SHADER_STAGE_COMPUTE_BIT,
+)
+from .handle import Handle
+from .headers import NULL, ffi, make, make_array
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+    from .memory import Buffer
+
+SETS_PER_POOL = 64
+CACHED_SETS = 512
+"""Descriptor sets that are kept for reuse, per layout."""
+
+
+class DescriptorSet:
+    """A VkDescriptorSet that is written once for a tuple of buffers; recycled when nobody holds it."""
+
+    __slots__ = ("__weakref__", "_free", "raw")
+
+    def __init__(self, raw: Any, free: deque[Any]) -> None:
+        self.raw = raw
+        self._free = free
+
+    def __del__(self) -> None:
+        # deque.append is atomic, so this is safe wherever the last reference goes.
+        self._free.append(self.raw)
+
+
+class DescriptorSetLayout(Handle):
+    """A VkDescriptorSetLayout with its pools and cached sets.  Use it with the device's lock held.
+
+    Args:
+        device: borrowed.
+        bindings: (binding, whether it is an argument block) of each storage buffer.  An argument block has a
+            dynamic offset, so that one set serves every launch whose block lies in the same memory.
+    """
+
+    def __init__(self, device: LogicalDevice, bindings: tuple[tuple[int, bool], ...]) -> None:
+        self._device = device
+        self._bindings = bindings
+        self._types = [
+            VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC if is_block else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+            for _, is_block in bindings
+        ]
+        rows = [
+            {
+                "binding": binding,
+                "descriptorType": kind,
+                "descriptorCount": 1,
+                "stageFlags": VK_SHADER_STAGE_COMPUTE_BIT,
+            }
+            for (binding, _), kind in zip(bindings, self._types, strict=True)
+        ]
+        info = make(
+            "VkDescriptorSetLayoutCreateInfo",
+            bindingCount=len(rows),
+            pBindings=make_array("VkDescriptorSetLayoutBinding", rows),
+        )
+        vk = device.vk
+        out = ffi.new("VkDescriptorSetLayout*")
+        result = vk.vkCreateDescriptorSetLayout(device.raw, info, NULL, out)
+        device.check(result, "vkCreateDescriptorSetLayout")
+        raw = out[0]
+        self.raw = raw
+        self._pools: list[Any] = []
+        pools = self._pools
+        self._free: deque[Any] = deque()
+        self._cache: OrderedDict[tuple[int, ...], DescriptorSet] = OrderedDict()
+
+        def destroy() -> None:
+            for pool in pools:
+                vk.vkDestroyDescriptorPool(device.raw, pool, NULL)
+            vk.vkDestroyDescriptorSetLayout(device.raw, raw, NULL)
+
+        self._own(device.graveyard, destroy)
+
+    def set_for(self, uses: Sequence[tuple[Buffer, bool]], block_bytes: int = 0) -> DescriptorSet:
+        """Returns a set that shows buffers, one a binding, in the order of the bindings.
+
+        Args:
+            uses: whole buffers, and whether they are written, which does not matter here; the argument
+                block's is the memory that its dynamic offset points into.
+            block_bytes: bytes that the argument block's binding shows.
+
+        Raises:
+            KernelNotSupportedError: a buffer is larger than a descriptor of the device shows.
+        """
+        key = tuple([buffer.serial for buffer, _ in uses])
+        found = self._cache.get(key)
+        if found is not None:
+            return found
+        buffers = [buffer for buffer, _ in uses]
+        self._check_ranges(buffers)
+        if len(self._cache) >= CACHED_SETS:
+            self._cache.popitem(last=False)
+        if not self._free:
+            self._add_pool()
+        made = DescriptorSet(self._free.popleft(), self._free)
+        self._write(made.raw, buffers, block_bytes)
+        self._cache[key] = made
+        return made
+
+    def _check_ranges(self, buffers: Sequence[Buffer]) -> None:
+        limit = self._device.physical.limits.max_storage_buffer_range_bytes
+        for buffer, (_, is_block) in zip(buffers, self._bindings, strict=True):
+            if buffer.nbytes > limit and not is_block:
+                raise KernelNotSupportedError(
+                    f"an array of {buffer.nbytes:,} bytes does not bind: device '{self._device.name}' shows "
+                    f"a kernel at most {limit:,} bytes of one array (maxStorageBufferRange); split it"
+                )
+
+    def _write(self, raw: Any, buffers: Sequence[Buffer], block_bytes: int) -> None:
+        infos = make_array(
+            "VkDescriptorBufferInfo",
+            [
+                {"buffer": buffer.raw, "offset": 0, "range": block_bytes if is_block else buffer.nbytes}
+                for buffer, (_, is_block) in zip(buffers, self._bindings, strict=True)
+            ],
+        )
+        writes = ffi.new("VkWriteDescriptorSet[]", len(buffers))
+        template = make("VkWriteDescriptorSet", dstSet=raw, descriptorCount=1)
+        for index, ((binding, _), kind) in enumerate(zip(self._bindings, self._types, strict=True)):
+            write = writes[index]
+            write.sType, write.dstSet, write.descriptorCount = template.sType, raw, 1
+            write.dstBinding, write.descriptorType, write.pBufferInfo = binding, kind, infos + index
+        self._device.vk.vkUpdateDescriptorSets(self._device.raw, len(buffers), writes, 0, NULL)
+
+    def _add_pool(self) -> None:
+        sizes = [
+            {"type": kind, "descriptorCount": self._types.count(kind) * SETS_PER_POOL}
+            for kind in sorted(set(self._types))
+        ]
+        info = make(
+            "VkDescriptorPoolCreateInfo",
+            maxSets=SETS_PER_POOL,
+            poolSizeCount=len(sizes),
+            pPoolSizes=make_array("VkDescriptorPoolSize", sizes),
+        )
+        device = self._device
+        pool = ffi.new("VkDescriptorPool*")
+        result = device.vk.vkCreateDescriptorPool(device.raw, info, NULL, pool)
+        device.check(result, "vkCreateDescriptorPool")
+        self._pools.append(pool[0])
+        allocate = make(
+            "VkDescriptorSetAllocateInfo",
+            descriptorPool=pool[0],
+            descriptorSetCount=SETS_PER_POOL,
+            pSetLayouts=ffi.new("VkDescriptorSetLayout[]", [self.raw] * SETS_PER_POOL),
+        )
+        sets = ffi.new("VkDescriptorSet[]", SETS_PER_POOL)
+        result = device.vk.vkAllocateDescriptorSets(device.raw, allocate, sets)
+        device.check(result, "vkAllocateDescriptorSets")
+        self._free.extend(sets[i] for i in range(SETS_PER_POOL))

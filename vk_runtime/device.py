@@ -1,0 +1,288 @@
+"""Device and Platform: SYCL's view of physical devices, and choosing one.
+
+A `Device` is cheap: its VkDevice is made at the first array, queue or launch on it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..ir.aspects import Aspect
+from ..ir.errors import InvalidError
+from ..ir.target_env import TargetEnv
+from .constants import (
+    VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
+    VK_DRIVER_ID_MESA_LLVMPIPE,
+    VK_PHYSICAL_DEVICE_TYPE_CPU,
+    VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU,
+    VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
+    VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
+)
+from .device_features import aspects_of
+from .logical_device import LogicalDevice
+from .physical_device import PhysicalDevice
+from .runtime import require_devices
+
+if TYPE_CHECKING:
+    from .queue import Queue
+    from .runtime import Runtime
+
+_SHORT_NAMES = {VK_DRIVER_ID_MESA_LLVMPIPE: "lavapipe", VK_DRIVER_ID_GOOGLE_SWIFTSHADER: "swiftshader"}
+"""Selectors of software drivers, which have no stable vendor and device number."""
+
+_TYPE_RANK = {
+    VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: 0,
+    VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: 1,
+    VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: 2,
+    VK_PHYSICAL_DEVICE_TYPE_CPU: 3,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """One driver."""
+
+    name: str
+    """The driver's name."""
+    version: str
+    """The driver's own version text."""
+    source: str
+    """``loader``, or ``embedded`` for a driver that was opened without one."""
+    library: str
+    """The library that was opened: the loader's, or the driver's."""
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Its devices, best first."""
+        return tuple(device for device in devices() if device.platform == self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceInfo:
+    """What a device can do, under SYCL's names (``info::device``).  Sizes in SYCL's order, slowest first."""
+
+    name: str
+    vendor: str
+    """PCI vendor number as hexadecimal text, or the registered Khronos one."""
+    driver_version: str
+    version: str
+    """Vulkan version: ``1.3.230``."""
+    max_work_group_size: int
+    """Work-items of a work-group."""
+    max_work_item_sizes: tuple[int, int, int]
+    """Largest local size of each dimension."""
+    sub_group_sizes: tuple[int, ...]
+    local_mem_size: int
+    """Bytes of shared memory of a work-group."""
+    global_mem_size: int
+    """Bytes of the largest heap that arrays lie in."""
+    max_mem_alloc_size: int
+    """Bytes of the largest array."""
+
+
+class Device:
+    """A physical device of one driver.  Two lookups of one device give the same object."""
+
+    def __init__(self, physical: PhysicalDevice, selector: str, *, staged_memory: bool = False) -> None:
+        self._physical = physical
+        self._staged_memory = staged_memory
+        self.selector = selector
+        """A text that `device` and LAPILLI_DEVICE accept for this device."""
+        self.platform = Platform(
+            physical.driver_name,
+            physical.driver_info,
+            physical.instance.entry.source,
+            physical.instance.entry.library,
+        )
+        """The driver it belongs to."""
+        self.aspects = aspects_of(
+            physical.features,
+            device_type=physical.device_type,
+            subgroup_operations=physical.subgroup_operations,
+            has_timestamps=physical.timestamp_valid_bits > 0,
+        )
+        """Every aspect that it has."""
+        self.info = _info(physical)
+        """Limits and names."""
+        self.target_env = TargetEnv(
+            vulkan_version=physical.api_version,
+            max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
+        )
+        """What the compiler may know of it."""
+        self._lock = threading.Lock()
+        self._logical: LogicalDevice | None = None
+        self._default_queue: Queue | None = None
+
+    @property
+    def name(self) -> str:
+        """The driver's name of the device."""
+        return self._physical.name
+
+    @property
+    def physical(self) -> PhysicalDevice:
+        """What the driver said about it."""
+        return self._physical
+
+    def has(self, aspect: Aspect | int) -> bool:
+        """Returns whether it has an aspect; numbers that are no aspect it has not."""
+        return aspect in self.aspects
+
+    @property
+    def logical(self) -> LogicalDevice:
+        """The VkDevice, made at first use.
+
+        Raises:
+            RuntimeFailure: the driver refuses.
+        """
+        logical = self._logical
+        if logical is not None:
+            return logical
+        with self._lock:
+            if self._logical is None:
+                self._logical = LogicalDevice(self._physical, staged_memory=self._staged_memory)
+            return self._logical
+
+    @property
+    def default_queue(self) -> Queue:
+        """The queue of launches that name none, and of copies."""
+        queue = self._default_queue
+        if queue is not None and not queue.is_closed:
+            return queue
+        from .queue import Queue
+
+        logical = self.logical
+        with logical.lock:
+            if self._default_queue is None or self._default_queue.is_closed:
+                self._default_queue = Queue(self)
+            return self._default_queue
+
+    def shut_down(self) -> None:
+        """Destroys the VkDevice and everything on it; for the runtime's end."""
+        with self._lock:
+            if self._logical is not None:
+                self._logical.close()
+
+    def __repr__(self) -> str:
+        return f"<lapilli.Device {self.selector}: {self.name}>"
+
+
+def _info(physical: PhysicalDevice) -> DeviceInfo:
+    limits = physical.limits
+    x, y, z = limits.max_work_group_size
+    sizes: list[int] = []
+    size = max(limits.min_subgroup_size, 1)
+    while size <= limits.max_subgroup_size:
+        sizes.append(size)
+        size *= 2
+    heap = max((m.heap_bytes for m in physical.memory_types if m.is_heap_device_local), default=0)
+    return DeviceInfo(
+        name=physical.name,
+        vendor=f"{physical.vendor_id:#06x}",
+        driver_version=physical.driver_info,
+        version=".".join(map(str, physical.reported_api_version)),
+        max_work_group_size=limits.max_work_group_invocations,
+        max_work_item_sizes=(z, y, x),
+        sub_group_sizes=tuple(sizes)
+        if "subgroupSizeControl" in physical.features
+        else (physical.subgroup_size,),
+        local_mem_size=limits.max_shared_memory_bytes,
+        global_mem_size=heap,
+        max_mem_alloc_size=min(limits.max_memory_allocation_bytes, limits.max_buffer_bytes),
+    )
+
+
+def rank_of(physical: PhysicalDevice) -> tuple[int, int]:
+    """Orders devices, best first: discrete, integrated, virtual, CPU; SwiftShader after any other."""
+    return (
+        _TYPE_RANK.get(physical.device_type, 4),
+        int(physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER),
+    )
+
+
+def make_devices(found: Sequence[PhysicalDevice]) -> tuple[Device, ...]:
+    """Makes the list of devices, best first, each with a selector of its own."""
+    counts: dict[str, int] = {}
+    made: list[Device] = []
+    for physical in sorted(found, key=rank_of):
+        short = _SHORT_NAMES.get(physical.driver_id)
+        stem = short or f"{physical.vendor_id:04x}:{physical.device_id:04x}"
+        index = counts.get(stem, 0)
+        counts[stem] = index + 1
+        is_plain = short is not None and index == 0
+        made.append(Device(physical, stem if is_plain else f"{stem}:{index}"))
+    return tuple(made)
+
+
+def devices() -> tuple[Device, ...]:
+    """Returns every Vulkan device of every driver, best first.
+
+    Raises:
+        RuntimeFailure: there is none; the text says what was looked at and what to install.
+    """
+    return require_devices().devices
+
+
+def platforms() -> tuple[Platform, ...]:
+    """Returns every driver that has a device; raises as `devices`."""
+    return tuple(dict.fromkeys(device.platform for device in devices()))
+
+
+def device(selector: Device | str | None = None) -> Device:
+    """Returns one device.
+
+    Args:
+        selector: a device's `Device.selector`, a part of its name or of its driver's name, ``gpu`` or
+            ``cpu``, or a Device.  None: LAPILLI_DEVICE, else the best device.
+
+    Raises:
+        InvalidError: nothing, or more than one device, matches.
+        RuntimeFailure: there is no device at all.
+    """
+    if isinstance(selector, Device):
+        return selector
+    runtime = require_devices()
+    if selector is None:
+        return runtime.default_device
+    return select(runtime.devices, selector)
+
+
+def default_device_of(runtime: Runtime) -> Device:
+    """Returns the device of LAPILLI_DEVICE, else the best one."""
+    wanted = os.environ.get("LAPILLI_DEVICE")
+    return select(runtime.devices, wanted, "LAPILLI_DEVICE=") if wanted else runtime.devices[0]
+
+
+def select(found: Sequence[Device], selector: str, prefix: str = "") -> Device:
+    """Returns the one device of `found` that `selector` names; see `device`."""
+    text = selector.strip().lower()
+    matches = [d for d in found if d.selector == text] or [d for d in found if _is_match(d, text)]
+    if len(matches) == 1:
+        return matches[0]
+    listing = "\n".join(f"  {d.selector:20} {d.name} ({d.platform.name})" for d in matches or found)
+    problem = "matches several devices; name one of" if matches else "matches no device; there are"
+    raise InvalidError(f"{prefix}{selector!r} {problem}:\n{listing}")
+
+
+def _is_match(candidate: Device, text: str) -> bool:
+    if not text:
+        return False
+    if text in ("gpu", "cpu"):
+        return candidate.has(Aspect[text.upper()])
+    return text in candidate.name.lower() or text in candidate.platform.name.lower()
+
+
+def resolve_device(choice: Device | str | None) -> Device:
+    """Returns the device that a ``device=`` argument means.
+
+    Raises:
+        InvalidError: `choice` is neither a Device, nor a selector, nor None.
+    """
+    if choice is None or isinstance(choice, Device | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return device(choice)
+    raise InvalidError(
+        f"device= takes an lp.Device, a selector string or None; found {type(choice).__name__}"
+    )

@@ -1,0 +1,162 @@
+"""Which Vulkan features the runtime asks about, which it enables, and the aspects that follow from them.
+
+Pure data and functions: what a driver reports goes in as sets of names, so that a device made without some
+features (a masked one) is judged by the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from ..ir.aspects import Aspect
+from .constants import (
+    VK_PHYSICAL_DEVICE_TYPE_CPU,
+    VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU,
+    VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
+    VK_PHYSICAL_DEVICE_TYPE_OTHER,
+    VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
+    VK_SUBGROUP_FEATURE_ARITHMETIC_BIT,
+    VK_SUBGROUP_FEATURE_BALLOT_BIT,
+    VK_SUBGROUP_FEATURE_BASIC_BIT,
+    VK_SUBGROUP_FEATURE_SHUFFLE_BIT,
+    VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT,
+    VK_SUBGROUP_FEATURE_VOTE_BIT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureStruct:
+    """A struct in the pNext chain of VkPhysicalDeviceFeatures2."""
+
+    name: str
+    min_version: tuple[int, int] = (1, 0)
+    """Vulkan version from which it may be chained."""
+    extension: str | None = None
+    """Extension without which it may not be chained."""
+
+
+FEATURE_STRUCTS = (
+    FeatureStruct("VkPhysicalDeviceVulkan11Features", (1, 2)),
+    FeatureStruct("VkPhysicalDeviceVulkan12Features", (1, 2)),
+    FeatureStruct("VkPhysicalDeviceVulkan13Features", (1, 3)),
+    FeatureStruct("VkPhysicalDeviceShaderAtomicFloatFeaturesEXT", extension="VK_EXT_shader_atomic_float"),
+    FeatureStruct("VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT", extension="VK_EXT_shader_atomic_float2"),
+    FeatureStruct("VkPhysicalDeviceCooperativeMatrixFeaturesKHR", extension="VK_KHR_cooperative_matrix"),
+)
+"""The structs asked of every device, beside VkPhysicalDeviceFeatures itself."""
+
+REQUIRED_FEATURES = ("timelineSemaphore",)
+"""Without these a device is not listed: queues are one timeline semaphore each."""
+
+USED_FEATURES = frozenset(
+    {
+        "robustBufferAccess",  # any index is harmless
+        "shaderFloat64",
+        "shaderInt64",
+        "shaderInt16",
+        "storageBuffer16BitAccess",
+        "uniformAndStorageBuffer16BitAccess",
+        "variablePointers",
+        "variablePointersStorageBuffer",
+        "storageBuffer8BitAccess",
+        "uniformAndStorageBuffer8BitAccess",
+        "shaderBufferInt64Atomics",
+        "shaderSharedInt64Atomics",
+        "shaderFloat16",
+        "shaderInt8",
+        "scalarBlockLayout",
+        "uniformBufferStandardLayout",
+        "shaderSubgroupExtendedTypes",
+        "timelineSemaphore",
+        "bufferDeviceAddress",
+        "vulkanMemoryModel",
+        "vulkanMemoryModelDeviceScope",
+        "subgroupSizeControl",
+        "computeFullSubgroups",
+        "synchronization2",
+        "maintenance4",  # LocalSizeId
+        "shaderTerminateInvocation",
+        "shaderZeroInitializeWorkgroupMemory",
+        "shaderIntegerDotProduct",
+        "shaderBufferFloat32Atomics",
+        "shaderBufferFloat32AtomicAdd",
+        "shaderBufferFloat64Atomics",
+        "shaderBufferFloat64AtomicAdd",
+        "shaderSharedFloat32Atomics",
+        "shaderSharedFloat32AtomicAdd",
+        "shaderSharedFloat64Atomics",
+        "shaderSharedFloat64AtomicAdd",
+        "shaderBufferFloat32AtomicMinMax",
+        "shaderSharedFloat32AtomicMinMax",
+        "cooperativeMatrix",
+        "shaderStorageImageReadWithoutFormat",
+        "shaderStorageImageWriteWithoutFormat",
+    }
+)
+"""The features that are enabled where a device has them; everything else stays off."""
+
+ASPECT_FEATURES: Mapping[Aspect, tuple[str, ...]] = {
+    Aspect.FP16: ("shaderFloat16", "storageBuffer16BitAccess"),
+    Aspect.FP64: ("shaderFloat64",),
+    Aspect.ATOMIC64: ("shaderInt64", "shaderBufferInt64Atomics"),
+    Aspect.IMAGE: ("shaderStorageImageWriteWithoutFormat",),
+    Aspect.USM_DEVICE_ALLOCATIONS: ("bufferDeviceAddress",),
+    Aspect.VK_INT8: ("shaderInt8",),
+    Aspect.VK_INT16: ("shaderInt16",),
+    Aspect.VK_INT64: ("shaderInt64",),
+    Aspect.VK_STORAGE_8BIT: ("storageBuffer8BitAccess",),
+    Aspect.VK_STORAGE_16BIT: ("storageBuffer16BitAccess",),
+    Aspect.VK_BUFFER_DEVICE_ADDRESS: ("bufferDeviceAddress",),
+    Aspect.VK_VULKAN_MEMORY_MODEL: ("vulkanMemoryModel",),
+    Aspect.VK_COOPERATIVE_MATRIX: ("cooperativeMatrix",),
+    Aspect.VK_FLOAT_ATOMIC_ADD: ("shaderBufferFloat32AtomicAdd",),
+    Aspect.VK_FLOAT_ATOMIC_MIN_MAX: ("shaderBufferFloat32AtomicMinMax",),
+    Aspect.VK_FLOAT64_ATOMIC_ADD: ("shaderBufferFloat64AtomicAdd",),
+}
+"""An aspect holds where every one of its features does."""
+
+_ASPECT_SUBGROUP_OPERATION = {
+    Aspect.VK_SUBGROUP_BASIC: VK_SUBGROUP_FEATURE_BASIC_BIT,
+    Aspect.VK_SUBGROUP_VOTE: VK_SUBGROUP_FEATURE_VOTE_BIT,
+    Aspect.VK_SUBGROUP_ARITHMETIC: VK_SUBGROUP_FEATURE_ARITHMETIC_BIT,
+    Aspect.VK_SUBGROUP_BALLOT: VK_SUBGROUP_FEATURE_BALLOT_BIT,
+    Aspect.VK_SUBGROUP_SHUFFLE: VK_SUBGROUP_FEATURE_SHUFFLE_BIT,
+    Aspect.VK_SUBGROUP_SHUFFLE_RELATIVE: VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT,
+}
+
+_ASPECT_OF_TYPE = {
+    VK_PHYSICAL_DEVICE_TYPE_CPU: Aspect.CPU,
+    VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: Aspect.GPU,
+    VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: Aspect.GPU,
+    VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: Aspect.GPU,
+    VK_PHYSICAL_DEVICE_TYPE_OTHER: Aspect.CUSTOM,
+}
+
+# The compiler runs on the host, so every device has these two (behaviours ST-10).
+_ALWAYS = frozenset({Aspect.ONLINE_COMPILER, Aspect.ONLINE_LINKER})
+
+
+def aspects_of(
+    features: Collection[str],
+    *,
+    device_type: int,
+    subgroup_operations: int,
+    has_timestamps: bool,
+) -> frozenset[Aspect]:
+    """Returns the aspects of a device.
+
+    Args:
+        features: names of the Vulkan features that are on.
+        device_type: VkPhysicalDeviceType.
+        subgroup_operations: VkSubgroupFeatureFlags of the compute stage.
+        has_timestamps: whether the compute queue writes timestamps.
+    """
+    aspects = {_ASPECT_OF_TYPE.get(device_type, Aspect.CUSTOM)} | _ALWAYS
+    aspects |= {aspect for aspect, needed in ASPECT_FEATURES.items() if all(n in features for n in needed)}
+    aspects |= {
+        aspect for aspect, operation in _ASPECT_SUBGROUP_OPERATION.items() if subgroup_operations & operation
+    }
+    if has_timestamps:
+        aspects.add(Aspect.QUEUE_PROFILING)
+    return frozenset(aspects)

@@ -1,0 +1,126 @@
+"""What was found on the way to a device, and what to do where nothing was: for ``lapilli doctor``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+if TYPE_CHECKING:
+    from .device import Device
+
+Status = Literal["ok", "no device", "failed", "missing", "skipped", "disabled"]
+
+INSTALL_DRIVER = "apt-get install -y --no-install-recommends mesa-vulkan-drivers libvulkan1"
+INSTALL_EMBEDDED = "lapilli doctor --install-swiftshader"
+
+_MANIFEST_VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
+_ADDING_VARIABLE = "VK_ADD_DRIVER_FILES"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverRecord:
+    """One way into Vulkan that was tried."""
+
+    source: Literal["loader", "embedded"]
+    library: str
+    """The loader's library, or the driver's."""
+    status: Status
+    reason: str
+    """Why it is not used, or what it is; never empty."""
+    devices: tuple[Device, ...] = ()
+    """The devices that came of it, best first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverManifest:
+    """A JSON file that tells the loader of a driver."""
+
+    path: Path
+    origin: str
+    """The environment variable or folder that named it."""
+    library: str = ""
+    """The driver library that it names."""
+    problem: str = ""
+    """What is wrong with the file; empty where nothing is."""
+
+
+def driver_manifests() -> tuple[DriverManifest, ...]:
+    """Returns the driver manifests that the Vulkan loader would look at (Linux), in its order."""
+    return tuple(_read_manifest(path, origin) for path, origin in _manifest_paths())
+
+
+def _manifest_paths() -> Iterator[tuple[Path, str]]:
+    replacing = next((name for name in _MANIFEST_VARIABLES if os.environ.get(name)), None)
+    for name in (_ADDING_VARIABLE,) if replacing is None else (replacing,):
+        for entry in filter(None, os.environ.get(name, "").split(os.pathsep)):
+            path = Path(entry)
+            if path.is_dir():
+                yield from ((item, name) for item in sorted(path.glob("*.json")))
+            else:
+                yield path, name
+    if replacing is None and sys.platform == "linux":
+        for folder in _manifest_folders():
+            yield from ((item, str(folder)) for item in sorted(folder.glob("*.json")))
+
+
+def _manifest_folders() -> Iterator[Path]:
+    home = Path(os.environ.get("HOME", "/"))
+    roots = [os.environ.get("XDG_CONFIG_HOME") or str(home / ".config")]
+    roots += (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
+    roots += ["/etc", os.environ.get("XDG_DATA_HOME") or str(home / ".local/share")]
+    roots += (os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
+    for root in dict.fromkeys(filter(None, roots)):
+        yield Path(root) / "vulkan" / "icd.d"
+
+
+def _read_manifest(path: Path, origin: str) -> DriverManifest:
+    def record(library: str = "", problem: str = "") -> DriverManifest:
+        return DriverManifest(path=path, origin=origin, library=library, problem=problem)
+
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return record(problem="there is no such file")
+    except (OSError, ValueError) as error:
+        return record(problem=f"cannot be read: {error}")
+    driver = cast("dict[str, Any]", content).get("ICD") if isinstance(content, dict) else None
+    library = cast("dict[str, Any]", driver).get("library_path") if isinstance(driver, dict) else None
+    if not isinstance(library, str):
+        return record(problem="names no library (ICD.library_path)")
+    # A name without a slash is searched by the dynamic linker, any other is relative to the manifest.
+    if "/" in library and not (path.parent / library).exists():
+        return record(library, f"its driver library {library} does not exist")
+    return record(library)
+
+
+def diagnosis(records: Sequence[DriverRecord]) -> str:
+    """Says in a few lines what was looked at, and the commands that repair a machine without a device."""
+    lines = ["no usable Vulkan device was found"]
+    for record in records:
+        title = "Vulkan loader" if record.source == "loader" else "embedded SwiftShader"
+        lines.append(f"  {title}: {record.library or '-'}: {record.status}: {record.reason}")
+        if record.source == "loader" and record.status != "missing":
+            lines += _manifest_lines()
+    lines += [
+        "to repair this, either",
+        f"  as root: {INSTALL_DRIVER}",
+        f"  or:      {INSTALL_EMBEDDED}",
+        "more about it: lapilli doctor",
+    ]
+    return "\n".join(lines)
+
+
+def _manifest_lines() -> list[str]:
+    lines = [
+        f"    {name}={os.environ[name]} (set in the environment)"
+        for name in (*_MANIFEST_VARIABLES, _ADDING_VARIABLE)
+        if os.environ.get(name)
+    ]
+    manifests = driver_manifests()
+    lines += [f"    driver file {item.path}: {item.problem or f'names {item.library}'}" for item in manifests]
+    return lines if manifests else [*lines, "    driver files: none"]

@@ -1,0 +1,74 @@
+"""Element types of arrays on the host: lapilli's spelling and NumPy's dtype."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..ir.errors import InvalidError
+
+NUMPY_NAMES = {
+    "bool": "bool",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+}
+"""NumPy's name of each scalar type but bf16, which NumPy does not have."""
+
+_SPELLINGS = {np.dtype(numpy_name): spelling for spelling, numpy_name in NUMPY_NAMES.items()}
+
+SIZE_BYTES = {spelling: np.dtype(name).itemsize for spelling, name in NUMPY_NAMES.items()} | {"bf16": 2}
+"""Bytes of one element in memory."""
+
+
+@lru_cache(maxsize=1)
+def bfloat16_dtype() -> np.dtype[Any]:
+    """Returns ml_dtypes' bfloat16, or the uint16 that holds its bits where that package is missing."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return np.dtype(np.uint16)
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def numpy_dtype(spelling: str) -> np.dtype[Any]:
+    """Returns the NumPy dtype of a scalar type of lapilli."""
+    return bfloat16_dtype() if spelling == "bf16" else np.dtype(NUMPY_NAMES[spelling])
+
+
+def spelling_of(dtype: object) -> str:
+    """Returns how lapilli spells an element type.
+
+    Args:
+        dtype: ``lp.f32``, ``"f32"``, or anything that ``np.dtype`` takes.
+
+    Raises:
+        InvalidError: arrays cannot hold it.
+    """
+    named = dtype if isinstance(dtype, str) else getattr(dtype, "spelling", None)
+    if isinstance(named, str) and named in SIZE_BYTES:
+        return named
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType]
+    except TypeError as error:
+        raise InvalidError(f"{dtype!r} is no element type of an array: {_choices()}") from error
+    spelling = _SPELLINGS.get(found.newbyteorder("="))
+    if spelling is not None:
+        return spelling
+    if found.name == "bfloat16":
+        return "bf16"
+    raise InvalidError(f"arrays cannot hold dtype {found}: {_choices()}")
+
+
+def _choices() -> str:
+    return f"expected one of {', '.join(SIZE_BYTES)}"

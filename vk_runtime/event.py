@@ -1,0 +1,69 @@
+"""Event: the completion of one command, as a value of its queue's timeline semaphore."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Self
+
+from ..ir.errors import InvalidError
+
+if TYPE_CHECKING:
+    from .queue import Queue
+
+
+class Event:
+    """What a launch returns.
+
+    It is done when the queue's timeline reaches `value`.  Holding an event keeps its queue, not its arrays.
+    """
+
+    __slots__ = ("__weakref__", "_queue", "elapsed_ticks", "value")
+
+    def __init__(self, queue: Queue, value: int) -> None:
+        self._queue = queue
+        self.value = value
+        """Timeline value of the submission; 0 is done from the start."""
+        self.elapsed_ticks: int | None = None
+        """Timestamp ticks between start and end, written by the queue when it retires the submission."""
+
+    @property
+    def queue(self) -> Queue:
+        """The queue that it belongs to."""
+        return self._queue
+
+    @property
+    def done(self) -> bool:
+        """Whether the command has ended.  Submits it if it was only recorded, so polling makes progress."""
+        return self._queue.poll(self.value)
+
+    def wait(self) -> Self:
+        """Waits for the command and returns the event; Ctrl-C ends the wait.
+
+        Raises:
+            DeviceLostError: the driver lost the device.
+        """
+        self._queue.wait_for(self.value)
+        return self
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return asyncio.get_running_loop().run_in_executor(None, self.wait).__await__()
+
+    @property
+    def elapsed_ns(self) -> float:
+        """Time on the device in nanoseconds; waits for the command.
+
+        Raises:
+            InvalidError: the queue was made without ``profiling=True``.
+        """
+        queue = self._queue
+        if not queue.is_profiling:
+            raise InvalidError("this event was not timed; make its queue with lp.Queue(profiling=True)")
+        if self.value == 0:
+            return 0.0
+        self.wait()
+        assert self.elapsed_ticks is not None, "a retired submission has its timestamps"
+        return self.elapsed_ticks * queue.timestamp_period_ns
+
+    def __repr__(self) -> str:
+        return f"<lapilli.Event {self.value} of {self._queue!r}>"

@@ -1,0 +1,192 @@
+"""VkInstance: one for each entry point, with the validation layer where LAPILLI_VALIDATE asks for it.
+
+Messages of the layer arrive through `logging`, with their VUID as the record's attribute ``vuid``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..ir.errors import Error
+from .constants import (
+    VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+    VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+    VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+    VK_INCOMPLETE,
+    VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR,
+)
+from .errors import check
+from .headers import HEADER_API_VERSION, NULL, ffi, make, make_strings, packed_version, text_of
+from .loader import EntryPoint, Functions
+
+logger = logging.getLogger(__name__)
+
+VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
+_DEBUG_UTILS = "VK_EXT_debug_utils"
+_PORTABILITY = "VK_KHR_portability_enumeration"
+_Item = TypeVar("_Item")
+
+
+def is_validation_wanted() -> bool:
+    """Whether LAPILLI_VALIDATE is set to something other than 0."""
+    return os.environ.get("LAPILLI_VALIDATE", "0") not in ("", "0")
+
+
+def enumerate_all(
+    function: Any, name: str, item_type: str, *scope: Any, read: Callable[[Any], _Item]
+) -> list[_Item]:
+    """Calls an enumeration twice, for the count and the items, and again while it grows.
+
+    Args:
+        function: the vkEnumerate… function; `name` is its name.
+        item_type: what it fills an array of.
+        scope: its arguments before the count.
+        read: takes what is wanted out of an item; a struct is gone once this function returns.
+    """
+    count = ffi.new("uint32_t*")
+    while True:
+        check(function(*scope, count, NULL), name)
+        items = ffi.new(f"{item_type}[]", max(count[0], 1))
+        result = function(*scope, count, items)
+        check(result, name)
+        if result != VK_INCOMPLETE:
+            return [read(items[i]) for i in range(count[0])]
+
+
+class Instance:
+    """A VkInstance.  Made by `runtime`, which closes it after every device of it.
+
+    Args:
+        entry: borrowed.
+
+    Raises:
+        RuntimeFailure: the driver or loader refuses.
+    """
+
+    def __init__(self, entry: EntryPoint) -> None:
+        self.entry = entry
+        self._global = Functions(lambda name: entry.get_instance_proc_addr(NULL, name), entry.library)
+        self._callback: Any = None
+        self._messenger: Any = NULL
+        self._raw: Any = NULL
+        self._raw = self._create()
+        raw = self._raw
+        self.vk = Functions(lambda name: entry.get_instance_proc_addr(raw, name), entry.library)
+        if self._callback is not None:
+            self._messenger = self._create_messenger()
+
+    @property
+    def raw(self) -> Any:
+        """The VkInstance."""
+        return self._raw
+
+    def _create(self) -> Any:
+        extensions = self._extensions()
+        wanted = [_PORTABILITY] if _PORTABILITY in extensions else []
+        layers = self._validation_layers()
+        if layers and _DEBUG_UTILS in extensions | self._extensions(layers[0]):
+            wanted.append(_DEBUG_UTILS)
+            self._callback = ffi.callback("PFN_vkDebugUtilsMessengerCallbackEXT", _log_message)
+        application = make(
+            "VkApplicationInfo",
+            pEngineName=ffi.new("char[]", b"lapilli"),
+            apiVersion=packed_version(HEADER_API_VERSION),
+        )
+        info = make(
+            "VkInstanceCreateInfo",
+            flags=VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR if _PORTABILITY in wanted else 0,
+            pApplicationInfo=application,
+            enabledLayerCount=len(layers),
+            ppEnabledLayerNames=make_strings(layers),
+            enabledExtensionCount=len(wanted),
+            ppEnabledExtensionNames=make_strings(wanted),
+        )
+        instance = ffi.new("VkInstance*")
+        check(self._global.vkCreateInstance(info, NULL, instance), "vkCreateInstance")
+        return instance[0]
+
+    def _extensions(self, layer: str | None = None) -> set[str]:
+        scope = NULL if layer is None else ffi.new("char[]", layer.encode())
+        found = enumerate_all(
+            self._global.vkEnumerateInstanceExtensionProperties,
+            "vkEnumerateInstanceExtensionProperties",
+            "VkExtensionProperties",
+            scope,
+            read=lambda item: text_of(item.extensionName),
+        )
+        return set(found)
+
+    def _validation_layers(self) -> list[str]:
+        if not is_validation_wanted():
+            return []
+        if self.entry.source == "embedded":
+            logger.info("LAPILLI_VALIDATE has no effect on %s: layers need the loader", self.entry.library)
+            return []
+        found = enumerate_all(
+            self._global.vkEnumerateInstanceLayerProperties,
+            "vkEnumerateInstanceLayerProperties",
+            "VkLayerProperties",
+            read=lambda item: text_of(item.layerName),
+        )
+        if VALIDATION_LAYER in found:
+            return [VALIDATION_LAYER]
+        logger.warning(
+            "LAPILLI_VALIDATE is set but %s is not installed; run: apt-get install -y "
+            "--no-install-recommends vulkan-validationlayers",
+            VALIDATION_LAYER,
+        )
+        return []
+
+    def _create_messenger(self) -> Any:
+        info = make(
+            "VkDebugUtilsMessengerCreateInfoEXT",
+            messageSeverity=VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT
+            | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+            messageType=VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+            pfnUserCallback=self._callback,
+        )
+        messenger = ffi.new("VkDebugUtilsMessengerEXT*")
+        result = self.vk.vkCreateDebugUtilsMessengerEXT(self._raw, info, NULL, messenger)
+        check(result, "vkCreateDebugUtilsMessengerEXT")
+        return messenger[0]
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether the validation layer reports to `logging`."""
+        return self._messenger != NULL
+
+    def physical_devices(self) -> list[Any]:
+        """Returns the VkPhysicalDevice handles, in the loader's order; none where no driver has a device."""
+        try:
+            return enumerate_all(
+                self.vk.vkEnumeratePhysicalDevices,
+                "vkEnumeratePhysicalDevices",
+                "VkPhysicalDevice",
+                self._raw,
+                read=lambda handle: handle,
+            )
+        except Error as error:
+            # VK_ERROR_INITIALIZATION_FAILED is how loaders say that no driver is usable.
+            logger.info("%s lists no devices: %s", self.entry.library, error)
+            return []
+
+    def close(self) -> None:
+        """Destroys the messenger and the instance; idempotent."""
+        raw, self._raw = self._raw, NULL
+        messenger, self._messenger = self._messenger, NULL
+        if raw == NULL:
+            return
+        if messenger != NULL:
+            self.vk.vkDestroyDebugUtilsMessengerEXT(raw, messenger, NULL)
+        self.vk.vkDestroyInstance(raw, NULL)
+
+
+def _log_message(severity: int, kinds: int, data: Any, user: Any) -> int:
+    del kinds, user
+    level = logging.ERROR if severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT else logging.WARNING
+    vuid = text_of(data.pMessageIdName)
+    logger.log(level, "%s: %s", vuid, text_of(data.pMessage), extra={"vuid": vuid})
+    return 0

@@ -1,0 +1,268 @@
+"""Launching kernels.
+
+`launch` looks up, or makes, a `LaunchRecord`: everything about a kernel, range, local size and specialization
+values that does not depend on the arguments.  The record's `launch` is the hot path: check the arguments,
+pack them, and record four commands through raw function pointers into structs that are already there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ir.kernel_info import KernelInfo
+from ..spirv.device_image import DeviceImage
+from . import trace
+from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
+from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
+from .event import Event
+from .headers import ffi
+from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
+from .pipeline import Pipeline
+from .requirements import require_aspects, require_limits
+from .specialization import spec_entries
+
+if TYPE_CHECKING:
+    from .arguments import Scalar
+    from .command_buffer import CommandBuffer
+    from .descriptors import DescriptorSet
+    from .device import Device
+    from .memory import Buffer
+    from .queue import Queue
+
+__all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_aspects"]
+
+_Uses = list[tuple["Buffer", bool]]
+
+
+class KernelBinding:
+    """How the arguments of one kernel reach it; shared by its launch records."""
+
+    def __init__(self, image: DeviceImage, kernel: KernelInfo) -> None:
+        self.image = image
+        self.kernel = kernel
+        self.checker = ArgumentChecker(kernel.name, kernel.parameters)
+        self.packer = ArgumentPacker(kernel)
+
+
+class LaunchRecord:
+    """A kernel with its range, local size and specialization values, ready to be launched again and again.
+
+    Args:
+        device: where it runs.
+        binding: of the kernel.
+        plan: the checked range.
+        pipeline: specialised for the values and the local size.
+    """
+
+    def __init__(
+        self, device: Device, binding: KernelBinding, plan: LaunchPlan, pipeline: Pipeline | None
+    ) -> None:
+        self._device = device
+        self._logical = device.logical
+        self._vk = device.logical.vk
+        self._binding = binding
+        self._checker = binding.checker
+        self._packer = binding.packer
+        self._base_dimensions = binding.packer.base_dimensions
+        self._pipeline = pipeline
+        self._set_layout = None if pipeline is None else pipeline.layout.set_layout
+        self._layout: Any = None if pipeline is None else pipeline.layout.raw
+        self.plan = plan
+        self._is_block_pushed = binding.kernel.abi.argument_block_binding is None
+        self._dynamic_count = 0 if self._is_block_pushed else 1
+        self._block_bytes = binding.kernel.abi.argument_block_bytes
+        self._push_bytes = self._block_bytes if self._is_block_pushed else 0
+        self._push = device.logical.vk.vkCmdPushConstants
+        self._dispatch_groups = device.logical.vk.vkCmdDispatch
+        self._bind_sets = device.logical.vk.vkCmdBindDescriptorSets
+        self._block = ffi.new("char[]", max(self._block_bytes, 1))
+        self._block_memory = ffi.buffer(self._block)
+        self._hidden_range = tuple(plan.range_[d] for d in self._packer.range_dimensions)
+        pieces = plan.pieces
+        self._first: Piece | None = next(pieces, None)
+        self._has_more = next(pieces, None) is not None
+        self._sets = ffi.new("VkDescriptorSet[]", 1)
+        self._dynamic_offset = ffi.new("uint32_t[]", 1)
+
+    def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
+        """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
+        checked = self._checker.check(args, self._device)
+        uses = checked.uses
+        first = self._first
+        event = Event(queue, 0)
+        if first is None:
+            return event
+        values = self._packer.values(checked)
+        if wait_events:
+            self._wait_for_other_devices(wait_events)
+        with self._logical.lock:
+            for other in wait_events:
+                if other.queue.device is self._device:
+                    queue.wait_on_device(other.queue, other.value)
+            self._dispatch(queue, event, first, uses, values)
+            if self._has_more:
+                pieces = self.plan.pieces
+                next(pieces)
+                for piece in pieces:
+                    self._dispatch(queue, event, piece, uses, values)
+            if trace.active:
+                self._trace()
+        return event
+
+    def _dispatch(
+        self, queue: Queue, event: Event, piece: Piece, uses: _Uses, values: Sequence[Scalar]
+    ) -> None:
+        """Records one dispatch.  What may fail, or submit the open command buffer, comes first."""
+        hidden: Sequence[int] = self._hidden_range
+        if self._base_dimensions:
+            hidden = (*hidden, *[piece.base[d] for d in self._base_dimensions])
+        descriptor_set = None
+        if self._is_block_pushed:
+            self._packer.pack_into(self._block_memory, 0, hidden, values)
+            if self._set_layout is not None:
+                descriptor_set = self._set_layout.set_for(uses)
+        else:
+            descriptor_set = self._write_block(queue, uses, hidden, values)
+        command_buffer = queue.open()
+        raw = command_buffer.raw
+        queue.order(uses, command_buffer.value)
+        event.value = command_buffer.value
+        command_buffer.keep.append(uses)
+        command_buffer.begin_timing(event)
+        if command_buffer.pipeline is not self._pipeline:
+            self._bind_pipeline(command_buffer)
+        if descriptor_set is not None and (
+            command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
+        ):
+            command_buffer.descriptor_set = descriptor_set
+            command_buffer.keep.append(descriptor_set)
+            self._sets[0] = descriptor_set.raw
+            self._bind_sets(
+                raw,
+                VK_PIPELINE_BIND_POINT_COMPUTE,
+                self._layout,
+                0,
+                1,
+                self._sets,
+                self._dynamic_count,
+                self._dynamic_offset,
+            )
+        if self._push_bytes:
+            self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
+        self._dispatch_groups(raw, *piece.groups)
+        command_buffer.end_timing()
+        queue.note_launch(command_buffer)
+
+    def _bind_pipeline(self, command_buffer: CommandBuffer) -> None:
+        pipeline = self._pipeline
+        assert pipeline is not None, "an empty range has no pieces"
+        self._vk.vkCmdBindPipeline(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
+        if command_buffer.layout is not pipeline.layout:
+            # Binding for another layout may disturb the set (Vulkan 1.3, 14.2.2).
+            command_buffer.descriptor_set = None
+            command_buffer.layout = pipeline.layout
+        command_buffer.pipeline = pipeline
+        command_buffer.keep.append(pipeline)
+
+    def _write_block(
+        self, queue: Queue, uses: _Uses, hidden: Sequence[int], values: Sequence[Scalar]
+    ) -> DescriptorSet:
+        """Writes the argument block to memory of the open command buffer; returns the set that shows it."""
+        assert self._set_layout is not None, "the block has a binding"
+        memory, offset = queue.argument_block(self._block_bytes)
+        self._packer.pack_into(memory.host_bytes(), offset, hidden, values)
+        self._dynamic_offset[0] = offset
+        arrays = [] if self._packer.has_addresses else uses
+        return self._set_layout.set_for([*arrays, (memory, False)], self._block_bytes)
+
+    def _wait_for_other_devices(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.queue.device is not self._device:
+                event.wait()
+
+    def _trace(self) -> None:
+        binding = self._binding
+        trace.record(
+            "launch", kernel=binding.kernel.name, image=binding.image.digest, device=self._device.selector
+        )
+
+
+def launch(
+    queue: Queue,
+    image: DeviceImage,
+    kernel: KernelInfo,
+    range_: tuple[int, ...],
+    local: tuple[int, ...] | None,
+    args: Sequence[object],
+    spec_values: Mapping[str, bytes],
+    wait_events: Sequence[Event] = (),
+    *,
+    is_nd_range: bool = False,
+) -> Event:
+    """Records a kernel on a queue.
+
+    Args:
+        queue: where it runs; arrays must be of its device.
+        image: compiled for that device.
+        kernel: of `image`.
+        range_: total work-items, slowest dimension first; a 0 in it runs nothing.
+        local: local size, slowest first; None: the kernel's own, or a default.
+        args: in parameter order.
+        spec_values: host bytes by `SpecConstantInfo.symbol`; absent constants take their default.
+        wait_events: the kernel starts after these.
+        is_nd_range: the range must be a multiple of `local`, even where the kernel masks its tail.
+
+    Raises:
+        KernelArgumentError: arguments or specialization values that do not fit.
+        KernelNotSupportedError: the device lacks an aspect, or a limit is passed.
+        NdRangeError: a range or local size that cannot be.
+        DeviceLostError: the driver lost the device.
+    """
+    key = (id(image), id(kernel), range_, local, is_nd_range, *spec_values.items())
+    device = queue.device
+    record = device.logical.launches.records.get(key)
+    if record is None:
+        record = prepare(device, image, kernel, range_, local, args, spec_values, is_nd_range=is_nd_range)
+        device.logical.launches.add(key, record)
+    return record.launch(queue, args, wait_events)
+
+
+def prepare(
+    device: Device,
+    image: DeviceImage,
+    kernel: KernelInfo,
+    range_: tuple[int, ...],
+    local: tuple[int, ...] | None,
+    args: Sequence[object],
+    spec_values: Mapping[str, bytes],
+    *,
+    is_nd_range: bool = False,
+) -> LaunchRecord:
+    """Makes the launch record that `launch` would use, for callers that keep it; see `launch`.
+
+    Checks everything, in the order arguments, requirements, range, and makes the pipeline.
+    """
+    logical = device.logical
+    binding = logical.launches.bindings.get((id(image), id(kernel)))
+    if binding is None:
+        binding = KernelBinding(image, kernel)
+        logical.launches.bindings[id(image), id(kernel)] = binding
+    binding.checker.check(args, device)
+    require_aspects(device, kernel)
+    require_limits(device, kernel)
+    plan = plan_launch(
+        kernel,
+        normalise_range(range_),
+        local,
+        logical.physical.limits,
+        device.name,
+        is_nd_range=is_nd_range,
+    )
+    ids = kernel.abi.local_size_spec_ids
+    entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
+    if plan.is_empty:
+        return LaunchRecord(device, binding, plan, None)
+    with logical.lock:
+        pipeline = logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)
+    return LaunchRecord(device, binding, plan, pipeline)

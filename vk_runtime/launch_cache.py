@@ -1,0 +1,30 @@
+"""What launches of one device reuse: the bindings of kernels, and finished launch records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .launch import KernelBinding, LaunchRecord
+
+RECORD_LIMIT = 4096
+"""Launch records that are kept.  A program with more ranges than that starts over; its pipelines stay."""
+
+
+class LaunchCache:
+    """Two dictionaries.  Entries hold the image and kernel whose `id` is in their key: no id goes stale."""
+
+    def __init__(self) -> None:
+        self.records: dict[tuple[object, ...], LaunchRecord] = {}
+        self.bindings: dict[tuple[int, int], KernelBinding] = {}
+
+    def add(self, key: tuple[object, ...], record: LaunchRecord) -> None:
+        """Stores a record under the key that `launch.launch` looks it up by."""
+        if len(self.records) >= RECORD_LIMIT:
+            self.clear()
+        self.records[key] = record
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self.records.clear()
+        self.bindings.clear()

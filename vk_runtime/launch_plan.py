@@ -1,0 +1,226 @@
+"""Launch ranges: checking them, choosing local sizes, cutting them into dispatches.  Pure.
+
+Tuples are in SYCL's order, slowest dimension first, up to `LaunchPlan`, which turns them into Vulkan's
+(x, y, z).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from ..ir.errors import InvalidError, KernelNotSupportedError, NdRangeError
+from ..ir.kernel_info import KernelInfo
+from .physical_device import DeviceLimits
+
+EXTENT_LIMIT = 1 << 31
+"""Indices are signed 32-bit integers on the device."""
+
+_DEFAULT_LOCAL_SIZES = {1: (256,), 2: (4, 64), 3: (1, 4, 64)}
+"""Start of `default_local_size`: 256 work-items, unit-stride dimension first."""
+
+_LEAST_LINEAR_SIZE = 32
+"""Smaller one-dimensional ranges share this local size, so that they share a pipeline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One vkCmdDispatch."""
+
+    groups: tuple[int, int, int]
+    """Work-group count as (x, y, z)."""
+    base: tuple[int, ...]
+    """First work-group index, slowest dimension first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchPlan:
+    """A range with its local size; both are checked."""
+
+    range_: tuple[int, ...]
+    """Work-items, slowest dimension first."""
+    local: tuple[int, ...]
+    """Local size, slowest dimension first."""
+    group_counts: tuple[int, ...]
+    """Work-groups, slowest dimension first."""
+    max_group_counts: tuple[int, ...]
+    """The most of one dispatch, slowest dimension first."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing runs."""
+        return 0 in self.range_
+
+    @property
+    def local_xyz(self) -> tuple[int, int, int]:
+        """The local size as Vulkan wants it."""
+        return as_xyz(self.local)
+
+    @property
+    def pieces(self) -> Iterator[Piece]:
+        """The dispatches, in order: one, unless the range is beyond maxComputeWorkGroupCount."""
+        if self.is_empty:
+            return
+        starts = [range(0, n, m) for n, m in zip(self.group_counts, self.max_group_counts, strict=True)]
+        for base in itertools.product(*starts):
+            counts = tuple(
+                min(count - start, limit)
+                for count, start, limit in zip(self.group_counts, base, self.max_group_counts, strict=True)
+            )
+            yield Piece(groups=as_xyz(counts), base=base)
+
+
+def as_xyz(sizes: Sequence[int]) -> tuple[int, int, int]:
+    """Turns a size of one to three dimensions, slowest first, into (x, y, z)."""
+    x, y, z = (*reversed(sizes), 1, 1)[:3]
+    return x, y, z
+
+
+def normalise_range(value: object, what: str = "range") -> tuple[int, ...]:
+    """Returns a range as a tuple of ints.
+
+    Args:
+        value: an integer, or one to three of them.
+        what: its name in messages.
+
+    Raises:
+        NdRangeError: not that, negative, or 2**31 and more.
+    """
+    items = cast("Sequence[object]", value) if isinstance(value, tuple | list) else (value,)
+    try:
+        extents = tuple(operator.index(cast("int", item)) for item in items)
+    except TypeError as error:
+        raise NdRangeError(f"a {what} is an integer or a tuple of integers; found {value!r}") from error
+    if not 1 <= len(extents) <= 3:
+        raise NdRangeError(f"a {what} has 1 to 3 dimensions; found {extents}")
+    for extent in extents:
+        if extent < 0:
+            raise NdRangeError(f"a {what} is 0 or more in each dimension; found {extents}")
+        if extent >= EXTENT_LIMIT:
+            raise NdRangeError(f"a {what} is less than 2**31 in each dimension; found {extents}")
+    return extents
+
+
+def default_local_size(range_: Sequence[int], limits: DeviceLimits) -> tuple[int, ...]:
+    """Returns the local size of a launch that names none: powers of two, the last dimension widest.
+
+    A dimension that the range does not fill gives its share to the others.
+    """
+    rank = len(range_)
+    budget = 1 << (min(256, limits.max_work_group_invocations).bit_length() - 1)
+    most = tuple(reversed(limits.max_work_group_size[:rank]))
+    useful = [1 << max(extent - 1, 0).bit_length() for extent in range_]
+    if rank == 1:
+        useful[0] = max(useful[0], _LEAST_LINEAR_SIZE)
+    wanted = [min(u, 1 << (m.bit_length() - 1)) for u, m in zip(useful, most, strict=True)]
+    sizes = [min(size, w) for size, w in zip(_DEFAULT_LOCAL_SIZES[rank], wanted, strict=True)]
+    while math.prod(sizes) > budget:
+        widest = max(range(rank), key=lambda d: sizes[d])
+        sizes[widest] //= 2
+    for dimension in reversed(range(rank)):
+        while sizes[dimension] < wanted[dimension] and 2 * math.prod(sizes) <= budget:
+            sizes[dimension] *= 2
+    return tuple(sizes)
+
+
+def plan_launch(
+    kernel: KernelInfo,
+    range_: tuple[int, ...],
+    local: tuple[int, ...] | None,
+    limits: DeviceLimits,
+    device_name: str,
+    *,
+    is_nd_range: bool = False,
+) -> LaunchPlan:
+    """Checks a range and a local size and brings them together.
+
+    Args:
+        kernel: says what it needs.
+        range_: total work-items, slowest dimension first.
+        local: local size, slowest first; None: the kernel's own, or a default.
+        limits: of the device.
+        device_name: for messages.
+        is_nd_range: whether the range must be a multiple of `local` even if the kernel masks its tail.
+
+    Raises:
+        NdRangeError: a range or local size that cannot be, or that the kernel does not accept.
+        KernelNotSupportedError: a local size over a limit of the device.
+        InvalidError: the kernel needs a local size and has none.
+    """
+    extents = normalise_range(range_)
+    rank = kernel.abi.rank
+    if len(extents) != rank:
+        raise NdRangeError(
+            f"kernel '{kernel.name}' runs over {rank} dimension{'s' * (rank > 1)}; found range {extents}"
+        )
+    sizes = _local_size(kernel, extents, local, limits)
+    check_local_size(kernel, sizes, limits, device_name)
+    groups = tuple(-(-n // size) for n, size in zip(extents, sizes, strict=True))
+    rounded = tuple(count * size for count, size in zip(groups, sizes, strict=True))
+    if rounded != extents and (is_nd_range or not kernel.abi.is_masked):
+        reason = "in an nd_range" if is_nd_range else "because its work-items work together"
+        raise NdRangeError(
+            f"kernel '{kernel.name}' needs a range that is a multiple of its local size {sizes} {reason}; "
+            f"found {extents}, use {rounded}"
+        )
+    if any(extent > EXTENT_LIMIT for extent in rounded):
+        raise NdRangeError(
+            f"kernel '{kernel.name}': range {extents} in groups of {sizes} passes 2**31 work-items; "
+            "choose a local size that is a power of two"
+        )
+    most = tuple(reversed(limits.max_work_group_count[:rank]))
+    return LaunchPlan(range_=extents, local=sizes, group_counts=groups, max_group_counts=most)
+
+
+def _local_size(
+    kernel: KernelInfo, extents: tuple[int, ...], local: tuple[int, ...] | None, limits: DeviceLimits
+) -> tuple[int, ...]:
+    required = kernel.required_work_group_size
+    if local is not None:
+        sizes = normalise_range(local, "local size")
+        if required is not None and sizes != tuple(required):
+            raise NdRangeError(f"kernel '{kernel.name}' requires local size {tuple(required)}; found {sizes}")
+        return sizes
+    if required is not None:
+        return tuple(required)
+    if kernel.abi.local_size_spec_ids is None:
+        raise InvalidError(f"kernel '{kernel.name}' has a fixed local size, and its image does not say which")
+    if not kernel.abi.is_masked:
+        raise InvalidError(
+            f"the work-items of kernel '{kernel.name}' work together, so it needs a local size: "
+            "@lp.kernel(local_size=…), @lp.reqd_work_group_size(…) or k[lp.NdRange(global_, local_)]"
+        )
+    return default_local_size(extents, limits)
+
+
+def check_local_size(
+    kernel: KernelInfo, sizes: tuple[int, ...], limits: DeviceLimits, device_name: str
+) -> None:
+    """Raises where a device cannot run work-groups of a size; drivers do not check it themselves.
+
+    Raises:
+        NdRangeError: a size of 0, or another number of dimensions than the kernel.
+        KernelNotSupportedError: over maxComputeWorkGroupSize or maxComputeWorkGroupInvocations.
+    """
+    rank = kernel.abi.rank
+    if len(sizes) != rank:
+        raise NdRangeError(f"kernel '{kernel.name}' runs over {rank} dimensions; found local size {sizes}")
+    if 0 in sizes:
+        raise NdRangeError(f"kernel '{kernel.name}': a local size is 1 or more; found {sizes}")
+    most = tuple(reversed(limits.max_work_group_size[:rank]))
+    for dimension, (size, limit) in enumerate(zip(sizes, most, strict=True)):
+        if size > limit:
+            raise KernelNotSupportedError(
+                f"kernel '{kernel.name}' needs local size {sizes}; device '{device_name}' allows at most "
+                f"{limit} in dimension {dimension} (max_work_item_sizes {most}, maxComputeWorkGroupSize)"
+            )
+    if math.prod(sizes) > limits.max_work_group_invocations:
+        raise KernelNotSupportedError(
+            f"kernel '{kernel.name}' needs work-groups of {math.prod(sizes)} work-items ({sizes}); device "
+            f"'{device_name}' allows at most {limits.max_work_group_invocations} "
+            "(max_work_group_size, maxComputeWorkGroupInvocations)"
+        )

@@ -1,0 +1,155 @@
+"""VkDevice: everything that is made once for a device that is really used.
+
+One lock guards a device: its queues may share one VkQueue (software drivers have a single one), and
+launches on different queues order each other.  Waits for the device happen outside it, but for two that keep
+memory bounded: when memory ran out, and when too many submissions are in flight.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import DeviceLostError, Error
+from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU
+from .device_features import USED_FEATURES
+from .errors import check
+from .handle import Graveyard
+from .headers import NULL, bool_members, chain, ffi, make, make_strings
+from .launch_cache import LaunchCache
+from .loader import Functions
+from .memory import MemoryAllocator
+from .memory_plan import plan_memory
+from .physical_device import PhysicalDevice, feature_structs
+from .pipeline import PipelineStore
+
+if TYPE_CHECKING:
+    from .queue import Queue
+
+logger = logging.getLogger(__name__)
+
+
+class LogicalDevice:
+    """A VkDevice with its queue, memory and caches.  Made by `Device`, closed by `runtime`.
+
+    Args:
+        physical: borrowed; its instance must outlive this.
+        staged_memory: copy arrays through staging memory even where the host sees device memory.
+
+    Raises:
+        RuntimeFailure: the driver refuses to make the device.
+    """
+
+    def __init__(self, physical: PhysicalDevice, *, staged_memory: bool = False) -> None:
+        self.physical = physical
+        self.name = physical.name
+        self.features = physical.features & USED_FEATURES
+        self.has_buffer_addresses = "bufferDeviceAddress" in self.features
+        self.is_cpu = physical.device_type == VK_PHYSICAL_DEVICE_TYPE_CPU
+        self.lock = threading.RLock()
+        self.is_lost = False
+        self.is_closed = False
+        self.raw = self._create()
+        raw, resolve = self.raw, physical.instance.vk.vkGetDeviceProcAddr
+        self.vk = Functions(lambda name: resolve(raw, name), f"device '{physical.name}'")
+        self.graveyard = Graveyard()
+        self.vk_queue = self._first_queue()
+        plan = plan_memory(physical.memory_types, physical.device_type, staged=staged_memory)
+        self.memory = MemoryAllocator(self, plan)
+        self.busy: set[Queue] = set()
+        """Queues with work that is recorded or in flight: they stay alive until it is done."""
+        self.launches = LaunchCache()
+        """What repeated launches reuse."""
+        self.pipelines = PipelineStore(self)
+        self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+        logger.info("made a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
+
+    def _create(self) -> Any:
+        physical = self.physical
+        root = make("VkPhysicalDeviceFeatures2")
+        described = feature_structs(physical.api_version, physical.extensions)
+        structs = [make(item.name) for item in described]
+        self._enable("VkPhysicalDeviceFeatures", root.features)
+        for item, struct in zip(described, structs, strict=True):
+            self._enable(item.name, struct)
+        extensions = [item.extension for item in described if item.extension is not None]
+        if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
+            extensions.append("VK_KHR_portability_subset")
+        queue = make(
+            "VkDeviceQueueCreateInfo",
+            queueFamilyIndex=physical.queue_family_index,
+            queueCount=1,
+            pQueuePriorities=ffi.new("float[]", [1.0]),
+        )
+        info = make(
+            "VkDeviceCreateInfo",
+            pNext=chain(root, *structs),
+            queueCreateInfoCount=1,
+            pQueueCreateInfos=queue,
+            enabledExtensionCount=len(extensions),
+            ppEnabledExtensionNames=make_strings(extensions),
+        )
+        out = ffi.new("VkDevice*")
+        result = physical.instance.vk.vkCreateDevice(physical.raw, info, NULL, out)
+        check(result, "vkCreateDevice", physical.name)
+        return out[0]
+
+    def _enable(self, struct_name: str, struct: Any) -> None:
+        for name in bool_members(struct_name):
+            if name in self.features:
+                setattr(struct, name, 1)
+
+    def _first_queue(self) -> Any:
+        out = ffi.new("VkQueue*")
+        self.vk.vkGetDeviceQueue(self.raw, self.physical.queue_family_index, 0, out)
+        return out[0]
+
+    def check(self, result: int, function: str) -> None:
+        """Raises what a VkResult means; a lost device stays lost."""
+        if result >= 0:
+            return
+        try:
+            check(result, function, self.name)
+        except DeviceLostError:
+            self.is_lost = True
+            raise
+
+    def require_usable(self) -> None:
+        """Raises DeviceLostError where the device is lost or was taken down."""
+        if self.is_lost:
+            raise DeviceLostError(
+                f"device '{self.name}' was lost earlier; its arrays and queues cannot be used any more"
+            )
+        if self.is_closed:
+            raise DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
+
+    def collect(self) -> None:
+        """Retires finished submissions, destroys what nobody needs any more.  Call it with the lock held."""
+        for queue in tuple(self.busy):
+            queue.retire()
+        self.graveyard.drain()
+
+    def wait_idle(self) -> None:
+        """Submits what is recorded and waits for every queue."""
+        for queue in tuple(self.busy):
+            queue.wait()
+
+    def close(self) -> None:
+        """Waits for the device, then destroys everything on it and the VkDevice; idempotent."""
+        with self.lock:
+            if self.is_closed:
+                return
+            if not self.is_lost:
+                with contextlib.suppress(Error):
+                    self.check(self.vk.vkDeviceWaitIdle(self.raw), "vkDeviceWaitIdle")
+            self.is_closed = True
+            for queue in tuple(self.queues):
+                queue.abandon()
+            self.busy.clear()
+            self.launches.clear()
+            self.graveyard.close()
+            self.memory.close()
+            self.vk.vkDestroyDevice(self.raw, NULL)

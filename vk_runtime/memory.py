@@ -1,0 +1,249 @@
+"""Device memory: blocks, parts of blocks, and the VkBuffers bound to them.
+
+A VkDeviceMemory is expensive to make and a driver may allow only 4096, so small buffers share blocks.  Each
+array has a VkBuffer of its own: a descriptor covers all of it, and robustBufferAccess keeps a wrong index
+inside it.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import MemoryAllocationError
+from .constants import (
+    VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+    VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+    VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+    VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+)
+from .free_list import FreeList
+from .handle import Handle
+from .headers import NULL, WHOLE_SIZE, address_of, ffi, make
+from .memory_plan import MemoryPlan
+from .physical_device import MemoryType
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+    from .queue import Queue
+
+logger = logging.getLogger(__name__)
+
+BLOCK_BYTES = 32 << 20
+"""Size of a shared block; a buffer of more than half of it gets memory of its own."""
+
+_USAGE = (
+    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+)
+
+
+class Buffer(Handle):
+    """A VkBuffer with its memory, and which launches use it.  Made by `MemoryAllocator.allocate`."""
+
+    def __init__(self, raw: Any, nbytes: int, serial: int, host_address: int) -> None:
+        self.raw = raw
+        self.nbytes = nbytes
+        self.serial = serial
+        """Unique in the process, never used again: names the buffer in caches."""
+        self.host_address = host_address
+        """Where the host sees it, 0 where it does not."""
+        self.device_address = 0
+        """Where kernels see it, 0 on a device without bufferDeviceAddress."""
+        # The following belong to the queue that used the buffer last; see `Queue.order`.
+        self.queue: Queue | None = None
+        self.read_epoch = -1
+        self.write_epoch = -1
+        self.last_use = 0
+        """Timeline value of the last submission that uses it."""
+        self.last_write = 0
+        """Timeline value of the last submission that writes it."""
+
+    def host_bytes(self, nbytes: int | None = None) -> Any:
+        """Returns the mapped memory as a writable buffer object; valid while this object lives."""
+        assert self.host_address, "not visible to the host"
+        return ffi.buffer(ffi.cast("char*", self.host_address), self.nbytes if nbytes is None else nbytes)
+
+
+class _Block:
+    """A VkDeviceMemory, mapped for as long as it lives where its type allows."""
+
+    def __init__(self, device: LogicalDevice, memory_type: MemoryType, size_bytes: int) -> None:
+        self.memory_type = memory_type
+        self.size_bytes = size_bytes
+        self.free_list = FreeList(size_bytes)
+        flags = NULL
+        if device.has_buffer_addresses:
+            flags = make("VkMemoryAllocateFlagsInfo", flags=VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
+        info = make(
+            "VkMemoryAllocateInfo", pNext=flags, allocationSize=size_bytes, memoryTypeIndex=memory_type.index
+        )
+        memory = ffi.new("VkDeviceMemory*")
+        device.check(device.vk.vkAllocateMemory(device.raw, info, NULL, memory), "vkAllocateMemory")
+        self.raw = memory[0]
+        self.host_address = 0
+        if memory_type.properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT:
+            pointer = ffi.new("void**")
+            result = device.vk.vkMapMemory(device.raw, self.raw, 0, WHOLE_SIZE, 0, pointer)
+            if result < 0:
+                device.vk.vkFreeMemory(device.raw, self.raw, NULL)
+            device.check(result, "vkMapMemory")
+            self.host_address = address_of(pointer[0])
+
+
+class MemoryAllocator:
+    """All memory of one VkDevice.
+
+    Callers hold the device's lock; it is kept even while memory that ran out makes `allocate` wait.
+
+    Args:
+        device: borrowed; destroys the blocks by `close`.
+        plan: memory types in order of preference.
+    """
+
+    def __init__(self, device: LogicalDevice, plan: MemoryPlan) -> None:
+        self._device = device
+        self.plan = plan
+        self._blocks: list[_Block] = []
+        self._serials = itertools.count(1)
+        self.used_bytes = 0
+        """Bytes that buffers hold, alignment included."""
+
+    @property
+    def reserved_bytes(self) -> int:
+        """Bytes taken from the driver."""
+        return sum(block.size_bytes for block in self._blocks)
+
+    def allocate(self, nbytes: int, *, for_host: bool = False) -> Buffer:
+        """Makes a buffer of at least `nbytes`, contents undefined.
+
+        Args:
+            nbytes: 0 gives a buffer of 4 bytes, so that every array can be bound.
+            for_host: whether the host reads or writes it (staging, argument blocks).
+
+        Raises:
+            MemoryAllocationError: over the device's limits, or no memory even after a garbage collection.
+        """
+        self._device.collect()
+        size = max((nbytes + 3) & ~3, 4)
+        self._check_limits(size)
+        try:
+            return self._create(size, for_host)
+        except MemoryAllocationError:
+            logger.debug("no memory for %d bytes on %s; collecting garbage", size, self._device.name)
+        gc.collect()
+        self._device.wait_idle()
+        self._device.collect()
+        self._release_empty_blocks()
+        try:
+            return self._create(size, for_host)
+        except MemoryAllocationError as error:
+            raise MemoryAllocationError(f"{self._describe(size)}: {error}") from error
+
+    def _check_limits(self, size: int) -> None:
+        limits = self._device.physical.limits
+        largest = min(limits.max_buffer_bytes, limits.max_memory_allocation_bytes)
+        if size > largest:
+            raise MemoryAllocationError(
+                f"{self._describe(size)}: its largest buffer has {largest:,} bytes; split the array"
+            )
+
+    def _describe(self, size: int) -> str:
+        heap = max((item.heap_bytes for item in self.plan.array_types), default=0)
+        return (
+            f"device '{self._device.name}' cannot hold {size:,} bytes more "
+            f"(memory {heap:,} bytes, arrays of this process {self.used_bytes:,})"
+        )
+
+    def _create(self, size: int, for_host: bool) -> Buffer:
+        device = self._device
+        usage = _USAGE | (VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0)
+        info = make("VkBufferCreateInfo", size=size, usage=usage)
+        out = ffi.new("VkBuffer*")
+        device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")
+        raw = out[0]
+        needs = ffi.new("VkMemoryRequirements*")
+        device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
+        try:
+            block, offset = self._place(needs, for_host)
+        except BaseException:
+            device.vk.vkDestroyBuffer(device.raw, raw, NULL)
+            raise
+        length = needs.size
+        result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
+        host_address = block.host_address + offset if block.host_address else 0
+        buffer = Buffer(raw, size, next(self._serials), host_address)
+        self.used_bytes += length
+
+        def destroy() -> None:
+            device.vk.vkDestroyBuffer(device.raw, raw, NULL)
+            self._give_back(block, offset, length)
+
+        buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns
+        device.check(result, "vkBindBufferMemory")
+        if device.has_buffer_addresses:
+            address_info = make("VkBufferDeviceAddressInfo", buffer=raw)
+            buffer.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
+        return buffer
+
+    def _place(self, needs: Any, for_host: bool) -> tuple[_Block, int]:
+        """Finds or makes room; the last memory type's failure is the one reported."""
+        types = self.plan.host_types if for_host else self.plan.array_types
+        failure: MemoryAllocationError | None = None
+        for memory_type in types:
+            if not needs.memoryTypeBits >> memory_type.index & 1:
+                continue
+            try:
+                return self._place_in(memory_type, needs.size, needs.alignment)
+            except MemoryAllocationError as error:
+                failure = error
+        raise failure or MemoryAllocationError("no memory type suits a storage buffer")
+
+    def _place_in(self, memory_type: MemoryType, size: int, alignment: int) -> tuple[_Block, int]:
+        block_bytes = min(BLOCK_BYTES, memory_type.heap_bytes // 8)
+        if size <= block_bytes // 2:
+            for block in self._blocks:
+                if block.memory_type is memory_type:
+                    offset = block.free_list.allocate(size, alignment)
+                    if offset is not None:
+                        return block, offset
+        wanted = block_bytes if size <= block_bytes // 2 else size
+        in_heap = sum(
+            b.size_bytes for b in self._blocks if b.memory_type.heap_index == memory_type.heap_index
+        )
+        # Software drivers hand out more than their heap and the system then ends the process.
+        if in_heap + wanted > memory_type.heap_bytes:
+            raise MemoryAllocationError(
+                f"the heap of {memory_type.heap_bytes:,} bytes has {memory_type.heap_bytes - in_heap:,} left"
+            )
+        block = _Block(self._device, memory_type, wanted)
+        self._blocks.append(block)
+        offset = block.free_list.allocate(size, 1)
+        assert offset == 0, "a new block starts empty"
+        return block, offset
+
+    def _give_back(self, block: _Block, offset: int, size: int) -> None:
+        self.used_bytes -= size
+        block.free_list.free(offset, size)
+        if not block.free_list.is_empty:
+            return
+        # One empty block is kept, so that a loop that makes and drops an array does not allocate each time.
+        spare = [b for b in self._blocks if b.free_list.is_empty and b.size_bytes <= BLOCK_BYTES]
+        if block.size_bytes > BLOCK_BYTES or len(spare) > 1:
+            self._free_block(block)
+
+    def _release_empty_blocks(self) -> None:
+        for block in [b for b in self._blocks if b.free_list.is_empty]:
+            self._free_block(block)
+
+    def _free_block(self, block: _Block) -> None:
+        self._blocks.remove(block)
+        self._device.vk.vkFreeMemory(self._device.raw, block.raw, NULL)
+
+    def close(self) -> None:
+        """Frees every block; call it after the buffers are gone."""
+        for block in list(self._blocks):
+            self._free_block(block)

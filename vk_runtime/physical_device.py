@@ -1,0 +1,236 @@
+"""What a driver says about one physical device: identity, features, limits, memory, queue families.
+
+Read once, into plain Python values; no VkDevice is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .constants import VK_MEMORY_HEAP_DEVICE_LOCAL_BIT, VK_QUEUE_COMPUTE_BIT, VK_SHADER_STAGE_COMPUTE_BIT
+from .device_features import FEATURE_STRUCTS, REQUIRED_FEATURES, FeatureStruct
+from .headers import HEADER_API_VERSION, NULL, bool_members, chain, ffi, make, text_of, version_tuple
+from .instance import Instance, enumerate_all
+
+MINIMUM_API_VERSION = (1, 2)
+"""Older devices are not used: timeline semaphores are core from here on."""
+
+
+class UnusableDeviceError(Exception):
+    """A physical device that this runtime cannot drive; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceLimits:
+    """The limits that launches and allocations are checked against.  Tuples are (x, y, z)."""
+
+    max_work_group_invocations: int
+    max_work_group_size: tuple[int, int, int]
+    """Largest local size of each dimension."""
+    max_work_group_count: tuple[int, int, int]
+    """Work-groups of one dispatch."""
+    max_shared_memory_bytes: int
+    max_push_constant_bytes: int
+    max_storage_buffer_range_bytes: int
+    max_storage_buffers: int
+    """Storage buffers that one kernel can bind."""
+    min_storage_buffer_offset_alignment: int
+    max_memory_allocation_bytes: int
+    max_buffer_bytes: int
+    min_subgroup_size: int
+    max_subgroup_size: int
+    timestamp_period_ns: float
+    """Nanoseconds of one timestamp tick."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryType:
+    """One VkMemoryType with its heap."""
+
+    index: int
+    properties: int
+    """VkMemoryPropertyFlags."""
+    heap_index: int
+    heap_bytes: int
+    is_heap_device_local: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhysicalDevice:
+    """A VkPhysicalDevice and all that was read from it.  Borrows `instance`."""
+
+    instance: Instance
+    raw: Any
+    name: str
+    device_type: int
+    """VkPhysicalDeviceType."""
+    vendor_id: int
+    device_id: int
+    driver_id: int
+    """VkDriverId."""
+    driver_name: str
+    driver_info: str
+    """The driver's own version text."""
+    device_uuid: bytes
+    reported_api_version: tuple[int, int, int]
+    api_version: tuple[int, int]
+    """The version that is used: at most the one this runtime is written against."""
+    extensions: frozenset[str]
+    features: frozenset[str]
+    """Names of the features that the device has, of every struct of `FEATURE_STRUCTS`."""
+    limits: DeviceLimits
+    subgroup_size: int
+    subgroup_operations: int
+    """VkSubgroupFeatureFlags that compute shaders may use."""
+    memory_types: tuple[MemoryType, ...]
+    queue_family_index: int
+    timestamp_valid_bits: int
+
+
+def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
+    """Asks a physical device for everything the runtime needs.
+
+    Raises:
+        UnusableDeviceError: it is too old, has no compute queue, or lacks a required feature.
+    """
+    vk = instance.vk
+    first = ffi.new("VkPhysicalDeviceProperties*")
+    vk.vkGetPhysicalDeviceProperties(raw, first)
+    name = text_of(first.deviceName)
+    reported = version_tuple(first.apiVersion)
+    if reported[:2] < MINIMUM_API_VERSION:
+        raise UnusableDeviceError(f"'{name}' has Vulkan {reported[0]}.{reported[1]}; 1.2 or newer is needed")
+    version = min(reported[:2], HEADER_API_VERSION)
+    extensions = _extensions(instance, raw)
+    features = _features(instance, raw, version, extensions)
+    missing = [feature for feature in REQUIRED_FEATURES if feature not in features]
+    if missing:
+        raise UnusableDeviceError(f"'{name}' lacks the Vulkan feature {', '.join(missing)}")
+    family, timestamp_bits = _compute_family(instance, raw, name)
+    properties, of_11, of_12, of_13 = _properties(instance, raw, version)
+    base = properties.properties
+    is_compute = of_11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT
+    return PhysicalDevice(
+        instance=instance,
+        raw=raw,
+        name=name,
+        device_type=base.deviceType,
+        vendor_id=base.vendorID,
+        device_id=base.deviceID,
+        driver_id=of_12.driverID,
+        driver_name=text_of(of_12.driverName),
+        driver_info=text_of(of_12.driverInfo) or ".".join(map(str, version_tuple(base.driverVersion))),
+        device_uuid=bytes(ffi.buffer(of_11.deviceUUID)),
+        reported_api_version=reported,
+        api_version=version,
+        extensions=extensions,
+        features=features,
+        limits=_limits(base.limits, of_11, of_13),
+        subgroup_size=of_11.subgroupSize,
+        subgroup_operations=of_11.subgroupSupportedOperations if is_compute else 0,
+        memory_types=_memory_types(instance, raw),
+        queue_family_index=family,
+        timestamp_valid_bits=timestamp_bits,
+    )
+
+
+def feature_structs(version: tuple[int, int], extensions: frozenset[str]) -> list[FeatureStruct]:
+    """Returns the feature structs that may be chained for a device of this version and these extensions."""
+    return [
+        item
+        for item in FEATURE_STRUCTS
+        if version >= item.min_version and (item.extension is None or item.extension in extensions)
+    ]
+
+
+def _extensions(instance: Instance, raw: Any) -> frozenset[str]:
+    found = enumerate_all(
+        instance.vk.vkEnumerateDeviceExtensionProperties,
+        "vkEnumerateDeviceExtensionProperties",
+        "VkExtensionProperties",
+        raw,
+        NULL,
+        read=lambda item: text_of(item.extensionName),
+    )
+    return frozenset(found)
+
+
+def _features(
+    instance: Instance, raw: Any, version: tuple[int, int], extensions: frozenset[str]
+) -> frozenset[str]:
+    described = feature_structs(version, extensions)
+    structs = [make(item.name) for item in described]
+    root = make("VkPhysicalDeviceFeatures2")
+    chain(root, *structs)
+    instance.vk.vkGetPhysicalDeviceFeatures2(raw, root)
+    found = {n for n in bool_members("VkPhysicalDeviceFeatures") if getattr(root.features, n)}
+    for item, struct in zip(described, structs, strict=True):
+        found |= {n for n in bool_members(item.name) if getattr(struct, n)}
+    return frozenset(found)
+
+
+def _properties(instance: Instance, raw: Any, version: tuple[int, int]) -> tuple[Any, Any, Any, Any]:
+    root = make("VkPhysicalDeviceProperties2")
+    of_11 = make("VkPhysicalDeviceVulkan11Properties")
+    of_12 = make("VkPhysicalDeviceVulkan12Properties")
+    of_13 = make("VkPhysicalDeviceVulkan13Properties")
+    chain(root, of_11, of_12, *([of_13] if version >= (1, 3) else []))
+    instance.vk.vkGetPhysicalDeviceProperties2(raw, root)
+    return root, of_11, of_12, of_13
+
+
+def _limits(limits: Any, of_11: Any, of_13: Any) -> DeviceLimits:
+    allocation = of_11.maxMemoryAllocationSize
+    return DeviceLimits(
+        max_work_group_invocations=limits.maxComputeWorkGroupInvocations,
+        max_work_group_size=tuple(limits.maxComputeWorkGroupSize),
+        max_work_group_count=tuple(limits.maxComputeWorkGroupCount),
+        max_shared_memory_bytes=limits.maxComputeSharedMemorySize,
+        max_push_constant_bytes=limits.maxPushConstantsSize,
+        max_storage_buffer_range_bytes=limits.maxStorageBufferRange,
+        max_storage_buffers=min(
+            limits.maxPerStageDescriptorStorageBuffers,
+            limits.maxDescriptorSetStorageBuffers,
+            limits.maxPerStageResources,
+        ),
+        min_storage_buffer_offset_alignment=limits.minStorageBufferOffsetAlignment,
+        max_memory_allocation_bytes=allocation,
+        max_buffer_bytes=of_13.maxBufferSize or allocation,
+        min_subgroup_size=of_13.minSubgroupSize or of_11.subgroupSize,
+        max_subgroup_size=of_13.maxSubgroupSize or of_11.subgroupSize,
+        timestamp_period_ns=limits.timestampPeriod,
+    )
+
+
+def _memory_types(instance: Instance, raw: Any) -> tuple[MemoryType, ...]:
+    memory = ffi.new("VkPhysicalDeviceMemoryProperties*")
+    instance.vk.vkGetPhysicalDeviceMemoryProperties(raw, memory)
+    heaps = [memory.memoryHeaps[i] for i in range(memory.memoryHeapCount)]
+    types = [memory.memoryTypes[i] for i in range(memory.memoryTypeCount)]
+    return tuple(
+        MemoryType(
+            index=index,
+            properties=item.propertyFlags,
+            heap_index=item.heapIndex,
+            heap_bytes=heaps[item.heapIndex].size,
+            is_heap_device_local=bool(heaps[item.heapIndex].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT),
+        )
+        for index, item in enumerate(types)
+    )
+
+
+def _compute_family(instance: Instance, raw: Any, name: str) -> tuple[int, int]:
+    """Returns the queue family to compute on, and its timestampValidBits.
+
+    The family of the most general queues comes first in every driver known, and is the one whose launches
+    a profiler shows; a compute-only family would be asynchronous to it.
+    """
+    count = ffi.new("uint32_t*")
+    instance.vk.vkGetPhysicalDeviceQueueFamilyProperties(raw, count, NULL)
+    families = ffi.new("VkQueueFamilyProperties[]", max(count[0], 1))
+    instance.vk.vkGetPhysicalDeviceQueueFamilyProperties(raw, count, families)
+    for index in range(count[0]):
+        if families[index].queueFlags & VK_QUEUE_COMPUTE_BIT and families[index].queueCount:
+            return index, families[index].timestampValidBits
+    raise UnusableDeviceError(f"'{name}' has no queue family that computes")

@@ -1,0 +1,199 @@
+"""Shader modules and compute pipelines, made once for each image and each set of specialization values.
+
+A new value makes a pipeline from the module that is there; the module is never made again.  Everything that
+could upset a driver is checked by the callers (`launch_plan`, `specialization`) before it gets here.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from ..ir.kernel_info import BufferParameter, KernelInfo
+from ..spirv.device_image import DeviceImage
+from . import trace
+from .constants import VK_SHADER_STAGE_COMPUTE_BIT
+from .descriptors import DescriptorSetLayout
+from .handle import Handle
+from .headers import NULL, ffi, make
+from .specialization import SpecEntry, specialization_info
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+
+CACHED_PIPELINES = 1024
+"""Pipelines that are kept; a program that goes through more specialization values makes old ones again."""
+
+
+class ShaderModule(Handle):
+    """A VkShaderModule."""
+
+    def __init__(self, device: LogicalDevice, image: DeviceImage) -> None:
+        code = ffi.new("uint32_t[]", len(image.spirv) // 4)
+        ffi.memmove(code, image.spirv, len(image.spirv))
+        info = make("VkShaderModuleCreateInfo", codeSize=len(image.spirv), pCode=code)
+        out = ffi.new("VkShaderModule*")
+        vk = device.vk
+        device.check(vk.vkCreateShaderModule(device.raw, info, NULL, out), "vkCreateShaderModule")
+        raw = out[0]
+        self.raw = raw
+        self._own(device.graveyard, lambda: vk.vkDestroyShaderModule(device.raw, raw, NULL))
+
+
+class PipelineLayout(Handle):
+    """A VkPipelineLayout with at most one descriptor set and one push-constant range from 0."""
+
+    def __init__(
+        self, device: LogicalDevice, set_layout: DescriptorSetLayout | None, push_bytes: int
+    ) -> None:
+        self.set_layout = set_layout
+        ranges: Any = NULL
+        if push_bytes:
+            ranges = make(
+                "VkPushConstantRange", stageFlags=VK_SHADER_STAGE_COMPUTE_BIT, offset=0, size=push_bytes
+            )
+        layouts = NULL if set_layout is None else ffi.new("VkDescriptorSetLayout[]", [set_layout.raw])
+        info = make(
+            "VkPipelineLayoutCreateInfo",
+            setLayoutCount=int(set_layout is not None),
+            pSetLayouts=layouts,
+            pushConstantRangeCount=int(push_bytes > 0),
+            pPushConstantRanges=ranges,
+        )
+        out = ffi.new("VkPipelineLayout*")
+        vk = device.vk
+        device.check(vk.vkCreatePipelineLayout(device.raw, info, NULL, out), "vkCreatePipelineLayout")
+        raw = out[0]
+        self.raw = raw
+        self._own(device.graveyard, lambda: vk.vkDestroyPipelineLayout(device.raw, raw, NULL))
+
+
+class Pipeline(Handle):
+    """A compute VkPipeline."""
+
+    def __init__(
+        self,
+        device: LogicalDevice,
+        cache: Any,
+        module: ShaderModule,
+        layout: PipelineLayout,
+        entry_point: str,
+        entries: tuple[SpecEntry, ...],
+        sub_group_size: int | None,
+    ) -> None:
+        self.layout = layout
+        required: Any = NULL
+        if sub_group_size is not None:
+            required = make(
+                "VkPipelineShaderStageRequiredSubgroupSizeCreateInfo", requiredSubgroupSize=sub_group_size
+            )
+        stage = make(
+            "VkPipelineShaderStageCreateInfo",
+            pNext=required,
+            stage=VK_SHADER_STAGE_COMPUTE_BIT,
+            module=module.raw,
+            pName=ffi.new("char[]", entry_point.encode()),
+            pSpecializationInfo=specialization_info(entries),
+        )
+        info = make("VkComputePipelineCreateInfo", stage=stage[0], layout=layout.raw)
+        out = ffi.new("VkPipeline*")
+        vk = device.vk
+        result = vk.vkCreateComputePipelines(device.raw, cache, 1, info, NULL, out)
+        device.check(result, "vkCreateComputePipelines")
+        raw = out[0]
+        self.raw = raw
+        self._own(device.graveyard, lambda: vk.vkDestroyPipeline(device.raw, raw, NULL))
+
+
+class PipelineStore(Handle):
+    """The modules, layouts and pipelines of one device.  Use it with the device's lock held."""
+
+    def __init__(self, device: LogicalDevice) -> None:
+        self._device = device
+        self._modules: OrderedDict[bytes, ShaderModule] = OrderedDict()
+        self._set_layouts: dict[tuple[tuple[int, bool], ...], DescriptorSetLayout] = {}
+        self._layouts: dict[tuple[tuple[tuple[int, bool], ...], int], PipelineLayout] = {}
+        self._pipelines: OrderedDict[object, Pipeline] = OrderedDict()
+        out = ffi.new("VkPipelineCache*")
+        vk = device.vk
+        info = make("VkPipelineCacheCreateInfo")
+        device.check(vk.vkCreatePipelineCache(device.raw, info, NULL, out), "vkCreatePipelineCache")
+        raw = out[0]
+        self._cache = raw
+        self._own(device.graveyard, lambda: vk.vkDestroyPipelineCache(device.raw, raw, NULL))
+
+    def pipeline(
+        self,
+        image: DeviceImage,
+        kernel: KernelInfo,
+        local_size: tuple[int, int, int],
+        entries: tuple[SpecEntry, ...],
+        selector: str,
+    ) -> Pipeline:
+        """Returns the pipeline of a kernel, making what is not there yet.
+
+        Args:
+            image: holds `kernel`.
+            kernel: one entry point of the image.
+            local_size: as (x, y, z); part of the key, its value is in `entries` where it is specialisable.
+            entries: every specialization constant, checked.
+            selector: the device's, for traces.
+        """
+        key = (image.digest, kernel.entry_point, local_size, entries)
+        found = self._pipelines.get(key)
+        if found is not None:
+            self._pipelines.move_to_end(key)
+            return found
+        self._device.require_usable()
+        module = self._module(image, selector)
+        layout = self._layout(kernel)
+        sub_group_size = self._required_sub_group_size(kernel)
+        made = Pipeline(
+            self._device, self._cache, module, layout, kernel.entry_point, entries, sub_group_size
+        )
+        trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
+        self._pipelines[key] = made
+        if len(self._pipelines) > CACHED_PIPELINES:
+            self._pipelines.popitem(last=False)
+        return made
+
+    def _module(self, image: DeviceImage, selector: str) -> ShaderModule:
+        module = self._modules.get(image.digest)
+        if module is None:
+            module = self._modules[image.digest] = ShaderModule(self._device, image)
+            trace.record("module", image=image.digest, device=selector)
+            if len(self._modules) > CACHED_PIPELINES:
+                self._modules.popitem(last=False)
+        return module
+
+    def _layout(self, kernel: KernelInfo) -> PipelineLayout:
+        bindings = binding_table(kernel)
+        push_bytes = 0 if kernel.abi.argument_block_binding is not None else kernel.abi.argument_block_bytes
+        found = self._layouts.get((bindings, push_bytes))
+        if found is not None:
+            return found
+        set_layout = None
+        if bindings:
+            set_layout = self._set_layouts.get(bindings)
+            if set_layout is None:
+                set_layout = self._set_layouts[bindings] = DescriptorSetLayout(self._device, bindings)
+        made = PipelineLayout(self._device, set_layout, push_bytes)
+        self._layouts[(bindings, push_bytes)] = made
+        return made
+
+    def _required_sub_group_size(self, kernel: KernelInfo) -> int | None:
+        """Returns the size to demand; None where the device has no choice of sizes."""
+        limits = self._device.physical.limits
+        size = kernel.required_sub_group_size
+        return None if limits.min_subgroup_size == limits.max_subgroup_size else size
+
+
+def binding_table(kernel: KernelInfo) -> tuple[tuple[int, bool], ...]:
+    """Returns (binding, whether it is the argument block) of every descriptor, arrays in parameter order."""
+    arrays = tuple(
+        (parameter.binding, False)
+        for parameter in kernel.parameters
+        if isinstance(parameter, BufferParameter) and parameter.address_offset_bytes is None
+    )
+    block = kernel.abi.argument_block_binding
+    return arrays if block is None else (*arrays, (block, True))

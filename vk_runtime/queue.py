@@ -1,0 +1,414 @@
+"""Queue: lazily submitted command buffers, ordered by one timeline semaphore.
+
+Commands are recorded into an open command buffer and submitted together when somebody waits, reads an array
+back or polls an event, or when `SUBMIT_AFTER` of them are pending: a submission costs ten times a recording.
+Commands of one queue run in any order, except where they touch the same memory: a barrier goes between.
+
+A barrier splits the commands of a queue into *epochs*.  Each buffer remembers the epoch in which it was
+last read and written, so a hazard is one comparison.  A buffer that another queue used last is handed over:
+that queue's work is submitted, and this queue's next submission waits for it on the device.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import DeviceLostError, FeatureNotSupportedError, InvalidError
+from .command_buffer import CommandBuffer
+from .constants import (
+    VK_ACCESS_HOST_READ_BIT,
+    VK_ACCESS_SHADER_READ_BIT,
+    VK_ACCESS_SHADER_WRITE_BIT,
+    VK_ACCESS_TRANSFER_READ_BIT,
+    VK_ACCESS_TRANSFER_WRITE_BIT,
+    VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+    VK_PIPELINE_STAGE_HOST_BIT,
+    VK_PIPELINE_STAGE_TRANSFER_BIT,
+    VK_SEMAPHORE_TYPE_TIMELINE,
+    VK_TIMEOUT,
+)
+from .event import Event
+from .handle import Handle
+from .headers import NULL, ffi, make
+
+if TYPE_CHECKING:
+    from .device import Device
+    from .memory import Buffer
+
+SUBMIT_AFTER = 64
+"""Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
+the device does not idle long before the first."""
+
+MAX_IN_FLIGHT = 64
+"""Submissions that may wait for the device; more make the host wait, so that memory stays bounded."""
+
+_WAIT_SLICE_NS = 200_000_000
+"""A wait returns to Python this often, for Ctrl-C."""
+
+_SPIN_NS = 50_000
+"""How long a wait for a GPU polls before it blocks: an H200 answers a poll in 14 µs, a wait in 47 µs."""
+
+_SHADER = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT
+_TRANSFER = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT
+_STAGES = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT
+_WRITES = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT
+
+_EPOCH_BARRIER: Any = make("VkMemoryBarrier", srcAccessMask=_WRITES, dstAccessMask=_SHADER | _TRANSFER)
+_HOST_BARRIER: Any = make("VkMemoryBarrier", srcAccessMask=_WRITES, dstAccessMask=VK_ACCESS_HOST_READ_BIT)
+
+
+class Queue(Handle):
+    """A queue of one device.  Threads may share it.
+
+    Args:
+        device: a `Device`, a selector string, or None for the default device.
+        profiling: time every command, for `Event.elapsed_ns`; commands then run one after the other.
+
+    Raises:
+        FeatureNotSupportedError: `profiling` on a device without timestamps.
+        RuntimeFailure: no usable device.
+    """
+
+    def __init__(self, device: Device | str | None = None, *, profiling: bool = False) -> None:
+        from .device import resolve_device
+
+        self._device = resolve_device(device)
+        logical = self._device.logical
+        if profiling and not logical.physical.timestamp_valid_bits:
+            raise FeatureNotSupportedError(
+                f"device '{logical.name}' has no timestamps (aspect queue_profiling); "
+                "make the queue without profiling=True"
+            )
+        self._logical = logical
+        self._lock = logical.lock
+        self.is_profiling = profiling
+        self.timestamp_period_ns = logical.physical.limits.timestamp_period_ns
+        self._recording: CommandBuffer | None = None
+        self._in_flight: deque[CommandBuffer] = deque()
+        self._free: list[CommandBuffer] = []
+        self._submitted = 0
+        self._completed = 0
+        self._epoch = 0
+        self._waits: dict[Queue, int] = {}
+        self._create_objects()
+        self._prepare_structs()
+        logical.queues.add(self)
+
+    def _create_objects(self) -> None:
+        logical = self._logical
+        vk, raw = logical.vk, logical.raw
+        logical.require_usable()
+        pool_info = make(
+            "VkCommandPoolCreateInfo",
+            flags=VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+            queueFamilyIndex=logical.physical.queue_family_index,
+        )
+        pool = ffi.new("VkCommandPool*")
+        semaphore_info = make(
+            "VkSemaphoreCreateInfo",
+            pNext=make("VkSemaphoreTypeCreateInfo", semaphoreType=VK_SEMAPHORE_TYPE_TIMELINE),
+        )
+        semaphore = ffi.new("VkSemaphore*")
+        with self._lock:
+            logical.check(vk.vkCreateCommandPool(raw, pool_info, NULL, pool), "vkCreateCommandPool")
+            result = vk.vkCreateSemaphore(raw, semaphore_info, NULL, semaphore)
+            if result < 0:
+                vk.vkDestroyCommandPool(raw, pool[0], NULL)
+            logical.check(result, "vkCreateSemaphore")
+        self._pool, self.semaphore = pool[0], semaphore[0]
+        pool_raw, semaphore_raw = pool[0], semaphore[0]
+
+        def destroy() -> None:
+            # A queue with work in flight is in `LogicalDevice.busy` and so alive: nothing is pending here.
+            vk.vkDestroyCommandPool(raw, pool_raw, NULL)
+            vk.vkDestroySemaphore(raw, semaphore_raw, NULL)
+
+        self._own(logical.graveyard, destroy)
+
+    def _prepare_structs(self) -> None:
+        """Allocates what every submission and every wait passes to the driver, once."""
+        self._semaphores = ffi.new("VkSemaphore[]", [self.semaphore])
+        self._signal_value = ffi.new("uint64_t[]", 1)
+        self._wait_structs: list[tuple[Any, Any]] = []
+        self._counter = ffi.new("uint64_t*")
+        self._timeline = make(
+            "VkTimelineSemaphoreSubmitInfo",
+            signalSemaphoreValueCount=1,
+            pSignalSemaphoreValues=self._signal_value,
+        )
+        self._submit_info = make(
+            "VkSubmitInfo",
+            pNext=self._timeline,
+            commandBufferCount=1,
+            signalSemaphoreCount=1,
+            pSignalSemaphores=self._semaphores,
+        )
+
+    @property
+    def device(self) -> Device:
+        """The device that it runs on."""
+        return self._device
+
+    # ---- recording; the caller holds the device's lock ----
+
+    def open(self) -> CommandBuffer:
+        """Returns the command buffer that is being recorded, beginning one where there is none."""
+        recording = self._recording
+        if recording is not None:
+            return recording
+        self._logical.require_usable()
+        if self.is_closed:
+            raise InvalidError("this queue was closed; make another with lp.Queue()")
+        if self._in_flight:
+            self.retire()
+            if len(self._in_flight) >= MAX_IN_FLIGHT:
+                self._block_until(self._in_flight[0].value)
+                self.retire()
+        command_buffer = self._free.pop() if self._free else self._new_command_buffer()
+        command_buffer.begin()
+        command_buffer.value = self._submitted + 1
+        self._recording = command_buffer
+        self._logical.busy.add(self)
+        return command_buffer
+
+    def _new_command_buffer(self) -> CommandBuffer:
+        logical = self._logical
+        info = make("VkCommandBufferAllocateInfo", commandPool=self._pool, commandBufferCount=1)
+        out = ffi.new("VkCommandBuffer*")
+        result = logical.vk.vkAllocateCommandBuffers(logical.raw, info, out)
+        logical.check(result, "vkAllocateCommandBuffers")
+        return CommandBuffer(logical, out[0], SUBMIT_AFTER if self.is_profiling else 0)
+
+    def order(self, uses: Sequence[tuple[Buffer, bool]], value: int) -> None:
+        """Puts a barrier before the next command where it needs one, and notes what the command uses.
+
+        Args:
+            uses: buffers, each with whether the command writes it.
+            value: timeline value of the open command buffer.
+        """
+        epoch = self._epoch
+        is_hazard = self.is_profiling
+        for buffer, writes in uses:
+            if buffer.queue is not self:
+                self._take_over(buffer)
+            elif buffer.write_epoch == epoch or (writes and buffer.read_epoch == epoch):
+                is_hazard = True
+        if is_hazard:
+            epoch = self.barrier()
+        for buffer, writes in uses:
+            buffer.last_use = value
+            if writes:
+                buffer.write_epoch = epoch
+                buffer.last_write = value
+            else:
+                buffer.read_epoch = epoch
+
+    def barrier(self) -> int:
+        """Records a barrier between everything before and everything after; returns the new epoch."""
+        command_buffer = self.open()
+        self._logical.vk.vkCmdPipelineBarrier(
+            command_buffer.raw, _STAGES, _STAGES, 0, 1, _EPOCH_BARRIER, 0, NULL, 0, NULL
+        )
+        self._epoch += 1
+        return self._epoch
+
+    def _take_over(self, buffer: Buffer) -> None:
+        """Makes this queue the one that orders the uses of `buffer`."""
+        other = buffer.queue
+        if other is not None and buffer.last_use:
+            self.wait_on_device(other, buffer.last_use)
+        buffer.queue = self
+        buffer.read_epoch = buffer.write_epoch = -1
+        buffer.last_write = buffer.last_use = 0
+
+    def wait_on_device(self, other: Queue, value: int) -> None:
+        """Makes what is recorded from here on wait for another queue, or for earlier commands of this one."""
+        if other is self:
+            self.barrier()
+            return
+        if other.is_closed:  # it waited for all its work
+            return
+        if value > other._submitted:
+            other.flush()
+        self._waits[other] = max(value, self._waits.get(other, 0))
+
+    def argument_block(self, nbytes: int) -> tuple[Buffer, int]:
+        """Returns memory for an argument block of the command buffer that is open after this call."""
+        while True:
+            command_buffer = self.open()
+            block = command_buffer.argument_block(nbytes)
+            # Memory that ran out may have made the allocator wait, and so submit the command buffer.
+            if command_buffer is self._recording:
+                return block
+
+    def note_launch(self, command_buffer: CommandBuffer) -> None:
+        """Counts a command, and submits where enough are pending."""
+        command_buffer.launch_count += 1
+        if command_buffer.launch_count >= SUBMIT_AFTER:
+            self.flush()
+
+    # ---- submission and retirement ----
+
+    def flush(self) -> None:
+        """Submits what is recorded, without waiting for it."""
+        with self._lock:
+            command_buffer = self._recording
+            if command_buffer is None:
+                return
+            logical = self._logical
+            logical.require_usable()
+            vk, info = logical.vk, self._submit_info
+            # The timeline alone does not make device writes visible to the host (Vulkan 1.3, 7.6).
+            vk.vkCmdPipelineBarrier(
+                command_buffer.raw,
+                _STAGES,
+                VK_PIPELINE_STAGE_HOST_BIT,
+                0,
+                1,
+                _HOST_BARRIER,
+                0,
+                NULL,
+                0,
+                NULL,
+            )
+            logical.check(vk.vkEndCommandBuffer(command_buffer.raw), "vkEndCommandBuffer")
+            info.pCommandBuffers = command_buffer.submitted
+            self._signal_value[0] = command_buffer.value
+            waits = self._set_waits()
+            logical.check(vk.vkQueueSubmit(logical.vk_queue, 1, info, NULL), "vkQueueSubmit")
+            command_buffer.keep.append(waits)
+            self._submitted = command_buffer.value
+            self._in_flight.append(command_buffer)
+            self._recording = None
+
+    def _set_waits(self) -> tuple[object, ...]:
+        """Fills in the semaphores that the submission waits for; returns what must live until it has run."""
+        info, timeline = self._submit_info, self._timeline
+        waits, self._waits = self._waits, {}
+        count = len(waits)
+        info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
+        if not count:
+            return ()
+        semaphores = ffi.new("VkSemaphore[]", [queue.semaphore for queue in waits])
+        values = ffi.new("uint64_t[]", list(waits.values()))
+        stages = ffi.new("VkPipelineStageFlags[]", [_STAGES] * count)
+        info.pWaitSemaphores, info.pWaitDstStageMask = semaphores, stages
+        timeline.pWaitSemaphoreValues = values
+        return semaphores, values, stages, *waits
+
+    def retire(self) -> None:
+        """Recycles the command buffers that the device has run.  Call it with the lock held."""
+        if self._in_flight:
+            self._read_counter()
+            while self._in_flight and self._in_flight[0].value <= self._completed:
+                command_buffer = self._in_flight.popleft()
+                command_buffer.retire()
+                self._free.append(command_buffer)
+        if not self._in_flight and self._recording is None:
+            self._logical.busy.discard(self)
+
+    def _read_counter(self) -> int:
+        logical = self._logical
+        counter = self._counter
+        result = logical.vk.vkGetSemaphoreCounterValue(logical.raw, self.semaphore, counter)
+        logical.check(result, "vkGetSemaphoreCounterValue")
+        self._completed = max(self._completed, counter[0])
+        return self._completed
+
+    def poll(self, value: int) -> bool:
+        """Returns whether the timeline has reached `value`; submits what is recorded towards it."""
+        if value <= self._completed:
+            return True
+        with self._lock:
+            self._logical.require_usable()
+            if value > self._submitted:
+                self.flush()
+            if self._read_counter() < value:
+                return False
+            self.retire()
+            return True
+
+    def wait_for(self, value: int) -> None:
+        """Waits until the timeline reaches `value`.
+
+        Raises:
+            DeviceLostError: the driver lost the device.
+        """
+        if value > self._completed:
+            with self._lock:
+                self._logical.require_usable()
+                if value > self._submitted:
+                    self.flush()
+            self._block_until(value)
+        if self._in_flight:
+            with self._lock:
+                self.retire()
+                self._logical.graveyard.drain()
+
+    def _block_until(self, value: int) -> None:
+        logical = self._logical
+        if not logical.is_cpu and self._spin_until(value):
+            return
+        # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
+        info, target = self._wait_structs.pop() if self._wait_structs else self._new_wait_struct()
+        target[0] = value
+        wait = logical.vk.vkWaitSemaphores
+        while (result := wait(logical.raw, info, _WAIT_SLICE_NS)) == VK_TIMEOUT:
+            logical.require_usable()
+        self._wait_structs.append((info, target))
+        logical.check(result, "vkWaitSemaphores")
+        self._completed = max(self._completed, value)
+
+    def _new_wait_struct(self) -> tuple[Any, Any]:
+        target = ffi.new("uint64_t[]", 1)
+        info = make("VkSemaphoreWaitInfo", semaphoreCount=1, pSemaphores=self._semaphores, pValues=target)
+        return info, target
+
+    def _spin_until(self, value: int) -> bool:
+        end = time.perf_counter_ns() + _SPIN_NS
+        counter = ffi.new("uint64_t*")
+        logical = self._logical
+        read = logical.vk.vkGetSemaphoreCounterValue
+        while time.perf_counter_ns() < end:
+            logical.check(read(logical.raw, self.semaphore, counter), "vkGetSemaphoreCounterValue")
+            if counter[0] >= value:
+                self._completed = max(self._completed, counter[0])
+                return True
+        return False
+
+    def wait(self) -> None:
+        """Submits what is recorded and waits for everything in this queue."""
+        with self._lock:
+            recording = self._recording
+            value = self._submitted if recording is None else recording.value
+        self.wait_for(value)
+
+    def event(self) -> Event:
+        """Returns an event for everything recorded so far."""
+        recording = self._recording
+        return Event(self, self._submitted if recording is None else recording.value)
+
+    def abandon(self) -> None:
+        """Lets go of everything, run or not: the device is going away."""
+        for command_buffer in (*self._in_flight, *([self._recording] if self._recording else [])):
+            command_buffer.forget()
+        self._in_flight.clear()
+        self._free.clear()
+        self._recording = None
+        self._waits.clear()
+
+    def close(self) -> None:
+        """Waits for the queue's work and gives it up; later use raises."""
+        if not self.is_closed and not self._logical.is_lost and not self._logical.is_closed:
+            try:
+                self.wait()
+            except DeviceLostError:
+                self.abandon()
+        super().close()
+
+    def __repr__(self) -> str:
+        return f"<lapilli.Queue of {self._device!r}>"

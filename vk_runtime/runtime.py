@@ -1,0 +1,162 @@
+"""The process's runtime: every entry point, its instance, and the devices behind it.
+
+Made at the first question for a device, taken down in order when the interpreter exits: devices, then
+instances.  Driver libraries stay loaded, because drivers do not survive being unloaded.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from ..ir.errors import Error, RuntimeFailure
+from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
+from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
+from .errors import VulkanError
+from .instance import Instance
+from .loader import EntryPoint, EntryPointError, Source, embedded_library, open_driver, open_loader
+from .physical_device import PhysicalDevice, UnusableDeviceError, read_physical_device
+
+if TYPE_CHECKING:
+    from .device import Device
+
+logger = logging.getLogger(__name__)
+
+_making = threading.RLock()
+
+
+class _Attempt:
+    """One entry point that was tried: what `DriverRecord` says once the devices are made."""
+
+    def __init__(self, source: Source, library: str, status: Status, reason: str) -> None:
+        self.source: Source = source
+        self.library = library
+        self.status: Status = status
+        self.reason = reason
+        self.found: list[PhysicalDevice] = []
+
+
+class Runtime:
+    """All drivers and devices of the process."""
+
+    def __init__(self) -> None:
+        from .device import make_devices
+
+        self._instances: list[Instance] = []
+        self._process_id = os.getpid()
+        attempts = [self._try_loader()]
+        attempts.append(self._try_embedded(attempts[0].found))
+        self.devices = make_devices([physical for attempt in attempts for physical in attempt.found])
+        """Every usable device, best first."""
+        self.records = tuple(self._record(attempt) for attempt in attempts)
+        """What was tried, in order."""
+
+    def _try_loader(self) -> _Attempt:
+        try:
+            entry = open_loader()
+        except EntryPointError as error:
+            return _Attempt("loader", "", "missing", f"{error}; as root: {INSTALL_DRIVER}")
+        return self._open(entry)
+
+    def _try_embedded(self, found: list[PhysicalDevice]) -> _Attempt:
+        path = embedded_library()
+        if path is None:
+            return _Attempt("embedded", "", "disabled", "LAPILLI_SWIFTSHADER is set and empty")
+        if not path.is_file():
+            return _Attempt(
+                "embedded", str(path), "missing", f"there is no such file; install it: {INSTALL_EMBEDDED}"
+            )
+        if any(physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER for physical in found):
+            return _Attempt("embedded", str(path), "skipped", "the loader lists a SwiftShader already")
+        try:
+            entry = open_driver(path)
+        except EntryPointError as error:
+            return _Attempt("embedded", str(path), "failed", str(error))
+        return self._open(entry)
+
+    def _open(self, entry: EntryPoint) -> _Attempt:
+        try:
+            instance = Instance(entry)
+        except Error as error:  # also out-of-memory codes, the loader's answer to a damaged driver file
+            if isinstance(error, VulkanError) and error.result == VK_ERROR_INCOMPATIBLE_DRIVER:
+                reason = "no driver could be loaded (VK_ERROR_INCOMPATIBLE_DRIVER)"
+                return _Attempt(entry.source, entry.library, "no device", reason)
+            return _Attempt(entry.source, entry.library, "failed", str(error))
+        self._instances.append(instance)
+        attempt = _Attempt(entry.source, entry.library, "ok", "")
+        problems: list[str] = []
+        for raw in instance.physical_devices():
+            try:
+                attempt.found.append(read_physical_device(instance, raw))
+            except (UnusableDeviceError, Error) as error:
+                problems.append(str(error))
+        for problem in problems:
+            logger.warning("a device of %s is not used: %s", entry.library, problem)
+        if not attempt.found:
+            attempt.status = "no device"
+            problems = problems or ["it lists no device: no driver, or none that could be loaded"]
+        names = [f"'{physical.name}'" for physical in attempt.found]
+        attempt.reason = "; ".join([*(["devices " + ", ".join(names)] if names else []), *problems])
+        return attempt
+
+    def _record(self, attempt: _Attempt) -> DriverRecord:
+        return DriverRecord(
+            source=attempt.source,
+            library=attempt.library,
+            status=attempt.status,
+            reason=attempt.reason,
+            devices=tuple(device for device in self.devices if device.physical in attempt.found),
+        )
+
+    @cached_property
+    def default_device(self) -> Device:
+        """The device of LAPILLI_DEVICE, else the best one; decided once."""
+        from .device import default_device_of
+
+        chosen = default_device_of(self)
+        logger.info("default device: %s (%s)", chosen.selector, chosen.name)
+        return chosen
+
+    def close(self) -> None:
+        """Destroys every device, then every instance; idempotent."""
+        if os.getpid() != self._process_id:
+            return  # a forked child does not own the driver's threads
+        for device in self.devices:
+            device.shut_down()
+        for instance in self._instances:
+            instance.close()
+        self._instances.clear()
+
+
+@lru_cache(maxsize=1)
+def _make_runtime() -> Runtime:
+    made = Runtime()
+    atexit.register(made.close)
+    return made
+
+
+def runtime() -> Runtime:
+    """Returns the process's runtime, made at the first call; a machine without devices has one too."""
+    with _making:  # lru_cache alone lets two threads make two
+        return _make_runtime()
+
+
+def require_devices() -> Runtime:
+    """Returns the runtime.
+
+    Raises:
+        RuntimeFailure: it has no device; the text says what was looked at and what to install.
+    """
+    found = runtime()
+    if not found.devices:
+        raise RuntimeFailure(diagnosis(found.records))
+    return found
+
+
+def driver_report() -> tuple[DriverRecord, ...]:
+    """Returns what was tried to find devices; never raises for want of one."""
+    return runtime().records

@@ -1,0 +1,101 @@
+"""Values of specialization constants, as VkSpecializationInfo wants them.
+
+Drivers do not check what they get here, and SwiftShader ends the process over a short entry, so sizes are
+checked before.  A bool is one byte in a host value and a 4-byte VkBool32 in the entry
+(VUID-VkSpecializationMapEntry-constantID-00776).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.errors import InvalidError, KernelArgumentError
+from ..ir.kernel_info import SpecConstantInfo
+from .dtypes import SIZE_BYTES
+from .headers import NULL, ffi, make, make_array
+
+
+@dataclass(frozen=True, slots=True)
+class SpecEntry:
+    """One scalar: a VkSpecializationMapEntry without its offset."""
+
+    spec_id: int
+    data: bytes
+
+
+def spec_entries(
+    constants: Sequence[SpecConstantInfo],
+    values: Mapping[str, bytes],
+    local_size: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None,
+) -> tuple[SpecEntry, ...]:
+    """Returns an entry for each scalar of an image's constants.
+
+    Args:
+        constants: those of the image.
+        values: host bytes by `SpecConstantInfo.symbol`; absent constants take their default.
+        local_size: SpecIds and values of the local size as (x, y, z), where it is specialisable.
+
+    Raises:
+        KernelArgumentError: a value for a constant that the image does not have, or of another size.
+        InvalidError: the image's own description is not consistent.
+    """
+    known = {constant.symbol for constant in constants}
+    for symbol in values:
+        if symbol not in known:
+            raise KernelArgumentError(
+                f"there is no specialization constant '{symbol}' in this image; "
+                f"it has {', '.join(sorted(known)) or 'none'}"
+            )
+    entries: list[SpecEntry] = []
+    for constant in constants:
+        data = values.get(constant.symbol, constant.default)
+        if len(data) != constant.size_bytes:
+            raise KernelArgumentError(
+                f"specialization constant '{constant.name}' ({constant.type}) has {constant.size_bytes} "
+                f"bytes; found {len(data)}"
+            )
+        entries += _leaf_entries(constant, data)
+    if local_size is not None:
+        ids, sizes = local_size
+        entries += [SpecEntry(i, struct.pack("<I", size)) for i, size in zip(ids, sizes, strict=True)]
+    return tuple(entries)
+
+
+def _leaf_entries(constant: SpecConstantInfo, data: bytes) -> list[SpecEntry]:
+    entries: list[SpecEntry] = []
+    for leaf in constant.leaves:
+        expected = SIZE_BYTES.get(leaf.dtype)
+        end = leaf.offset_bytes + leaf.size_bytes
+        if leaf.size_bytes != expected or leaf.offset_bytes < 0 or end > len(data):
+            raise InvalidError(
+                f"specialization constant '{constant.name}': its scalar SpecId {leaf.spec_id} "
+                f"({leaf.dtype}, {leaf.size_bytes} bytes at {leaf.offset_bytes}) does not lie in "
+                f"{len(data)} bytes; the image is damaged, build it again"
+            )
+        value = data[leaf.offset_bytes : end]
+        if leaf.dtype == "bool":
+            value = struct.pack("<I", value != b"\0")
+        entries.append(SpecEntry(leaf.spec_id, value))
+    return entries
+
+
+def specialization_info(entries: Sequence[SpecEntry]) -> Any:
+    """Returns a VkSpecializationInfo, or NULL where there are no entries."""
+    if not entries:
+        return NULL
+    data = b"".join(entry.data for entry in entries)
+    rows: list[Any] = []
+    offset = 0
+    for entry in entries:
+        rows.append({"constantID": entry.spec_id, "offset": offset, "size": len(entry.data)})
+        offset += len(entry.data)
+    return make(
+        "VkSpecializationInfo",
+        mapEntryCount=len(rows),
+        pMapEntries=make_array("VkSpecializationMapEntry", rows),
+        dataSize=len(data),
+        pData=ffi.new("char[]", data),
+    )

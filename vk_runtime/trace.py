@@ -1,0 +1,70 @@
+"""Counting what the runtime and the compiler do: ``with lapilli.trace() as t``."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Self
+
+TraceKind = Literal["compile", "link", "module", "pipeline", "cache_hit", "launch"]
+"""``compile``: source to SPIR-V; ``link``: modules joined; ``module``: a VkShaderModule; ``pipeline``: a
+VkPipeline; ``cache_hit``: an image that needed no compiling; ``launch``: a kernel recorded on a queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """One thing done."""
+
+    kind: TraceKind
+    kernel: str
+    """Kernel name; empty where it concerns a whole image."""
+    image: str
+    """The image's digest as hexadecimal text; empty where there is none."""
+    device: str
+    """The device's selector; empty where no device is concerned."""
+
+
+class Trace:
+    """Collects events of all threads while its ``with`` block runs; blocks may nest."""
+
+    def __init__(self) -> None:
+        self.events: list[TraceEvent] = []
+        """What was done, in order."""
+
+    def count(self, kind: TraceKind) -> int:
+        """Returns how many events are of `kind`."""
+        return sum(event.kind == kind for event in self.events)
+
+    def __enter__(self) -> Self:
+        with _lock:
+            active.append(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with _lock:
+            active.remove(self)
+
+
+_lock = threading.Lock()
+
+active: list[Trace] = []
+"""The traces that run now.  Test ``if active`` before building an event: it costs nothing while none does."""
+
+
+def trace() -> Trace:
+    """Returns a context manager that counts compilations, modules, pipelines and launches."""
+    return Trace()
+
+
+def record(kind: TraceKind, *, kernel: str = "", image: bytes = b"", device: str = "") -> None:
+    """Tells every running trace of an event."""
+    if active:
+        event = TraceEvent(kind, kernel, image.hex(), device)
+        for collector in tuple(active):
+            collector.events.append(event)

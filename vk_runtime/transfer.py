@@ -1,0 +1,125 @@
+"""Copies between the host and a buffer: through its mapping where it has one, else through staging memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .headers import make
+from .logical_device import LogicalDevice
+from .memory import Buffer
+from .queue import Queue
+
+STAGING_BYTES = 64 << 20
+"""Largest staging buffer; larger copies go in pieces."""
+
+
+def wait_for_uses(device: LogicalDevice, buffer: Buffer, *, writes_only: bool) -> None:
+    """Waits until no command uses `buffer`, or none writes it."""
+    with device.lock:
+        queue = buffer.queue
+        value = buffer.last_write if writes_only else buffer.last_use
+    if queue is not None and value:
+        queue.wait_for(value)
+    device.require_usable()
+
+
+def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarray[Any, Any]) -> None:
+    """Copies `source` into `buffer`, in C order.
+
+    Args:
+        queue: records the copies where memory is staged; they may still run on return, in order with later
+            commands that use `buffer`.
+        device: that of `buffer`.
+        buffer: as large as `source` at least.
+        source: any strides, the dtype of the array.
+    """
+    if not source.nbytes:
+        return
+    if buffer.host_address:
+        wait_for_uses(device, buffer, writes_only=False)
+        mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
+        np.copyto(mapped.reshape(source.shape), source)
+        return
+    flat = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
+    for start in range(0, flat.size, STAGING_BYTES):
+        piece = flat[start : start + STAGING_BYTES]
+        with device.lock:
+            staging = device.memory.allocate(piece.size, for_host=True)
+            np.frombuffer(staging.host_bytes(piece.size), np.uint8)[:] = piece
+            _record_copy(queue, device, staging, buffer, 0, start, piece.size)
+        if flat.size > STAGING_BYTES:
+            queue.wait()
+
+
+def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarray[Any, Any]) -> None:
+    """Copies `buffer` into `out`, any strides, and waits for what writes it first."""
+    if not out.nbytes:
+        return
+    if buffer.host_address:
+        wait_for_uses(device, buffer, writes_only=True)
+        mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=out.dtype)
+        np.copyto(out, mapped.reshape(out.shape))
+        return
+    target = out if out.flags.c_contiguous else np.empty(out.shape, out.dtype)
+    flat = target.reshape(-1).view(np.uint8)
+    for start in range(0, flat.size, STAGING_BYTES):
+        piece = flat[start : start + STAGING_BYTES]
+        with device.lock:
+            staging = device.memory.allocate(piece.size, for_host=True)
+            _record_copy(queue, device, buffer, staging, start, 0, piece.size)
+            value = staging.last_write
+        queue.wait_for(value)
+        piece[:] = np.frombuffer(staging.host_bytes(piece.size), np.uint8)
+    if target is not out:
+        np.copyto(out, target)
+
+
+def fill(
+    queue: Queue, device: LogicalDevice, buffer: Buffer, pattern: np.ndarray[Any, Any], count: int
+) -> None:
+    """Sets the first `count` elements of `buffer` to `pattern`, an array of one element."""
+    if not count:
+        return
+    if buffer.host_address:
+        wait_for_uses(device, buffer, writes_only=False)
+        np.frombuffer(buffer.host_bytes(count * pattern.itemsize), dtype=pattern.dtype)[:] = pattern
+        return
+    repeats = 4 // pattern.itemsize
+    word = np.repeat(pattern.reshape(1), repeats) if repeats else pattern.reshape(1)
+    words = np.frombuffer(word.tobytes(), np.uint32)
+    if len(words) == 1 or words[0] == words[1]:
+        with device.lock:
+            command_buffer = queue.open()
+            queue.order(((buffer, True),), command_buffer.value)
+            size = (count * pattern.itemsize + 3) & ~3
+            device.vk.vkCmdFillBuffer(command_buffer.raw, buffer.raw, 0, size, int(words[0]))
+            command_buffer.keep.append(buffer)
+            queue.note_launch(command_buffer)
+        return
+    upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))
+
+
+def _record_copy(
+    queue: Queue,
+    device: LogicalDevice,
+    source: Buffer,
+    target: Buffer,
+    source_offset: int,
+    target_offset: int,
+    nbytes: int,
+) -> None:
+    command_buffer = queue.open()
+    queue.order(((source, False), (target, True)), command_buffer.value)
+    region = make("VkBufferCopy", srcOffset=source_offset, dstOffset=target_offset, size=nbytes)
+    device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
+    command_buffer.keep.append((source, target))
+    queue.note_launch(command_buffer)
+
+
+def copy_buffer(queue: Queue, device: LogicalDevice, source: Buffer, target: Buffer, nbytes: int) -> None:
+    """Copies between two buffers of one device, on the device."""
+    if nbytes:
+        with device.lock:
+            _record_copy(queue, device, source, target, 0, 0, nbytes)
