@@ -1,0 +1,51 @@
+# Two commands set everything up on a fresh Debian or Ubuntu machine: `make demo` and `make test`.
+# What the set-up does and in what order: tools/setup/bootstrap.py.  PYTHON=… names another interpreter.
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+PYTEST_ARGS ?=
+export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+
+# Runs the set-up for one purpose; a few tenths of a second where all is there.
+bootstrap = python=$$(sh tools/setup/find_python.sh) && "$$python" tools/setup/bootstrap.py --for $(1)
+
+.PHONY: help setup demo test lint format bench clean
+
+help:
+	@echo "make demo    set up, then convolve a photograph on every Vulkan device (pictures in out/)"
+	@echo "make test    set up, then run the test suite (PYTEST_ARGS='-k convolution' narrows it)"
+	@echo "make lint    ruff check, ruff format --check, pyright in strict mode"
+	@echo "make format  rewrite the sources as ruff formats them"
+	@echo "make bench   set up, then run the benchmarks"
+	@echo "make setup   only set up, for all of the above"
+	@echo "make clean   remove .venv, caches and build output from the checkout"
+
+setup:
+	@$(call bootstrap,all)
+
+demo:
+	@$(call bootstrap,demo)
+	$(RUN) examples/convolution.py --output out --dump out/stages
+
+test:
+	@$(call bootstrap,test)
+	$(RUN) -m pytest -n auto --maxprocesses 8 $(PYTEST_ARGS)
+
+lint:
+	@$(call bootstrap,lint)
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m pyright
+
+format:
+	@$(call bootstrap,lint)
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+bench:
+	@$(call bootstrap,bench)
+	$(RUN) -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist out .pytest_cache .ruff_cache .hypothesis *.egg-info src/*.egg-info
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

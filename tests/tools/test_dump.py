@@ -1,0 +1,106 @@
+"""``lapilli dump``: finding the file and the kernel; the stages are `frontend.compile.inspect`'s."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from lapilli.ir.errors import InvalidError, UnknownKernelError
+from lapilli.tools.dump import command, dump, find_kernel, load_module
+
+PROGRAM = """
+import lapilli as lp
+from helper_of_dump_test import SCALE
+
+@lp.kernel
+def scale(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = x[i] * SCALE
+
+@lp.kernel(name="halve")
+def half(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = x[i] * 0.5
+
+if __name__ == "__main__":
+    raise RuntimeError("the program was run")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "helper_of_dump_test.py").write_text("SCALE = 2.0\n")
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_a_file_is_imported_and_not_run(program: Path) -> None:
+    before = list(sys.path)
+    module = load_module(program)
+    assert module.__name__ == "program"
+    assert sys.path == before
+
+
+def test_kernels_are_found_by_variable_and_by_name(program: Path) -> None:
+    module = load_module(program)
+    assert find_kernel(module, "half", program) is find_kernel(module, "halve", program)
+    assert find_kernel(module, "scale", program).name == "scale"
+
+
+@pytest.mark.parametrize(("name", "message"), [("blur", "no kernel 'blur'"), (None, "several kernels")])
+def test_an_unknown_kernel_lists_those_present(program: Path, name: str | None, message: str) -> None:
+    with pytest.raises(UnknownKernelError, match=f"{message}; expected one of: half, halve, scale"):
+        find_kernel(load_module(program), name, program)
+
+
+def test_python_stage_is_the_source(program: Path) -> None:
+    result = CliRunner().invoke(command, [f"{program}:halve", "--stage", "python"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert "def half(x: lp.Array[lp.f32]):" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("stage", "part"),
+    [
+        ("ir", "func.func @halve"),
+        ("split", "aspect.requirements = {}"),
+        ("spirv-dialect", '"spirv.module"'),
+        ("disassembly", "OpEntryPoint GLCompute"),
+        ("metadata", '"entry_point": "halve"'),
+    ],
+)
+def test_text_stages(program: Path, stage: str, part: str) -> None:
+    result = dump(f"{program}:halve", stage)
+    assert isinstance(result, str)
+    assert part in result
+
+
+def test_spirv_stage_is_the_binary(program: Path, tmp_path: Path) -> None:
+    out = tmp_path / "halve.spv"
+    arguments = [f"{program}:halve", "--stage", "spirv", "-o", str(out)]
+    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert (result.exit_code, result.output) == (0, "")
+    assert out.read_bytes()[:4] == b"\x03\x02\x23\x07"
+
+
+def test_a_missing_file_and_a_file_that_raises_are_errors(program: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidError, match=r"no file .*none\.py; expected FILE:KERNEL"):
+        dump(f"{tmp_path / 'none.py'}:k", "ir")
+    broken = tmp_path / "broken.py"
+    broken.write_text("1 / 0\n")
+    with pytest.raises(InvalidError, match="cannot be executed: ZeroDivisionError: division by zero"):
+        dump(f"{broken}:k", "ir")
+    exits = tmp_path / "exits.py"
+    exits.write_text("raise SystemExit(3)\n")
+    with pytest.raises(InvalidError, match="cannot be executed: SystemExit: 3"):
+        dump(f"{exits}:k", "ir")
+
+
+def test_errors_are_printed_with_status_1(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [f"{tmp_path / 'none.py'}:k"], catch_exceptions=False)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: no file ")

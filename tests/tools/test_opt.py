@@ -1,0 +1,146 @@
+"""``lapilli opt``: input, output, errors; what passes do is in tests/filecheck."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from lapilli.tools.opt import command
+
+KERNEL = """func.func @k(%x: memref<?xf32>) attributes {gpu.kernel, kernel.rank = 1 : i32} {
+  %i = arith.constant 0 : index
+  %v = memref.load %x[%i] : memref<?xf32>
+  %r = math.sqrt %v : f32
+  memref.store %r, %x[%i] : memref<?xf32>
+  func.return
+}
+"""
+WITH_F64 = KERNEL.replace("@k", "@d").replace("xf32", "xf64").replace(": f32", ": f64")
+
+
+def opt(*arguments: str, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(command, arguments, input=stdin, catch_exceptions=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "k.mlir"
+    path.write_text(KERNEL)
+    return path
+
+
+def test_standard_input_is_the_default(file: Path) -> None:
+    from_file = opt(str(file))
+    assert from_file.exit_code == 0
+    assert from_file.stdout.startswith("builtin.module {\n  func.func @k")
+    assert opt(stdin=KERNEL).stdout == opt("-", stdin=KERNEL).stdout == from_file.stdout
+
+
+def test_no_pass_runs_that_is_not_named(file: Path) -> None:
+    assert "aspect." not in opt(str(file)).stdout
+    assert "aspect.fixed_targets" in opt(str(file), "-p", "propagate-aspects").stdout
+
+
+def test_output_goes_to_the_file(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.mlir"
+    result = opt(str(file), "-o", str(out))
+    assert (result.exit_code, result.output) == (0, "")
+    assert out.read_text() == opt(str(file)).stdout
+
+
+def test_ir_is_printed_after_each_pass(file: Path) -> None:
+    result = opt(str(file), "-p", "cse,propagate-aspects", "--print-ir-after-all")
+    heads = [line for line in result.stderr.splitlines() if line.startswith("//")]
+    assert heads == [
+        "// -----// IR Dump After cse //----- //",
+        "// -----// IR Dump After propagate-aspects //----- //",
+    ]
+
+
+def test_spirv_is_written_as_binary(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "k.spv"
+    result = opt(str(file), "-t", "spirv", "-o", str(out), "--print-ir-after-all")
+    assert result.exit_code == 0, result.output
+    assert out.read_bytes()[:4] == b"\x03\x02\x23\x07"
+    assert "IR Dump After convert-to-spirv" in result.stderr
+
+
+def test_a_spirv_module_is_only_encoded(tmp_path: Path) -> None:
+    text = """
+    "spirv.module"() <{addressing_model = #spirv.addressing_model<Logical>,
+        memory_model = #spirv.memory_model<GLSL450>}> ({
+      "spirv.func"() <{sym_name = "k", function_type = () -> (),
+          function_control = #spirv.function_control<None>}> ({
+        "spirv.Return"() : () -> ()
+      }) : () -> ()
+      "spirv.EntryPoint"() <{execution_model = #spirv.execution_model<GLCompute>, fn = @k,
+          interface = []}> : () -> ()
+      "spirv.ExecutionMode"() <{fn = @k, execution_mode = #spirv.execution_mode<LocalSize>,
+          values = [1 : i32, 1 : i32, 1 : i32]}> : () -> ()
+    }) : () -> ()
+    """
+    result = opt("-t", "spirv", stdin=text)
+    assert result.exit_code == 0, result.output
+    assert result.stdout_bytes[:4] == b"\x03\x02\x23\x07"
+
+
+def test_several_images_are_no_single_binary() -> None:
+    result = opt("-t", "spirv", stdin=KERNEL + WITH_F64)
+    assert result.exit_code == 1
+    assert "the module makes 2 device images, expected one" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "func.func @k() {\n  %0 = kernel.global_range 7\n  func.return\n}",
+            "<stdin>:2:3: error: 'kernel.global_range'",
+        ),
+        (
+            "\nfunc.func @k() attributes {kernel.masked} {\n  func.return\n}",
+            "<stdin>:2:1: error: 'func.func' 'kernel.masked'",
+        ),
+        (
+            'func.func @k() {\n  func.call @f() : () -> () loc("k.py":8:3)\n  func.return\n}',
+            "k.py:8:3: error: ",
+        ),
+        ("func.func @k() {\n  nothing.known\n}", "<stdin>:2:3: error: "),
+        ("func.func @k(", "<stdin>:1:14: error: "),
+        ("", "<stdin>:1:1: error: the text is empty, expected a module"),
+    ],
+)
+def test_errors_have_a_place_and_status_1(text: str, message: str) -> None:
+    result = opt(stdin=text)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith(message)
+
+
+def test_an_unknown_pass_lists_the_known_ones(file: Path) -> None:
+    result = opt(str(file), "-p", "inline")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "error: unknown pass 'inline', expected one of canonicalize, compute-requirements, cse, dce, "
+        "propagate-aspects, split-modules\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x03\x02\x23\x07\x00", "is a SPIR-V binary, expected IR text"),
+        (b"\xff\xfe", "is not UTF-8 text: invalid start byte at byte 0"),
+    ],
+)
+def test_input_that_is_no_text_is_refused(data: bytes, message: str) -> None:
+    result = opt(stdin=data)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_files_that_cannot_be_read_or_written(file: Path, tmp_path: Path) -> None:
+    assert "error: cannot read " in opt(str(tmp_path / "none.mlir")).stderr
+    assert "error: cannot write " in opt(str(file), "-o", str(tmp_path / "no" / "folder")).stderr

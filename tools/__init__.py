@@ -1,0 +1,1 @@
+"""The lapilli command line and the table generators."""

@@ -1,0 +1,84 @@
+"""The command ``lapilli``: loads the file of the subcommand that is run, and prints lapilli's errors.
+
+Each subcommand is a file of this folder that defines ``command``; the table below is all that knows of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import logging
+import os
+import sys
+from typing import cast
+
+import click
+
+from lapilli import __version__
+
+from ..ir.errors import Error
+
+COMMANDS = {
+    "devices": "Table of the Vulkan devices present.",
+    "doctor": "What of Vulkan is installed, what is missing, and the command that repairs it.",
+    "dump": "One stage of a kernel: Python source, IR, SPIR-V, metadata.",
+    "opt": "Runs passes over IR text.",
+}
+"""Subcommand -> one line for ``lapilli --help``, so that help imports none of them."""
+
+
+class LazyGroup(click.Group):
+    """A group whose subcommands are modules, imported when one of them is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".{cmd_name}", __package__)
+        return cast(click.Command, module.command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(sorted(COMMANDS))}"
+            ctx.fail(f"no command {name!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="lapilli")
+def group() -> None:
+    """Kernels written in Python on any Vulkan device."""
+
+
+def main(args: list[str] | None = None) -> None:
+    """Runs the command line `args` (default: the process's) and exits.
+
+    A lapilli error is printed as its message with status 1; with ``LAPILLI_LOG=debug`` its traceback is
+    shown as well.
+    """
+    wants_traceback = _set_up_logging()
+    try:
+        group.main(args=args, prog_name="lapilli")
+    except Error as error:
+        if wants_traceback:
+            raise
+        click.echo(f"lapilli: {error}", err=True)
+        sys.exit(1)
+
+
+def _set_up_logging() -> bool:
+    """Shows the library's log at the level that ``LAPILLI_LOG`` names; returns whether that is debug."""
+    name = os.environ.get("LAPILLI_LOG", "warning").upper()
+    level = logging.getLevelNamesMapping().get(name, logging.WARNING)
+    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
+    return level <= logging.DEBUG

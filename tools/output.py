@@ -1,0 +1,44 @@
+"""What the commands that read and write compiler files share: where results go and how errors look."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from ..ir.errors import Error, InvalidError
+
+
+def write_output(result: str | bytes, output: str | None) -> None:
+    """Writes a result to the file `output`, or to standard output where it is None; text as UTF-8.
+
+    Raises:
+        InvalidError: the file cannot be written.
+    """
+    data = result.encode() if isinstance(result, str) else result
+    if output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        Path(output).write_bytes(data)
+    except OSError as error:
+        raise InvalidError(f"cannot write {output}: {error.strerror}") from error
+
+
+def error_text(error: Error) -> str:
+    """Returns an error as a compiler prints it: each finding as ``file:line:column: error: …``."""
+    findings = [str(finding) for finding in error.diagnostics if finding.location is not None]
+    if findings:
+        return "\n".join(findings)
+    message = f"error: {error.message}"
+    return message if error.location is None else f"{error.location}: {message}"
+
+
+def fail(error: Error) -> NoReturn:
+    """Prints an error to standard error and ends the command with status 1."""
+    click.echo(error_text(error), err=True)
+    sys.exit(1)
