@@ -1,0 +1,152 @@
+"""Control flow against the same function run by Python, on every device."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = pytest.mark.device
+
+
+@lp.kernel
+def branches(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    v = x[i]
+    if v < 3:
+        r = v * 10
+    elif v == 5:
+        r = -1
+    else:
+        if (v > 20 and v % 2 == 0) or v == 9:
+            r = 7
+        else:
+            r = v
+    out[i] = r
+
+
+@lp.kernel
+def continue_and_break(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    total = 0
+    for k in range(x[i]):
+        if k % 3 == 0:
+            continue
+        if k > 17:
+            break
+        total += k
+    out[i] = total
+
+
+@lp.kernel
+def while_with_break(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    n = x[i]
+    steps = 0
+    while n != 1:
+        if n <= 0:
+            steps = -1
+            break
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    out[i] = steps
+
+
+@lp.kernel
+def early_return(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    if x[i] < 0:
+        return
+    out[i] = 1
+    if x[i] < 10:
+        return
+    out[i] = 2
+
+
+@lp.kernel
+def return_in_loop(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    for k in range(100):
+        for m in range(k):
+            if k * m > x[i]:
+                out[i] = k * 100 + m
+                return
+    out[i] = -5
+
+
+@lp.kernel
+def loop_else(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    for k in range(2, 8):
+        if x[i] % k == 0:
+            out[i] = k
+            break
+    else:
+        out[i] = 0
+
+
+@lp.kernel
+def nested_with_steps(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    total = 0
+    for a in range(10, 0, -3):
+        for b in range(a, x[i], 2):
+            total += a * b
+            if total > 500:
+                break
+        else:
+            total += 1
+    out[i] = total
+
+
+@lp.kernel
+def swap_and_tuples(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    a, b = 0, 1
+    for _ in range(x[i] % 20):
+        a, b = b, a + b
+    out[i] = a
+
+
+@lp.kernel
+def variable_after_loop(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    last = -7
+    for k in range(x[i]):
+        last = k
+    out[i] = last
+
+
+KERNELS = [
+    branches,
+    continue_and_break,
+    while_with_break,
+    early_return,
+    return_in_loop,
+    loop_else,
+    nested_with_steps,
+    swap_and_tuples,
+    variable_after_loop,
+]
+
+
+def run_in_python(kernel, x: np.ndarray, out: np.ndarray, monkeypatch) -> None:
+    """Runs the kernel's own Python function once per work-item."""
+    function = inspect.unwrap(kernel)
+    for i in range(len(x)):
+        monkeypatch.setattr(lp, "global_id", lambda _, i=i: i)
+        function([int(v) for v in x], out)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
+def test_kernel_does_what_its_python_function_does(device, kernel, monkeypatch):
+    x = np.array([-3, 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 12, 19, 22, 27, 40, 97], dtype=np.int32)
+    expected = np.full(len(x), 99, np.int32)
+    run_in_python(kernel, x, expected, monkeypatch)
+    monkeypatch.undo()
+    out = lp.full(len(x), 99, lp.i32, device=device)
+    kernel[len(x)](lp.asarray(x, device=device), out)
+    assert out.numpy().tolist() == expected.tolist()

@@ -1,0 +1,156 @@
+"""Helper functions, captured values, conversions and lp.math, on every device."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = pytest.mark.device
+
+GAIN = 3
+HALF = np.float32(0.5)
+TAU = math.tau
+
+
+def clamp_to(v, low=0.0, high=1.0):
+    if v < low:
+        return low
+    if v > high:
+        return high
+    return v
+
+
+def divide(a: lp.i32, b: lp.i32):
+    return a // b, a % b
+
+
+def read(x, i):
+    return x[i] * GAIN
+
+
+@lp.kernel
+def use_helpers(x: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
+    i = lp.global_id(0)
+    q, r = divide(lp.i32(x[i]), 4)
+    out[i, 0] = clamp_to(x[i], high=2.0)
+    out[i, 1] = lp.f32(q)
+    out[i, 2] = lp.f32(r)
+    out[i, 3] = read(x, i) * HALF + lp.f32(TAU)
+
+
+@lp.kernel
+def convert(x: lp.In[lp.f32], as_i32: lp.Out[lp.i32], as_u32: lp.Out[lp.u32], as_bool: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    as_i32[i] = lp.i32(x[i])
+    as_u32[i] = lp.u32(x[i])
+    as_bool[i] = 1 if x[i] else 0
+
+
+def test_helpers_take_defaults_keywords_arrays_and_return_tuples(device):
+    values = np.float32([-5, 0.25, 1.5, 9, -8])
+    out = lp.zeros((5, 4), device=device)
+    use_helpers[5](lp.asarray(values, device=device), out)
+    whole = values.astype(np.int32)
+    expected = np.stack(
+        [np.clip(values, 0, 2), whole // 4, whole % 4, values * 3 * np.float32(0.5) + np.float32(math.tau)],
+        axis=1,
+    ).astype(np.float32)
+    np.testing.assert_allclose(out.numpy(), expected, rtol=3e-7)
+
+
+def test_float_to_integer_truncates_saturates_and_nan_is_zero(device):
+    values = np.float32([0.9, -0.9, 1e20, -1e20, np.nan, np.inf, -np.inf, 2147483648.0, 4294967040.0, -3.7])
+    arrays = [lp.zeros(len(values), t, device=device) for t in (lp.i32, lp.u32, lp.i32)]
+    convert[len(values)](lp.asarray(values, device=device), *arrays)
+    as_i32, as_u32, as_bool = (a.numpy().tolist() for a in arrays)
+    top = 2**31 - 1
+    assert as_i32 == [0, 0, top, -(2**31), 0, top, -(2**31), top, top, -3]
+    assert as_u32 == [0, 0, 2**32 - 1, 0, 0, 2**32 - 1, 0, 2**31, 4294967040, 0]
+    assert as_bool == [1] * len(values)
+
+
+@lp.kernel
+def unary_functions(x: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
+    i = lp.global_id(0)
+    v = x[i]
+    out[0, i] = lp.math.sqrt(v)
+    out[1, i] = lp.math.exp(v)
+    out[2, i] = lp.math.log(v)
+    out[3, i] = lp.math.sin(v)
+    out[4, i] = lp.math.cos(v)
+    out[5, i] = lp.math.tanh(v)
+    out[6, i] = lp.math.floor(v)
+    out[7, i] = lp.math.ceil(v)
+    out[8, i] = lp.math.trunc(v)
+    out[9, i] = lp.math.rsqrt(v)
+    out[10, i] = lp.math.atan(v)
+    out[11, i] = lp.math.fabs(v)
+    out[12, i] = lp.math.pow(v, 2.5)
+    out[13, i] = lp.math.fma(v, v, 1.0)
+    out[14, i] = v**3
+    out[15, i] = lp.math.log2(v)
+
+
+def test_math_functions_match_numpy(device):
+    x = np.linspace(0.05, 3.0, 61, dtype=np.float32)
+    out = lp.zeros((16, len(x)), device=device)
+    unary_functions[len(x)](lp.asarray(x, device=device), out)
+    v = x.astype(np.float64)
+    expected = [
+        np.sqrt(v), np.exp(v), np.log(v), np.sin(v), np.cos(v), np.tanh(v), np.floor(v), np.ceil(v), np.trunc(v),
+        1 / np.sqrt(v), np.arctan(v), np.abs(v), v**2.5, v * v + 1, v**3, np.log2(v),
+    ]  # fmt: skip
+    # Vulkan allows sin and cos an absolute error of 2**-11 and exp 3 + 2|x| ulp; the rest is far below.
+    np.testing.assert_allclose(out.numpy(), np.array(expected), rtol=2e-5, atol=6e-4)
+    for row in (6, 7, 8, 11):
+        np.testing.assert_array_equal(out.numpy()[row], expected[row].astype(np.float32))
+
+
+@lp.kernel
+def scalar_arguments(a: lp.i32, b: lp.u32, c: lp.f32, d: lp.bool_, out: lp.Out[lp.f32]):
+    out[0] = lp.f32(a)
+    out[1] = lp.f32(b)
+    out[2] = c
+    out[3] = 1.0 if d else 0.0
+
+
+def test_scalar_arguments_of_every_kind(device):
+    out = lp.zeros(4, device=device)
+    scalar_arguments[1](-7, 2**31, 0.125, True, out)
+    assert out.numpy().tolist() == [-7, 2.0**31, 0.125, 1]
+    scalar_arguments[1](np.int32(5), np.uint32(6), np.float32(7), np.bool_(False), out)
+    assert out.numpy().tolist() == [5, 6, 7, 0]
+
+
+FACTOR = 2
+SHIFT = 1.0
+
+
+def shifted(v):
+    return v + SHIFT
+
+
+@lp.kernel
+def captured_values(out: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    out[i] = shifted(lp.f32(FACTOR))
+
+
+def test_changed_capture_compiles_again_and_an_equal_one_does_not(device, monkeypatch):
+    out = lp.zeros(1, device=device)
+    captured_values[1](out)
+    assert out.numpy().tolist() == [3]
+    monkeypatch.setitem(globals(), "FACTOR", 5)
+    captured_values[1](out)
+    assert out.numpy().tolist() == [6]
+    monkeypatch.setitem(globals(), "SHIFT", 10.0)
+    captured_values[1](out)
+    assert out.numpy().tolist() == [15]
+    monkeypatch.setitem(globals(), "SHIFT", float("10"))
+    with lp.trace() as trace:
+        captured_values[1](out)
+    assert trace.count("compile") == 0

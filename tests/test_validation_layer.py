@@ -1,0 +1,48 @@
+"""The device tests once more under the Khronos validation layer: not one message is allowed.
+
+The layer is chosen when the VkInstance is made, so this takes a process of its own.  Only drivers behind the
+loader are run: layers do not reach the embedded one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENT = os.environ | {"LAPILLI_VALIDATE": "1", "LAPILLI_SWIFTSHADER": ""}
+
+
+def python(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        (sys.executable, *args), cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+
+
+def unavailable() -> str:
+    """Why nothing can be run under the layer here; empty where it can."""
+    if os.environ.get("LAPILLI_VALIDATE", "0") not in ("", "0"):
+        return "this run is under the validation layer itself"
+    program = (
+        "from lapilli.vk_runtime.runtime import runtime\n"
+        "print(*(d.physical.instance.is_validated for d in runtime().devices))"
+    )
+    answers = python("-c", program).stdout.split()
+    if not answers:
+        return "no Vulkan device behind the loader"
+    return "" if "False" not in answers else "the validation layer (vulkan-validationlayers) is not installed"
+
+
+@pytest.mark.device
+def test_device_tests_pass_without_a_message_of_the_validation_layer() -> None:
+    reason = unavailable()
+    if reason:
+        pytest.skip(reason)
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/device")
+    closing_lines = "\n".join(done.stdout.splitlines()[-30:])
+    assert done.returncode == 0, closing_lines
+    assert " passed" in closing_lines
