@@ -1,0 +1,134 @@
+"""What a syntax tree says before anything is compiled: which names a statement reads and writes, and how it leaves.
+
+The flags ``$break``, ``$continue`` and ``$return`` and the returned value ``$value`` are variables like any other:
+that is how the structured control flow of scf carries what jumps do in Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+BREAK, CONTINUE, RETURN, VALUE = "$break", "$continue", "$return", "$value"
+"""Names of the pseudo-variables."""
+FLAGS = (BREAK, CONTINUE, RETURN)
+"""Those that say that the rest is skipped."""
+
+NO_NAMES: frozenset[str] = frozenset()
+"""No variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a statement reads and writes, pseudo-variables included."""
+
+    reads: frozenset[str]
+    writes: frozenset[str]
+
+
+@dataclass
+class FunctionFacts:
+    """The names of one function, found in one walk."""
+
+    tree: ast.FunctionDef
+    names: dict[int, Names] = field(default_factory=dict[int, "Names"])
+    """By ``id`` of the statement."""
+    assignments: Counter[str] = field(default_factory=Counter[str])
+    """How often each variable is assigned in the text; an augmented or loop assignment counts twice, since the
+    variable's earlier value joins too."""
+    returns: list[ast.Return] = field(default_factory=list[ast.Return])
+
+    @classmethod
+    def of(cls, tree: ast.FunctionDef) -> FunctionFacts:
+        """Analyses a function."""
+        facts = cls(tree)
+        for statement in tree.body:
+            facts._visit(statement)
+        return facts
+
+    def reads(self, statements: Sequence[ast.stmt]) -> frozenset[str]:
+        """Returns the names that any of `statements` reads."""
+        return NO_NAMES.union(*(self.names[id(s)].reads for s in statements)) if statements else NO_NAMES
+
+    def writes(self, statements: Sequence[ast.stmt]) -> frozenset[str]:
+        """Returns the names that any of `statements` writes."""
+        return NO_NAMES.union(*(self.names[id(s)].writes for s in statements)) if statements else NO_NAMES
+
+    def _visit(self, statement: ast.stmt) -> Names:
+        reads: set[str] = set()
+        writes: set[str] = set()
+        match statement:
+            case ast.Break():
+                writes.add(BREAK)
+            case ast.Continue():
+                writes.add(CONTINUE)
+            case ast.Return():
+                writes |= {RETURN, VALUE}
+                self.returns.append(statement)
+                self.assignments[VALUE] += 1
+            case ast.AugAssign(target=ast.Name(id=name)):
+                reads.add(name)
+                self.assignments[name] += 1
+            case ast.For(iter=iterable) if not _is_range(iterable):
+                # Unrolled: one assignment in the text may give the variable another type each round.
+                for inner in ast.walk(statement):
+                    if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                        self.assignments[inner.id] += 1
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                return self._keep(statement, Names(NO_NAMES, NO_NAMES))  # refused when it is compiled
+            case _:
+                pass
+        for child in _children(statement):
+            if isinstance(child, ast.stmt):
+                inner = self._visit(child)
+                reads |= inner.reads
+                writes |= inner.writes
+            else:
+                self._visit_expression(child, reads, writes)
+        if isinstance(statement, ast.For | ast.While):
+            # A break or continue of the loop's own ends there; those in its else belong to the loop outside.
+            writes -= {BREAK, CONTINUE}
+            writes |= self.writes(statement.orelse) & {BREAK, CONTINUE}
+        return self._keep(statement, Names(frozenset(reads), frozenset(writes)))
+
+    def _keep(self, statement: ast.stmt, names: Names) -> Names:
+        self.names[id(statement)] = names
+        return names
+
+    def _visit_expression(self, root: ast.AST, reads: set[str], writes: set[str]) -> None:
+        for node in ast.walk(root):
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Load):
+                    reads.add(node.id)
+                else:
+                    writes.add(node.id)
+                    self.assignments[node.id] += 1
+
+
+def _children(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yields the parts of a statement; the annotation of ``x: lp.f32 = …`` is no read."""
+    for name, value in ast.iter_fields(statement):
+        if name == "annotation":
+            continue
+        if isinstance(value, ast.AST):
+            yield value
+        elif isinstance(value, list):
+            yield from (item for item in value if isinstance(item, ast.AST))  # pyright: ignore
+
+
+def _is_range(iterable: ast.expr) -> bool:
+    return (
+        isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range"
+    )
+
+
+def always_exits(statements: Sequence[ast.stmt]) -> bool:
+    """Whether control never falls out of the end of `statements`, as far as their shape shows."""
+    for statement in statements:
+        if isinstance(statement, ast.Return | ast.Break | ast.Continue):
+            return True
+        if isinstance(statement, ast.If) and always_exits(statement.body) and always_exits(statement.orelse):
+            return True
+    return False

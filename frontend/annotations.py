@@ -1,0 +1,358 @@
+"""What the annotations of a kernel mean: `resolve_signature`, and the spellings ``lp.In`` and ``lp.Out``.
+
+Annotations may be objects, strings (quoted, or all of them under PEP 563) or lazily evaluated (Python 3.14).
+They are read once, when the decorator runs, with the names that the defining scope has then.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from ..ir.errors import CompileError, InvalidError, KernelArgumentError
+from .errors import compile_error, signature_error
+from .host_values import scalar_value
+from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, ScalarType, Type, scalar_of
+
+if TYPE_CHECKING:
+    from .source import FunctionSource
+
+
+class _NoDefault:
+    """Type of `NO_DEFAULT`."""
+
+    def __repr__(self) -> str:
+        return "NO_DEFAULT"
+
+
+NO_DEFAULT: Final = _NoDefault()
+"""`ParameterSpec.default` of a parameter that every launch must give."""
+
+
+class In:
+    """Read-only array parameter: ``x: lp.In[lp.f32, 2]``; the launch takes an `Array`."""
+
+    __lapilli_annotation__ = "in"
+
+    def __new__(cls, *_: object) -> In:
+        raise InvalidError(
+            "lp.In is only an annotation, x: lp.In[lp.f32]; arrays are made by lp.asarray or lp.zeros"
+        )
+
+    def __class_getitem__(cls, parameters: object) -> types.GenericAlias:
+        return types.GenericAlias(cls, cast(Any, parameters))
+
+
+class Out:
+    """Write-only array parameter: ``y: lp.Out[lp.f32, 2]``; the launch takes an `Array`."""
+
+    __lapilli_annotation__ = "out"
+
+    def __new__(cls, *_: object) -> Out:
+        raise InvalidError(
+            "lp.Out is only an annotation, y: lp.Out[lp.f32]; arrays are made by lp.asarray or lp.zeros"
+        )
+
+    def __class_getitem__(cls, parameters: object) -> types.GenericAlias:
+        return types.GenericAlias(cls, cast(Any, parameters))
+
+
+_ACCESS: dict[str, Access] = {"array": "read_write", "in": "read", "out": "write"}
+"""Access of an array annotation by its origin's ``__lapilli_annotation__``: `Array` itself is the runtime's
+class, which this folder does not import."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterSpec:
+    """One parameter of a kernel."""
+
+    name: str
+    type: Type
+    """A `ScalarType` or `ArrayType`."""
+    default: object = NO_DEFAULT
+    """A NumPy scalar of the type, or `NO_DEFAULT`."""
+    keyword_only: bool = False
+    positional_only: bool = False
+
+    @property
+    def has_default(self) -> bool:
+        """Whether a launch may leave it out."""
+        return self.default is not NO_DEFAULT
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The parameters of a kernel in the order of its ``def``."""
+
+    parameters: tuple[ParameterSpec, ...]
+
+    @cached_property
+    def positional_names(self) -> tuple[str, ...]:
+        """Parameters that an argument without a name may reach, in order."""
+        return tuple(p.name for p in self.parameters if not p.keyword_only)
+
+    @cached_property
+    def positional_count(self) -> int:
+        """How many arguments without a name a launch may give."""
+        return len(self.positional_names)
+
+    @cached_property
+    def keyword_names(self) -> tuple[str, ...]:
+        """Parameters that an argument may name."""
+        return tuple(p.name for p in self.parameters if not p.positional_only)
+
+    def __str__(self) -> str:
+        return f"({', '.join(f'{p.name}: {p.type}' for p in self.parameters)})"
+
+
+def resolve_signature(
+    function: types.FunctionType, local_names: Mapping[str, object] | None = None
+) -> Signature:
+    """Reads the annotations of a kernel.
+
+    Args:
+        function: the kernel.
+        local_names: variables of the scopes around it (see `enclosing_names`): string annotations may name
+            local variables that the function does not capture.
+
+    Raises:
+        CompileError: an annotation is missing or no type of the kernel language, a parameter is variadic, or
+            a default does not fit.
+    """
+    return _SignatureReader(function, local_names or {}).read()
+
+
+def enclosing_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, object]:
+    """Collects the local variables of the scopes that enclose `function`, the innermost winning.
+
+    Args:
+        function: a function whose definition is running.
+        frame: the frame in which its decorator is called.
+    """
+    scopes: list[Mapping[str, object]] = []
+    while frame is not None and frame.f_globals is function.__globals__:
+        scope = frame.f_code.co_qualname
+        if function.__qualname__.startswith((f"{scope}.<locals>.", f"{scope}.")):
+            scopes.append(frame.f_locals)
+        frame = frame.f_back
+    names: dict[str, object] = {}
+    for scope in reversed(scopes):
+        names.update(scope)
+    return names
+
+
+class _SignatureReader:
+    """Reads one signature; holds what every error message needs."""
+
+    def __init__(self, function: types.FunctionType, local_names: Mapping[str, object]) -> None:
+        self.function = function
+        self.names = _Names(function, local_names)
+        self.annotations = _raw_annotations(function)
+
+    def read(self) -> Signature:
+        parameters = inspect.signature(self.function, follow_wrapped=False).parameters.values()
+        specs = tuple(map(self.parameter, parameters))
+        if self.evaluate("return") not in (None, inspect.Parameter.empty):
+            raise self.error(
+                "return",
+                f"kernel '{self.function.__name__}' has the return annotation "
+                f"{self.annotations['return']!r}; expected None",
+                "LP2016",
+                "write results into an array parameter",
+            )
+        return Signature(specs)
+
+    def parameter(self, parameter: inspect.Parameter) -> ParameterSpec:
+        name = parameter.name
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
+            raise self.error(
+                name,
+                f"a kernel takes no {stars}{name}: its parameters are fixed",
+                "LP2013",
+                "give every parameter a name and a type",
+            )
+        annotation = self.evaluate(name)
+        if annotation is parameter.empty:
+            raise self.error(
+                name,
+                f"parameter '{name}' has no annotation",
+                "LP2010",
+                f"write {name}: lp.f32 for a scalar, {name}: lp.Array[lp.f32] for an array",
+            )
+        resolved = self.type_of(name, annotation)
+        return ParameterSpec(
+            name=name,
+            type=resolved,
+            default=self.default(name, resolved, parameter.default),
+            keyword_only=parameter.kind is parameter.KEYWORD_ONLY,
+            positional_only=parameter.kind is parameter.POSITIONAL_ONLY,
+        )
+
+    def evaluate(self, name: str) -> object:
+        """Returns the annotation of `name` as an object, ``Parameter.empty`` where there is none."""
+        annotation = self.annotations.get(name, inspect.Parameter.empty)
+        if hasattr(annotation, "__forward_arg__"):  # 3.14: a name that has no value yet
+            annotation = annotation.__forward_arg__
+        for _ in range(3):  # "'lp.f32'": quoted, under PEP 563
+            if not isinstance(annotation, str):
+                break
+            annotation = self.evaluate_text(name, annotation)
+        return annotation
+
+    def evaluate_text(self, name: str, text: str) -> object:
+        try:
+            return eval(text, self.function.__globals__, self.names)
+        except CompileError as error:
+            raise self.error(name, error.message, error.code, None) from error
+        except Exception as error:  # whatever the expression raises is the user's to read
+            raise self.error(
+                name,
+                f"the annotation {text!r} of '{name}' cannot be evaluated: {type(error).__name__}: {error}",
+                "LP2011",
+                "every name in it must be defined before the kernel",
+            ) from error
+
+    def type_of(self, name: str, annotation: object) -> Type:
+        scalar = scalar_of(annotation)
+        if scalar is not None:
+            return scalar
+        mark = getattr(annotation, "__lapilli_annotation__", None)
+        if isinstance(mark, str) and mark in _ACCESS:
+            return self.array_type(name, annotation, mark)
+        if isinstance(annotation, FixedArrayType):
+            raise self.error(
+                name,
+                f"parameter '{name}' has type {annotation!r}; a kernel parameter is a scalar or an array",
+                "LP2017",
+                "make it a specialization constant, lp.SpecializationId(…), or pass an lp.In[…]",
+            )
+        raise self.error(
+            name,
+            f"the annotation of '{name}' is no lapilli type: found {_described(annotation)}",
+            "LP2012",
+            _replacement(name, annotation),
+        )
+
+    def array_type(self, name: str, annotation: object, mark: str) -> ArrayType:
+        spelling = {"array": "lp.Array", "in": "lp.In", "out": "lp.Out"}[mark]
+        parameters = cast("tuple[object, ...]", getattr(annotation, "__args__", ()))
+        if not parameters:
+            raise self.error(
+                name,
+                f"'{name}': {spelling} without an element type",
+                "LP2014",
+                f"write {spelling}[lp.f32] or {spelling}[lp.f32, 2]",
+            )
+        element = scalar_of(parameters[0])
+        if element is None:
+            raise self.error(
+                name,
+                f"'{name}': the element type of {spelling}[…] is no lapilli scalar type: "
+                f"found {_described(parameters[0])}",
+                "LP2014",
+                _replacement(name, parameters[0]),
+            )
+        ndim = parameters[1] if len(parameters) > 1 else 1
+        is_count = isinstance(ndim, int) and not isinstance(ndim, bool)
+        if len(parameters) > 2 or not is_count or not 1 <= cast(int, ndim) <= MAX_DIMENSIONS:
+            found = ", ".join(map(repr, parameters[1:]))
+            raise self.error(
+                name,
+                f"'{name}': {spelling}[{element!r}, ndim] takes ndim from 1 to {MAX_DIMENSIONS}; "
+                f"found {found}",
+                "LP2014",
+                f"write {spelling}[{element!r}, 2] for two dimensions; the shape is given at launch",
+            )
+        return ArrayType(element, cast(int, ndim), _ACCESS[mark])
+
+    def default(self, name: str, resolved: Type, default: object) -> object:
+        if default is inspect.Parameter.empty:
+            return NO_DEFAULT
+        if not isinstance(resolved, ScalarType):
+            raise self.error(
+                name,
+                f"array parameter '{name}' has a default, {default!r}; arrays have none",
+                "LP2015",
+                "give the array at each launch",
+            )
+        try:
+            return scalar_value(resolved, default, f"the default of '{name}'")
+        except KernelArgumentError as error:
+            raise self.error(name, error.message, "LP2015", None) from error
+
+    def error(self, name: str, message: str, code: str, hint: str | None) -> CompileError:
+        """Makes the error at parameter `name`, with a caret where the source text is at hand."""
+        from .source import FunctionSource, definition_location
+
+        try:
+            source = FunctionSource.of(self.function)
+        except CompileError:
+            return signature_error(message, code=code, location=definition_location(self.function), hint=hint)
+        return compile_error(source, _parameter_node(source, name), message, code=code, hint=hint)
+
+
+def _parameter_node(source: FunctionSource, name: str) -> Any:
+    """Returns the syntax node of parameter `name` ("return": of the return annotation)."""
+    arguments = source.tree.args
+    if name == "return":
+        return source.tree.returns
+    every = (
+        *arguments.posonlyargs,
+        *arguments.args,
+        arguments.vararg,
+        *arguments.kwonlyargs,
+        arguments.kwarg,
+    )
+    return next((a for a in every if a is not None and a.arg == name), None)
+
+
+def _raw_annotations(function: types.FunctionType) -> dict[str, Any]:
+    """Returns the annotations unevaluated as far as Python leaves them so; never raises."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(function, format=annotationlib.Format.FORWARDREF)
+    return inspect.get_annotations(function)
+
+
+class _Names(dict[str, object]):
+    """The names that an annotation sees: the function's own captures, then the scopes around it."""
+
+    def __init__(self, function: types.FunctionType, local_names: Mapping[str, object]) -> None:
+        super().__init__(local_names)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                self[name] = cell.cell_contents
+            except ValueError:  # assigned later in the enclosing function
+                continue
+
+
+def _described(annotation: object) -> str:
+    if isinstance(annotation, type):
+        return f"the class {annotation.__module__}.{annotation.__qualname__}"
+    return f"{annotation!r} of type {type(annotation).__name__}"
+
+
+def _replacement(name: str, annotation: object) -> str:
+    """Returns what to write instead of a wrong annotation."""
+    from .types import type_of_dtype
+
+    origin = getattr(annotation, "__origin__", annotation)
+    if origin is np.ndarray:
+        return f"write {name}: lp.Array[lp.f32] and pass lp.asarray(…)"
+    if isinstance(annotation, np.dtype) or (
+        isinstance(annotation, type) and issubclass(annotation, np.generic)
+    ):
+        try:
+            return f"write {type_of_dtype(cast(object, annotation))!r}"
+        except InvalidError:  # a dtype without a counterpart: say what there is
+            pass
+    return "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"

@@ -1,0 +1,70 @@
+"""Binds the arguments of a launch to the parameters of a kernel, by position and by name.
+
+Only which value goes to which parameter is decided here; whether the value suits the parameter's type is the
+runtime's to check.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from ..ir.errors import KernelArgumentError
+from .annotations import Signature
+
+
+def bind_arguments(
+    signature: Signature, args: tuple[object, ...], kwargs: Mapping[str, object], kernel_name: str
+) -> tuple[object, ...]:
+    """Returns one value for each parameter, in the order of the signature.
+
+    Raises:
+        KernelArgumentError: a parameter has no value or two, or a value has no parameter.
+    """
+    if not kwargs and len(args) == signature.positional_count == len(signature.parameters):
+        return args
+    values: dict[str, object] = dict(zip(signature.positional_names, args, strict=False))
+    if len(args) > signature.positional_count:
+        raise _error(
+            kernel_name,
+            signature,
+            f"expected at most {signature.positional_count} positional arguments, found {len(args)}",
+            "LP3002",
+        )
+    for name, value in kwargs.items():
+        if name not in signature.keyword_names:
+            raise _unknown(kernel_name, signature, name)
+        if name in values:
+            raise _error(
+                kernel_name,
+                signature,
+                f"parameter '{name}': expected one value, found two, by position and by name",
+                "LP3004",
+            )
+        values[name] = value
+    missing = [p for p in signature.parameters if p.name not in values and not p.has_default]
+    if missing:
+        named = ", ".join(f"'{p.name}' ({p.type!r})" for p in missing)
+        raise _error(
+            kernel_name,
+            signature,
+            f"expected a value for {'parameter' if len(missing) == 1 else 'parameters'} {named}, found none",
+            "LP3001",
+        )
+    return tuple(values.get(p.name, p.default) for p in signature.parameters)
+
+
+def _unknown(kernel_name: str, signature: Signature, name: str) -> KernelArgumentError:
+    if name in signature.positional_names:
+        return _error(
+            kernel_name, signature, f"parameter '{name}' is positional-only; found it by name", "LP3003"
+        )
+    close = difflib.get_close_matches(name, signature.keyword_names, 1)
+    hint = f"; did you mean '{close[0]}'?" if close else ""
+    return _error(kernel_name, signature, f"there is no parameter '{name}'{hint}", "LP3003")
+
+
+def _error(kernel_name: str, signature: Signature, message: str, code: str) -> KernelArgumentError:
+    return KernelArgumentError(
+        f"kernel '{kernel_name}': {message}\n    its parameters are {signature}", code=code
+    )

@@ -1,0 +1,243 @@
+"""Assignments: to variables, array elements and tuples of these; plain, augmented, annotated and ``:=``."""
+
+from __future__ import annotations
+
+import ast
+
+from .arithmetic import binary
+from .conversions import settle, store_convert
+from .dispatch import expression, statement
+from .function_builder import FunctionBuilder, VariableType
+from .promotion import join
+from .subscripts import load_element, resolve_element, store_element
+from .types import FixedArrayType, ScalarType, scalar_of
+from .values import Array, FixedArray, Iteration, RangeValue, Scalar, Static, Tuple, Unset, Value, describe
+
+
+def assign_target(fb: FunctionBuilder, target: ast.expr, value: Value, node: ast.AST) -> None:
+    """Stores `value` into the target of an assignment or a for loop.
+
+    Raises:
+        CompileError: kernels have no such target, or the value does not go into it.
+    """
+    match target:
+        case ast.Name(id=name):
+            assign_name(fb, name, value, node)
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            for part, item in zip(targets, _unpacked(fb, targets, value, node), strict=True):
+                assign_target(fb, part, item, node)
+        case ast.Subscript():
+            store_element(fb, resolve_element(fb, target), value, target, node)
+        case _:
+            raise fb.error(
+                target,
+                f"kernels cannot assign to {_target_kind(target)}",
+                "LP2053",
+                hint="assign to a variable, an array element a[i], or a tuple of these",
+            )
+
+
+def _target_kind(target: ast.expr) -> str:
+    return "an attribute" if isinstance(target, ast.Attribute) else "this expression"
+
+
+def _unpacked(fb: FunctionBuilder, targets: list[ast.expr], value: Value, node: ast.AST) -> tuple[Value, ...]:
+    for target in targets:
+        if isinstance(target, ast.Starred):
+            raise fb.error(
+                target, "kernels have no starred assignment", "LP2030", hint="name each item of the tuple"
+            )
+    if not isinstance(value, Tuple):
+        raise fb.error(node, f"expected a tuple of {len(targets)} values, found {describe(value)}", "LP2033")
+    if len(value.items) != len(targets):
+        raise fb.error(node, f"expected {len(targets)} values to unpack, found {len(value.items)}", "LP2033")
+    return value.items
+
+
+def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> None:
+    """Gives a variable a value, in the variable's type.
+
+    Raises:
+        CompileError: the value has no type that joins with the variable's other values.
+    """
+    if isinstance(value, FixedArray) and value.prefix:
+        raise fb.error(
+            node,
+            "a row of a fixed array is no value of its own",
+            "LP2033",
+            hint="index all dimensions at once",
+        )
+    if fb.is_dry:
+        _join_type(fb, name, value, node)
+        return
+    wanted = fb.variable_types.get(name)
+    if wanted is None:
+        fb.env[name] = settled_value(fb, value, node)
+    else:
+        fb.env[name] = _converted(fb, value, wanted, node, f"variable '{name}'")
+
+
+def settled_value(fb: FunctionBuilder, value: Value, node: ast.AST) -> Value:
+    """Gives the literals in a value their own types."""
+    if isinstance(value, Scalar):
+        return settle(fb, value, node)
+    if isinstance(value, Tuple):
+        return Tuple(tuple(settled_value(fb, item, node) for item in value.items))
+    return value
+
+
+def _converted(fb: FunctionBuilder, value: Value, wanted: VariableType, node: ast.AST, what: str) -> Value:
+    if isinstance(wanted, ScalarType):
+        return store_convert(fb, value, wanted, node, what)
+    if isinstance(wanted, tuple) and isinstance(value, Tuple) and len(wanted) == len(value.items):
+        pairs = zip(value.items, wanted, strict=True)
+        return Tuple(tuple(_converted(fb, item, kind, node, what) for item, kind in pairs))
+    return value
+
+
+def _join_type(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> None:
+    """Joins the type of `value` into the variable's, while types are inferred."""
+    found = variable_type(value)
+    known = fb.variable_types.get(name)
+    if known is None:
+        fb.variable_types[name] = found
+        fb.assigned_at[name] = node
+        fb.has_changed = True
+        return
+    if name in fb.declared:
+        _converted(fb, value, known, node, f"variable '{name}'")
+        return
+    joined = _joined(known, found)
+    if joined is None:
+        first = fb.assigned_at.get(name)
+        notes = [] if first is None else [fb.source.diagnostic(first, "first assigned here", severity="note")]
+        raise fb.error(
+            node,
+            f"{_variable(name)} is {_spelled(known)} in one place and {describe(value)} in another: "
+            "the types do not join",
+            "LP2049" if name == "$value" else "LP2037",
+            hint="convert the values to one type, or use two variables",
+            notes=notes,
+        )
+    if joined != known:
+        fb.variable_types[name] = joined
+        fb.has_changed = True
+
+
+def _variable(name: str) -> str:
+    return "the returned value" if name == "$value" else f"variable '{name}'"
+
+
+def variable_type(value: Value) -> VariableType:
+    """Returns what kind of variable holds `value`."""
+    if isinstance(value, Scalar):
+        return value.type
+    if isinstance(value, Tuple):
+        return tuple(variable_type(item) for item in value.items)
+    if isinstance(value, RangeValue | Iteration):
+        return Static(value, "iterator")
+    return value
+
+
+def _joined(known: VariableType, found: VariableType) -> VariableType | None:
+    if isinstance(known, ScalarType) and isinstance(found, ScalarType):
+        return join(known, found)
+    if isinstance(known, tuple) and isinstance(found, tuple) and len(known) == len(found):
+        items = [_joined(a, b) for a, b in zip(known, found, strict=True)]
+        return None if any(item is None for item in items) else tuple(i for i in items if i is not None)
+    if isinstance(known, Static) and isinstance(found, Static):
+        return known if known.obj is found.obj else None
+    if isinstance(known, Array) and isinstance(found, Array) and known.parameter == found.parameter:
+        return known
+    if isinstance(known, FixedArray) and isinstance(found, FixedArray) and known.type == found.type:
+        return known
+    return None
+
+
+def _spelled(kind: VariableType) -> str:
+    if isinstance(kind, ScalarType):
+        return describe(Scalar(kind))
+    return f"a tuple of {len(kind)}" if isinstance(kind, tuple) else describe(kind)
+
+
+@statement(ast.Assign)
+def compile_assign(fb: FunctionBuilder, node: ast.Assign) -> None:
+    """Compiles ``a = b = value``; the right side of a swap is evaluated before anything is stored."""
+    value = fb.evaluate(node.value)
+    for target in node.targets:
+        fb.node = node
+        assign_target(fb, target, value, node.value)
+
+
+@statement(ast.AugAssign)
+def compile_augmented(fb: FunctionBuilder, node: ast.AugAssign) -> None:
+    """Compiles ``a += v``; the indices of an element are evaluated once."""
+    operator = type(node.op).__name__
+    match node.target:
+        case ast.Name(id=name) as target:
+            read = ast.copy_location(ast.Name(name, ast.Load()), target)
+            old = fb.evaluate(read)
+            assign_name(fb, name, binary(fb, operator, old, fb.evaluate(node.value), node), node)
+        case ast.Subscript() as target:
+            element = resolve_element(fb, target)
+            old = load_element(fb, element, target)
+            value = binary(fb, operator, old, fb.evaluate(node.value), node)
+            fb.node = node
+            store_element(fb, element, value, target, node)
+        case target:
+            raise fb.error(
+                target,
+                f"kernels cannot assign to {_target_kind(target)}",
+                "LP2053",
+                hint="assign to a variable or an array element",
+            )
+
+
+@statement(ast.AnnAssign)
+def compile_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
+    """Compiles ``x: lp.f32 = 0.0``; the type was read before (see `declare_annotated`)."""
+    if node.value is not None:
+        value = fb.evaluate(node.value)
+        fb.node = node
+        assign_target(fb, node.target, value, node.value)
+
+
+def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
+    """Fixes the type of an annotated variable for the whole function.
+
+    Raises:
+        CompileError: the annotation is no scalar type, or another one stands elsewhere.
+    """
+    if not isinstance(node.target, ast.Name):
+        raise fb.error(
+            node.target, "only variables are annotated in kernels", "LP2053", hint="leave the annotation out"
+        )
+    annotation = fb.evaluate(node.annotation)
+    obj = annotation.obj if isinstance(annotation, Static) else None
+    scalar = scalar_of(obj)
+    if isinstance(obj, FixedArrayType):
+        return
+    if scalar is None:
+        raise fb.error(
+            node.annotation,
+            f"a variable's annotation is a scalar type such as lp.f32, found {describe(annotation)}",
+            "LP2012",
+        )
+    name = node.target.id
+    if fb.variable_types.get(name, scalar) != scalar:
+        raise fb.error(
+            node, f"variable '{name}' is annotated with two types", "LP2037", hint="use two variables"
+        )
+    fb.variable_types[name] = scalar
+    fb.declared.add(name)
+    fb.assigned_at[name] = node
+
+
+@expression(ast.NamedExpr)
+def compile_named(fb: FunctionBuilder, node: ast.NamedExpr) -> Value:
+    """Compiles ``(x := value)``."""
+    value = fb.evaluate(node.value)
+    fb.node = node
+    assign_name(fb, node.target.id, value, node)
+    bound = fb.env.get(node.target.id)
+    return value if bound is None or isinstance(bound, Unset) or fb.is_dry else bound

@@ -1,0 +1,361 @@
+"""Two-way branches: `scf.if` whose results are the values and variables that the two sides leave behind.
+
+Sides that only compute (no load, call, store or loop) become selects: nothing to jump for.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from .analysis import FLAGS
+from .conversions import adapt, convert, settle
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, I32, ir_type
+from .promotion import join
+from .types import ScalarType
+from .values import Array, Binding, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
+
+_MAXIMUM_SELECTED_OPS = 8
+"""Ops on one side up to which computing both sides is cheaper than jumping."""
+
+
+@dataclass(slots=True)
+class Arm:
+    """One side of a branch after it was compiled."""
+
+    block: Block
+    env: dict[str, Binding]
+    value: Value | None = None
+    is_dead_end: bool = False
+    """The code after the branch does not run where this side was taken."""
+
+
+class IncompatibleError(Exception):
+    """The two sides leave things behind that no value can stand for; the message says which."""
+
+
+def build_arm(fb: FunctionBuilder, build: Callable[[], Value | None]) -> Arm:
+    """Compiles one side into a block of its own, with a copy of the variables."""
+    block, outer = Block(), fb.env
+    fb.env = dict(outer)
+    with fb.into(block):
+        value = build()
+    arm = Arm(block, fb.env, value, any(_is_true(fb.env.get(flag)) for flag in FLAGS))
+    fb.env = outer
+    return arm
+
+
+def _is_true(binding: Binding | None) -> bool:
+    return isinstance(binding, Scalar) and binding.const is True
+
+
+def is_cheap(block: Block) -> bool:
+    """Whether all of a block may run unasked: pure arithmetic, and little of it."""
+    count = 0
+    for op in block.ops:
+        count += 1
+        if count > _MAXIMUM_SELECTED_OPS or op.regions or op.name.partition(".")[0] not in ("arith", "math"):
+            return False
+    return True
+
+
+def select_values(
+    fb: FunctionBuilder,
+    test: Scalar,
+    if_true: Callable[[], Value],
+    if_false: Callable[[], Value],
+    node: ast.AST,
+) -> Value:
+    """Emits a choice between two expressions; only the chosen one is evaluated, as far as anyone can tell.
+
+    Raises:
+        CompileError: the two values have no common type.
+    """
+    if fb.is_dry:
+        return _joined(fb, if_true(), if_false(), node)
+    before = fb.env
+    arms = (build_arm(fb, if_true), build_arm(fb, if_false))
+    values: list[Value] = []
+    for arm, other in (arms, arms[::-1]):
+        assert arm.value is not None and other.value is not None
+        outer = fb.env
+        fb.env = arm.env
+        with fb.into(arm.block):
+            values.append(_unified(fb, arm.value, other.value, node))
+        fb.env = outer
+    arms[0].value, arms[1].value = values
+    changed = sorted(
+        name for name in {**arms[0].env, **arms[1].env} if arms[0].env.get(name) is not arms[1].env.get(name)
+    )
+    assert before is fb.env
+    results = branch(fb, test, arms[0], arms[1], changed, node)
+    assert results is not None
+    return results
+
+
+def _joined(fb: FunctionBuilder, left: Value, right: Value, node: ast.AST) -> Value:
+    """Returns a value of the type that the choice between two has, while types are inferred."""
+    if isinstance(left, Scalar) and isinstance(right, Scalar):
+        return Scalar(joined_type(fb, left, right, node))
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and len(left.items) == len(right.items):
+        return Tuple(tuple(_joined(fb, a, b, node) for a, b in zip(left.items, right.items, strict=True)))
+    return left
+
+
+def joined_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> ScalarType:
+    """Returns the type that a choice between two values has.
+
+    Raises:
+        CompileError: they have none in common.
+    """
+    scalar = join(left.type, right.type)
+    if scalar is None:
+        if BOOL in (left.type, right.type):  # a bool beside a number is an i32, as in arithmetic
+            numbers = [convert(fb, v, I32).type if v.type is BOOL else v.type for v in (left, right)]
+            scalar = join(numbers[0], numbers[1])
+        if scalar is None:
+            raise fb.error(
+                node,
+                f"the two sides have no common type: {describe(left)} and {describe(right)}",
+                "LP2034",
+                hint="convert one of them",
+            )
+    return scalar
+
+
+def _unified(fb: FunctionBuilder, value: Value, other: Value, node: ast.AST) -> Value:
+    """Brings one side's value to the type that both sides have together."""
+    if isinstance(value, Scalar) and isinstance(other, Scalar):
+        scalar = joined_type(fb, value, other, node)
+        if value.type is BOOL and scalar is not BOOL:
+            value = convert(fb, value, I32)
+        if not scalar.bits:  # two literals that differ
+            same = value.const == other.const and value.type is other.type
+            return value if same else settle(fb, adapt(fb, value, scalar, node), node)
+        return adapt(fb, value, scalar, node)
+    if isinstance(value, Tuple) and isinstance(other, Tuple) and len(value.items) == len(other.items):
+        pairs = zip(value.items, other.items, strict=True)
+        return Tuple(tuple(_unified(fb, a, b, node) for a, b in pairs))
+    return value
+
+
+def branch(
+    fb: FunctionBuilder, test: Scalar, then: Arm, other: Arm, names: Iterable[str], node: ast.AST
+) -> Value | None:
+    """Puts two compiled sides under a condition, and the variables `names` that they leave into `fb.env`.
+
+    Returns:
+        The value of the branch where the sides have one.
+    """
+    join_ = _Join(fb, test, then, other, node)
+    bound = [(name, join_.binding(name)) for name in names]
+    value = join_.value(then.value, other.value, "the value") if then.value and other.value else None
+    results = join_.emit()
+    for name, merged in bound:
+        if merged is None:
+            fb.env.pop(name, None)
+        else:
+            fb.env[name] = _filled(merged, results)
+    return None if value is None else _filled_value(value, results)
+
+
+@dataclass(slots=True, eq=False)
+class _Slot(Scalar):
+    """A scalar that will be result `index` of the branch."""
+
+    index: int = 0
+
+
+class _Join:
+    """Collects what a branch must yield."""
+
+    def __init__(self, fb: FunctionBuilder, test: Scalar, then: Arm, other: Arm, node: ast.AST) -> None:
+        self.fb, self.test, self.then, self.other, self.node = fb, test, then, other, node
+        self.pairs: list[tuple[SSAValue, SSAValue]] = []
+
+    def binding(self, name: str) -> Binding | None:
+        """Returns what variable `name` is after the branch."""
+        clear = FALSE if name in FLAGS else None
+        first, second = self.then.env.get(name, clear), self.other.env.get(name, clear)
+        if first is second:
+            return first
+        for mine, theirs, arm in ((first, second, self.then), (second, first, self.other)):
+            if isinstance(mine, Unset) or mine is None:
+                if arm.is_dead_end and not isinstance(theirs, Unset) and theirs is not None:
+                    return self._without(mine, theirs, name, arm)
+                return self._unset(mine, arm)
+        if first is None or second is None or isinstance(first, Unset) or isinstance(second, Unset):
+            return Unset(self.node)
+        try:
+            return self.value(first, second, f"variable '{name}'")
+        except IncompatibleError as error:
+            if self.then.is_dead_end or self.other.is_dead_end:
+                return second if self.then.is_dead_end else first
+            raise self.fb.error(self.node, str(error), "LP2037", hint="use two variables") from None
+
+    def _without(self, mine: Binding | None, theirs: Value, name: str, arm: Arm) -> Binding:
+        """Returns the value of the side that goes on; the other side yields anything."""
+        try:
+            filler = zero_like(theirs)
+        except IncompatibleError:
+            return theirs
+        pair = (filler, theirs) if arm is self.then else (theirs, filler)
+        return self.value(*pair, f"variable '{name}'")
+
+    def _unset(self, mine: Binding | None, arm: Arm) -> Unset:
+        if isinstance(mine, Unset) and mine.where is not None:
+            return mine
+        return Unset(self.node, _path(self.node, arm is self.then))
+
+    def value(self, first: Value, second: Value, what: str) -> Value:
+        """Returns what stands for `first` or `second`, whichever side was taken."""
+        if first is second:
+            return first
+        if isinstance(first, Scalar) and isinstance(second, Scalar):
+            return self._scalar(first, second)
+        if isinstance(first, Tuple) and isinstance(second, Tuple) and len(first.items) == len(second.items):
+            pairs = zip(first.items, second.items, strict=True)
+            return Tuple(tuple(self.value(a, b, what) for a, b in pairs))
+        if same_object(first, second):
+            return first
+        raise IncompatibleError(
+            f"{what} is {describe(first)} on one path and {describe(second)} on the other; "
+            "arrays and compile-time objects cannot depend on run-time conditions"
+        )
+
+    def _scalar(self, first: Scalar, second: Scalar) -> Scalar:
+        if first.const is not None and first.const == second.const and first.type is second.type:
+            return first if repr(first.const) == repr(second.const) else self._slot(first, second)
+        return self._slot(first, second)
+
+    def _slot(self, first: Scalar, second: Scalar) -> Scalar:
+        pair = (_required(self.fb, first), _required(self.fb, second))
+        if pair[0] is pair[1]:
+            return first
+        bounds = None
+        if first.bounds is not None and second.bounds is not None:
+            bounds = (min(first.bounds[0], second.bounds[0]), max(first.bounds[1], second.bounds[1]))
+        self.pairs.append(pair)
+        return _Slot(first.type, bounds=bounds, index=len(self.pairs) - 1)
+
+    def emit(self) -> Sequence[SSAValue]:
+        """Emits the branch, or selects where both sides are cheap; returns its results."""
+        fb, then, other = self.fb, self.then.block, self.other.block
+        if self.pairs and is_cheap(then) and is_cheap(other):
+            return self._selects()
+        if not (self.pairs or then.first_op or other.first_op):
+            return ()
+        types = [pair[0].type for pair in self.pairs]
+        with fb.into(then):
+            fb.append(scf.YieldOp.create(operands=[pair[0] for pair in self.pairs]))
+        regions = [Region(then)]
+        if self.pairs or other.first_op is not None:
+            with fb.into(other):
+                fb.append(scf.YieldOp.create(operands=[pair[1] for pair in self.pairs]))
+            regions.append(Region(other))
+        else:
+            regions.append(Region())
+        op = scf.IfOp.create(operands=[_required(fb, self.test)], result_types=types, regions=regions)
+        fb.append(op)
+        return op.results
+
+    def _selects(self) -> Sequence[SSAValue]:
+        fb = self.fb
+        for block in (self.then.block, self.other.block):
+            _move_ops(block, fb.block)
+        test = _required(fb, self.test)
+        return [_select(fb, test, *pair) for pair in self.pairs]
+
+
+def _select(fb: FunctionBuilder, test: SSAValue, first: SSAValue, second: SSAValue) -> SSAValue:
+    if first.type == ir_type(BOOL):
+        known = _constant_bool(first), _constant_bool(second)
+        if known == (True, False):
+            return test
+        if known[0] is False:
+            is_false = _emitted(fb, arith.XOrIOp, [test, _required(fb, constant(True))], first.type)
+            return is_false if known[1] else _emitted(fb, arith.AndIOp, [is_false, second], first.type)
+        if known[1] is False:
+            return _emitted(fb, arith.AndIOp, [test, first], first.type)
+        if known[0] is True:
+            return _emitted(fb, arith.OrIOp, [test, second], first.type)
+    return _emitted(fb, arith.SelectOp, [test, first, second], first.type)
+
+
+def _emitted(fb: FunctionBuilder, op: type[Operation], operands: list[SSAValue], ir: Attribute) -> SSAValue:
+    result = fb.emit(op, operands, ir)
+    assert result is not None
+    return result
+
+
+def _constant_bool(value: SSAValue) -> bool | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp):
+        return str(owner.properties["value"]) == "true"
+    return None
+
+
+def _move_ops(source: Block, target: Block) -> None:
+    for op in list(source.ops):
+        op.detach()
+        target.add_op(op)
+
+
+def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:
+    ssa = fb.ssa(value)
+    assert ssa is not None, "a value without an op outside of type inference"
+    return ssa
+
+
+def _filled(binding: Binding, results: Sequence[SSAValue]) -> Binding:
+    return binding if isinstance(binding, Unset) else _filled_value(binding, results)
+
+
+def _filled_value(value: Value, results: Sequence[SSAValue]) -> Value:
+    if isinstance(value, _Slot):
+        return Scalar(value.type, results[value.index], bounds=value.bounds)
+    if isinstance(value, Tuple):
+        return Tuple(tuple(_filled_value(item, results) for item in value.items))
+    return value
+
+
+def zero_like(value: Value) -> Value:
+    """Returns a value of the same type for paths on which nobody reads it.
+
+    Raises:
+        IncompatibleError: a compile-time object.
+    """
+    if isinstance(value, Scalar):
+        const = False if value.type is BOOL else 0.0 if value.type.is_float else 0
+        return Scalar(value.type, const=const)
+    if isinstance(value, Tuple):
+        return Tuple(tuple(zero_like(item) for item in value.items))
+    raise IncompatibleError(describe(value))
+
+
+def same_object(first: Value, second: Value) -> bool:
+    """Whether two compile-time objects are one."""
+    if isinstance(first, Static) and isinstance(second, Static):
+        return first.obj is second.obj
+    if isinstance(first, Array) and isinstance(second, Array):
+        return first.ssa is second.ssa
+    if isinstance(first, FixedArray) and isinstance(second, FixedArray):
+        return first.ssa is second.ssa and not first.prefix and not second.prefix
+    return False
+
+
+def _path(node: ast.AST, is_then: bool) -> str:
+    match node:
+        case ast.If():
+            return "where the condition is " + ("true" if is_then else "false")
+        case _:
+            return "on another path"
+
+
+FALSE = constant(False)
+"""The bool constant that flags start with."""

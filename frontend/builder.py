@@ -1,0 +1,248 @@
+"""Kernels to kernel-level IR: `build_module`.
+
+The result is a `builtin.module` of `func.func` (see DESIGN.md section 1): the specialization constants, the helpers,
+the kernels.  Every op has the place of its Python code.  A kernel without a barrier skips the work-items beyond the
+range itself: its body stands in an `scf.if` over ``global_id < global_range``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i1, i32
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from ..ir.dialects.kernel import (
+    GPU_KERNEL,
+    MASKED,
+    PARAMETERS,
+    RANK,
+    KernelParameter,
+    parameters_attribute,
+)
+
+# The modules that fill the dispatch tables.
+from . import (
+    arithmetic,
+    assignment,
+    builtins,
+    calls,
+    comparisons,
+    intrinsic_functions,
+    math_functions,
+    names,
+    statements,
+    subscripts,
+    work_items,
+)
+from .analysis import FunctionFacts
+from .annotations import Signature
+from .captures import Captures
+from .control_flow import build_statements
+from .conversions import CMPI
+from .definition import KernelOptions
+from .errors import compile_error
+from .function_builder import AccessUse, FunctionBuilder
+from .inference import infer_types
+from .ir_types import ir_type, memref_type
+from .module_builder import ModuleBuilder
+from .source import FunctionSource
+from .types import MAX_DIMENSIONS, ArrayType, ScalarType
+from .values import Array, Scalar
+from .work_items import RankTooSmallError, work_item_index
+
+REGISTERED = (
+    arithmetic,
+    assignment,
+    builtins,
+    calls,
+    comparisons,
+    intrinsic_functions,
+    math_functions,
+    names,
+    statements,
+    subscripts,
+    work_items,
+)
+"""The modules whose import fills `dispatch`."""
+
+NO_CONTRACTION = "kernel.no_contraction"
+"""Unit: multiplications and additions must not be fused."""
+
+
+class KernelDefinition(Protocol):
+    """What the builder needs of a kernel; `kernel.KernelFunction` is one."""
+
+    name: str
+    options: KernelOptions
+    signature: Signature
+
+    @property
+    def source(self) -> FunctionSource:
+        """The kernel's text."""
+        ...
+
+
+def build_module(
+    kernels: Sequence[KernelDefinition], *, rank: int | None = None, captures: Captures | None = None
+) -> ModuleOp:
+    """Compiles kernels into one module.
+
+    Args:
+        kernels: of distinct names.
+        rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
+        captures: gets every name that the kernels and their helpers read from around themselves.
+
+    Returns:
+        The module, every op with a location.  Verify it before use where it matters.
+
+    Raises:
+        CompileError: a kernel breaks a rule of the kernel language.
+    """
+    assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
+    module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
+    for kernel in kernels:
+        _build_kernel(module, kernel, rank)
+    return ModuleOp([*module.spec_constants.values(), *module.functions])
+
+
+def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | None) -> None:
+    """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
+    module.is_rank_given = rank is not None
+    module.kernel_name = kernel.name
+    for assumed in range(rank or 1, MAX_DIMENSIONS + 1):
+        module.rank, module.calls = assumed, []
+        snapshot = len(module.functions), set(module.symbols)
+        try:
+            module.functions.append(_kernel_function(module, kernel))
+            return
+        except RankTooSmallError:
+            del module.functions[snapshot[0] :]
+            module.symbols = snapshot[1]
+            _forget_helpers(module)
+        except RecursionError:
+            raise compile_error(
+                kernel.source,
+                None,
+                f"kernel '{kernel.name}' is nested too deeply to be compiled",
+                code="LP2030",
+                hint="split its expressions into statements, or its statements into functions",
+            ) from None
+
+
+def _forget_helpers(module: ModuleBuilder) -> None:
+    """Drops the helpers whose functions were just taken back."""
+    kept = {f.sym_name.data for f in module.functions}
+    for instances in module.helpers.values():
+        instances[:] = [i for i in instances if i.symbol in kept]
+
+
+def _kernel_function(module: ModuleBuilder, kernel: KernelDefinition) -> func.FuncOp:
+    source = kernel.source
+    fb = FunctionBuilder(module=module, source=source, facts=FunctionFacts.of(source.tree), is_kernel=True)
+    fb.node = source.tree
+    parameter_names = [p.name for p in kernel.signature.parameters]
+    fb.local_names = frozenset(parameter_names) | frozenset(fb.facts.assignments)
+    types = _bind_parameters(fb, kernel.signature)
+    infer_types(fb)
+    for use in fb.accesses.values():
+        use.reads = use.writes = False
+    fb.uses_barrier = False
+    fb.node = source.tree
+    with fb.into(fb.block):
+        build_statements(fb, source.tree.body, frozenset())
+    fb.node = source.tree
+    _finish_body(fb)
+    return func.FuncOp.create(
+        properties={
+            "sym_name": StringAttr(kernel.name),
+            "function_type": FunctionType.from_lists(types, []),
+        },
+        attributes=_attributes(fb, kernel),
+        regions=[Region(fb.prologue)],
+        location=fb.location(),
+    )
+
+
+def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribute]:
+    types: list[Attribute] = []
+    for position, parameter in enumerate(signature.parameters):
+        kind, name = parameter.type, parameter.name
+        if isinstance(kind, ArrayType):
+            types.append(memref_type(kind))
+            fb.accesses[position] = AccessUse()
+            fb.env[name] = Array(kind, position, name, fb.prologue.insert_arg(types[-1], position))
+        else:
+            assert isinstance(kind, ScalarType), f"parameter '{name}' of type {kind}"
+            types.append(ir_type(kind))
+            fb.env[name] = Scalar(kind, fb.prologue.insert_arg(types[-1], position))
+            if fb.facts.assignments[name]:
+                fb.variable_types[name] = kind
+                fb.declared.add(name)
+        fb.prologue.args[position].name_hint = name
+    return types
+
+
+def _finish_body(fb: FunctionBuilder) -> None:
+    """Puts the body after the prologue, under the guard unless the kernel has a barrier."""
+    body, prologue = fb.block, fb.prologue
+    if fb.uses_barrier or body.first_op is None:
+        for op in list(body.ops):
+            op.detach()
+            prologue.add_op(op)
+    else:
+        with fb.into(prologue):
+            test = _guard(fb)
+        body.add_op(_located(fb, scf.YieldOp.create()))
+        guard = scf.IfOp.create(operands=[test], regions=[Region(body), Region()])
+        prologue.add_op(_located(fb, guard))
+    prologue.add_op(_located(fb, func.ReturnOp.create()))
+
+
+def _located(fb: FunctionBuilder, op: Operation) -> Operation:
+    op.location = fb.location()
+    return op
+
+
+def _guard(fb: FunctionBuilder) -> SSAValue:
+    """Emits whether the work-item lies in the range."""
+    test = None
+    for dimension in range(fb.module.rank):
+        index, end = (work_item_index(fb, name, dimension) for name in ("global_id", "global_range"))
+        inside = fb.emit(arith.CmpiOp, [index, end], i1, CMPI["slt"])
+        test = inside if test is None else fb.emit(arith.AndIOp, [test, inside], i1)
+    assert test is not None
+    return test
+
+
+def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attribute]:
+    parameters = [
+        KernelParameter(
+            name=p.name, dtype=p.type.element.spelling, ndim=p.type.ndim, access=_access(fb, i, p.type)
+        )
+        if isinstance(p.type, ArrayType)
+        else KernelParameter(name=p.name, dtype=p.type.spelling)
+        for i, p in enumerate(kernel.signature.parameters)
+    ]
+    attributes: dict[str, Attribute] = {
+        GPU_KERNEL: UnitAttr(),
+        PARAMETERS: parameters_attribute(parameters),
+        RANK: IntegerAttr(fb.module.rank, i32),
+    }
+    if not fb.uses_barrier:
+        attributes[MASKED] = UnitAttr()
+    if not kernel.options.contract:
+        attributes[NO_CONTRACTION] = UnitAttr()
+    return attributes
+
+
+def _access(fb: FunctionBuilder, position: int, array: ArrayType) -> str:
+    """Returns what the kernel does with an array: as declared, or for lp.Array as found in the whole call graph."""
+    if array.access != "read_write":
+        return array.access
+    use = fb.accesses[position]
+    if use.reads and use.writes:
+        return "read_write"
+    return "write" if use.writes else "read"

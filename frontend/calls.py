@@ -1,0 +1,108 @@
+"""Calls: of conversions, intrinsics, builtins and plain Python functions."""
+
+from __future__ import annotations
+
+import ast
+import types as python_types
+
+from .builtins import BuiltinFunction
+from .conversions import condition, convert
+from .dispatch import INTRINSICS, expression
+from .function_builder import FunctionBuilder
+from .helpers import call_helper
+from .intrinsics import MATH_FUNCTIONS, Intrinsic
+from .ir_types import BOOL, F32, F64, I32
+from .types import FixedArrayType, ScalarType, scalar_of
+from .values import Scalar, Static, Value, describe
+
+_INTEGER_RESULTS = ("floor", "ceil", "trunc")
+"""Functions of Python's own math module that return an int; those of lp.math give a float."""
+
+
+@expression(ast.Call)
+def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
+    """Compiles a call.
+
+    Raises:
+        CompileError: kernels cannot call the thing, or not with these arguments.
+    """
+    callee = fb.evaluate(node.func)
+    obj = callee.obj if isinstance(callee, Static) else None
+    if isinstance(obj, python_types.FunctionType):
+        return call_helper(fb, obj, node)
+    if isinstance(obj, FixedArrayType):
+        raise fb.error(
+            node,
+            "fixed arrays are not made inside of kernels",
+            "LP2030",
+            hint="use a specialization constant, or separate variables",
+        )
+    target = obj if isinstance(obj, ScalarType) else scalar_of(obj)
+    if target is not None:
+        return _conversion(fb, node, obj, target)
+    name = _intrinsic_name(obj)
+    if name is None:
+        raise fb.error(node.func, f"{describe(callee)} cannot be called in kernels", "LP2033")
+    return _intrinsic(fb, node, obj, name)
+
+
+def _intrinsic_name(obj: object) -> str | None:
+    """Returns the key of `INTRINSICS` that an object is called by, None where there is none."""
+    if isinstance(obj, Intrinsic):
+        return obj.name
+    if isinstance(obj, BuiltinFunction):
+        return f"builtins.{obj.name}"
+    name = getattr(obj, "__name__", "")
+    if getattr(obj, "__module__", None) == "math" and name in MATH_FUNCTIONS:
+        return f"math.{name}"
+    return None
+
+
+def _intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str) -> Value:
+    arguments = positional(fb, node)
+    fb.callee = name
+    result = INTRINSICS[name](fb, node, arguments)
+    is_pythons = not isinstance(obj, Intrinsic | BuiltinFunction)
+    if is_pythons and name.removeprefix("math.") in _INTEGER_RESULTS and isinstance(result, Scalar):
+        return convert(fb, result, I32)
+    return result
+
+
+def positional(fb: FunctionBuilder, node: ast.Call) -> list[Value]:
+    """Evaluates the arguments of a call that takes them by position only.
+
+    Raises:
+        CompileError: a keyword or starred argument.
+    """
+    for part in node.args:
+        if isinstance(part, ast.Starred):
+            raise fb.error(part, "kernels have no '*' arguments", "LP2030", hint="write the arguments out")
+    if node.keywords:
+        keyword = node.keywords[0]
+        raise fb.error(
+            keyword,
+            f"{ast.unparse(node.func)} takes no keyword argument '{keyword.arg}' in kernels",
+            "LP2045",
+            hint="give the arguments by position",
+        )
+    return [fb.evaluate(part) for part in node.args]
+
+
+def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: ScalarType) -> Value:
+    """Compiles ``lp.f32(x)``, ``int(x)``, ``float(x)`` and ``bool(x)``; without an argument they give zero."""
+    name = ast.unparse(node.func)
+    arguments = positional(fb, node)
+    if len(arguments) > 1:
+        raise fb.error(node, f"{name} takes one argument, found {len(arguments)}", "LP2045")
+    if not arguments:
+        return convert(fb, Scalar(I32, const=0), target)
+    value = arguments[0]
+    if target is BOOL:
+        return condition(fb, value, node.args[0])
+    if not isinstance(value, Scalar):
+        raise fb.error(node.args[0], f"{name} converts a number, found {describe(value)}", "LP2033")
+    if obj is float and value.type is F64:
+        target = F64
+    if obj is float and not value.type.is_float:
+        target = F32
+    return convert(fb, value, target)

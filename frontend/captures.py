@@ -1,0 +1,48 @@
+"""What a kernel read from around itself when it was compiled, and whether it still is so.
+
+A captured number, tuple, function or specialization constant is a constant of the compiled kernel; binding the
+name to something else compiles the kernel again.  Lapilli's own names, modules and types are not watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Captures:
+    """The names that one compilation read."""
+
+    _seen: dict[tuple[int, str], tuple[Callable[[str], object], str, object]] = field(
+        default_factory=dict[tuple[int, str], tuple[Callable[[str], object], str, object]]
+    )
+
+    def add(self, owner: object, resolve: Callable[[str], object], name: str, value: object) -> None:
+        """Remembers that `name` meant `value`.
+
+        Args:
+            owner: where the name was looked up; one name of one owner is kept once.
+            resolve: finds the present meaning of the name.
+            name: the name.
+            value: what it meant.
+        """
+        self._seen.setdefault((id(owner), name), (resolve, name, value))
+
+    def are_current(self) -> bool:
+        """Returns whether every name still means the same object, or an equal one of the same type."""
+        for resolve, name, value in self._seen.values():
+            try:
+                found = resolve(name)
+            except AttributeError:  # deleted: the next compilation says so
+                return False
+            if found is not value and (type(found) is not type(value) or not _is_same(found, value)):
+                return False
+        return True
+
+
+def _is_same(found: object, value: object) -> bool:
+    """Compares two objects of one type; repr tells 0.0 from -0.0 and finds NaN again."""
+    if isinstance(value, bool | int | float | str | tuple):
+        return repr(found) == repr(value)
+    return False

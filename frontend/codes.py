@@ -1,0 +1,45 @@
+"""The stable codes of mistakes in kernel bodies, a paragraph each.
+
+The codes of signatures, launches and the host stand in `errors.CODES`, which takes these in.
+"""
+
+from __future__ import annotations
+
+BODY_CODES: dict[str, str] = {
+    "LP2030": "Kernels are compiled from a subset of Python. The message names the construct that is outside of it "
+    "and what to write instead.",
+    "LP2031": "The name means nothing where the kernel was defined: it is neither a variable of the kernel, nor "
+    "captured, nor global, nor a builtin that kernels have. Check the spelling, or define it above the kernel.",
+    "LP2032": "A kernel may capture numbers, bools, tuples of these, lapilli types, functions, modules and "
+    "specialization constants. Any other object has no counterpart on a device: pass it as an argument.",
+    "LP2033": "An operator, function or statement got a value of a type that it does not take.",
+    "LP2034": "A signed and an unsigned integer of the same width have no common type that holds both. Convert one "
+    "of them: lp.i32(x) or lp.u32(x).",
+    "LP2035": "A literal takes the type of the value beside it, and this literal does not fit that type.",
+    "LP2036": "Storing converts within a kind and from integers to floats, but a float becomes an integer, and a "
+    "number a bool, only by an explicit conversion such as lp.i32(x) or bool(x).",
+    "LP2037": "A local variable has one type in a whole function, joined over its assignments, and these "
+    "assignments have no common type. Use two variables, or convert the values.",
+    "LP2038": "On some path through the function the variable has no value when it is read. Assign it before the "
+    "branch or loop.",
+    "LP2039": "lp.In arrays are read-only. Declare the parameter lp.Array, or lp.Out if it is only written.",
+    "LP2040": "lp.Out arrays are write-only. Declare the parameter lp.Array, or lp.In if it is only read.",
+    "LP2041": "An array of n dimensions takes exactly n integer indices: a[i] for one dimension, a[i, j] for two. "
+    "There are no slices and no partial indices.",
+    "LP2042": "A literal index lies outside of a fixed array or a tuple.",
+    "LP2043": "A negative literal exponent of an integer has no integer result. Convert the base to a float.",
+    "LP2044": "A function calls itself, directly or through others. Devices have no call stack: write a loop.",
+    "LP2045": "The arguments of a call do not match the parameters of the function.",
+    "LP2046": "The object has no such attribute in kernels.",
+    "LP2047": "The dimension of a work-item function is a literal from 0 (slowest) to the number of dimensions of "
+    "the launch range minus one.",
+    "LP2048": "There is no 64-bit version of this function on Vulkan devices (GLSL.std.450 defines it for 32 bits "
+    "only), and lapilli never computes an f64 result in f32 silently. Convert to lp.f32, or write the series out.",
+    "LP2049": "The return statements of a function must agree in number and types of their values, and a function "
+    "whose value is used must return one on every path. A kernel returns nothing.",
+    "LP2050": "range takes one to three integers, and a step that is not the literal 0.",
+    "LP2051": "The value must be known when the kernel is compiled: a literal or a captured constant. A "
+    "specialization constant is neither: it gets its value later, when a pipeline is made.",
+    "LP2053": "The target of an assignment is a variable, an element of an array, or a tuple of these.",
+}
+"""What each code means and what to do."""

@@ -1,0 +1,151 @@
+"""Comparisons, chained ones included, and the short-circuit operators."""
+
+from __future__ import annotations
+
+import ast
+
+from xdsl.dialects import arith
+
+from .arithmetic import common_type, logical_not
+from .branches import select_values
+from .conversions import CMPF, CMPI, adapt, condition, convert
+from .dispatch import expression
+from .folding import fold_comparison
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, F32, I32, ir_type
+from .types import bf16
+from .values import Scalar, Static, Tuple, Value, constant, describe
+
+_SIGNED = {"Eq": "eq", "NotEq": "ne", "Lt": "slt", "LtE": "sle", "Gt": "sgt", "GtE": "sge"}
+_UNSIGNED = {"Eq": "eq", "NotEq": "ne", "Lt": "ult", "LtE": "ule", "Gt": "ugt", "GtE": "uge"}
+_FLOAT = {"Eq": "oeq", "NotEq": "une", "Lt": "olt", "LtE": "ole", "Gt": "ogt", "GtE": "oge"}
+SYMBOLS = {"Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">="}
+"""How the source spells a comparison."""
+
+
+@expression(ast.Compare)
+def compile_comparison(fb: FunctionBuilder, node: ast.Compare) -> Value:
+    """Compiles ``a < b`` and ``a < b < c``: each operand once, and none after a comparison that fails."""
+    left = fb.evaluate(node.left)
+    return _chain(fb, node, left, 0)
+
+
+def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -> Scalar:
+    right_node = node.comparators[position]
+    right = fb.evaluate(right_node)
+    first = compare(fb, node.ops[position], left, right, node)
+    if position + 1 == len(node.ops):
+        return first
+    if first.const is not None:
+        return _chain(fb, node, right, position + 1) if first.const else first
+    rest = select_values(
+        fb, first, lambda: _chain(fb, node, right, position + 1), lambda: constant(False), node
+    )
+    assert isinstance(rest, Scalar)
+    return rest
+
+
+def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Scalar:
+    """Emits one comparison.
+
+    Raises:
+        CompileError: ``is``, ``in``, or operands that are no numbers.
+    """
+    name = type(operator).__name__
+    if name in ("Is", "IsNot") and (_is_none(left) or _is_none(right)):
+        return constant((_is_none(left) and _is_none(right)) == (name == "Is"))
+    if name not in SYMBOLS:
+        word = {"Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in"}[name]
+        instead = "==" if name.startswith("Is") else "comparisons joined by or"
+        raise fb.error(node, f"kernels have no operator '{word}'", "LP2030", hint=f"use {instead}")
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("Eq", "NotEq"):
+        return _compare_tuples(fb, name, left, right, node)
+    if isinstance(left, Static) and isinstance(right, Static):
+        return _compare_static(fb, name, left, right, node)
+    if not (isinstance(left, Scalar) and isinstance(right, Scalar)):
+        wrong = right if isinstance(left, Scalar) else left
+        raise fb.error(node, f"operator {SYMBOLS[name]} compares numbers, found {describe(wrong)}", "LP2033")
+    return compare_scalars(fb, name, left, right, node)
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Static) and value.obj is None
+
+
+def _compare_static(fb: FunctionBuilder, name: str, left: Static, right: Static, node: ast.AST) -> Scalar:
+    """Compares types and strings: ``if a.dtype == lp.f32`` chooses code while compiling."""
+    if name in ("Eq", "NotEq"):
+        return constant((left.obj == right.obj) == (name == "Eq"))
+    raise fb.error(node, f"operator {SYMBOLS[name]} compares numbers, found {describe(left)}", "LP2033")
+
+
+def _compare_tuples(fb: FunctionBuilder, name: str, left: Tuple, right: Tuple, node: ast.AST) -> Scalar:
+    if len(left.items) != len(right.items):
+        return constant(name == "NotEq")
+    result = constant(True)
+    for a, b in zip(left.items, right.items, strict=True):
+        equal = compare(fb, ast.Eq(), a, b, node)
+        if result.const is True:
+            result = equal
+        elif result.const is None and equal.const is not True:
+            result = Scalar(BOOL, fb.emit(arith.AndIOp, [result.ssa, fb.ssa(equal)], ir_type(BOOL)))
+    return result if name == "Eq" else logical_not(fb, result)
+
+
+def compare_scalars(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:
+    """Emits a comparison of two numbers or bools.
+
+    Args:
+        name: class name of the ast operator: ``Lt``.
+    """
+    if left.const is not None and right.const is not None and left.type.is_float == right.type.is_float:
+        return constant(fold_comparison(name, left.const, right.const))
+    if left.type is BOOL and right.type is BOOL and name in ("Eq", "NotEq"):
+        predicate = CMPI["eq" if name == "Eq" else "ne"]
+        return Scalar(BOOL, fb.emit(arith.CmpiOp, [fb.ssa(left), fb.ssa(right)], ir_type(BOOL), predicate))
+    left, right = (convert(fb, v, I32) if v.type is BOOL else v for v in (left, right))
+    scalar = common_type(fb, left, right, node, f"operator {SYMBOLS[name]}")
+    left, right = adapt(fb, left, scalar, node), adapt(fb, right, scalar, node)
+    if fb.is_dry:
+        return Scalar(BOOL)
+    if scalar.is_float:
+        if scalar is bf16:
+            left, right = convert(fb, left, F32), convert(fb, right, F32)
+        op, predicate = arith.CmpfOp, CMPF[_FLOAT[name]]
+    else:
+        table = _SIGNED if scalar.is_signed else _UNSIGNED
+        op, predicate = arith.CmpiOp, CMPI[table[name]]
+    return Scalar(BOOL, fb.emit(op, [fb.ssa(left), fb.ssa(right)], ir_type(BOOL), predicate))
+
+
+@expression(ast.BoolOp)
+def compile_bool_op(fb: FunctionBuilder, node: ast.BoolOp) -> Value:
+    """Compiles ``a and b or c``: the value is that of the operand that decided, as in Python."""
+    return _short_circuit(fb, node, 0)
+
+
+def _short_circuit(fb: FunctionBuilder, node: ast.BoolOp, position: int) -> Value:
+    value = fb.evaluate(node.values[position])
+    if position + 1 == len(node.values):
+        return value
+    is_and = isinstance(node.op, ast.And)
+    test = condition(fb, value, node.values[position])
+    if test.const is not None:
+        return _short_circuit(fb, node, position + 1) if bool(test.const) == is_and else value
+
+    def rest() -> Value:
+        return _short_circuit(fb, node, position + 1)
+
+    def this() -> Value:
+        return value
+
+    return select_values(fb, test, rest if is_and else this, this if is_and else rest, node)
+
+
+@expression(ast.IfExp)
+def compile_conditional(fb: FunctionBuilder, node: ast.IfExp) -> Value:
+    """Compiles ``a if c else b``; only the chosen side is evaluated."""
+    test = condition(fb, fb.evaluate(node.test), node.test)
+    if test.const is not None:
+        return fb.evaluate(node.body if test.const else node.orelse)
+    return select_values(fb, test, lambda: fb.evaluate(node.body), lambda: fb.evaluate(node.orelse), node)

@@ -1,0 +1,407 @@
+"""The composition root: the one place where front end, passes, emission and runtime meet.
+
+xdsl is imported when a kernel has to be compiled, the runtime when one is launched, neither at import.  The
+order of a launch is the contract's: arguments, requirements, build, range; what fails leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, cast
+
+from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError
+from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
+from ..ir.target_env import TargetEnv
+from .arguments import bind_arguments
+from .captures import Captures
+from .ranges import LaunchRange, NdRange, launch_range
+from .spec_constant import SpecializationId
+from .types import ArrayType, ScalarType
+
+if TYPE_CHECKING:
+    from xdsl.ir import Operation
+
+    from ..passes.pipeline import AnalysedImage, Analysis
+    from ..spirv.device_image import DeviceImage
+    from ..vk_runtime.device import Device
+    from ..vk_runtime.event import Event
+    from ..vk_runtime.launch import LaunchRecord
+    from ..vk_runtime.queue import Queue
+    from .kernel import KernelFunction, LaunchConfiguration
+
+_lock = threading.RLock()
+"""One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
+
+
+RECORD_LIMIT = 1024
+"""Prepared launches that a kernel keeps; a program with more shapes than that starts over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executable:
+    """A kernel compiled for one target environment and one rank."""
+
+    image: DeviceImage
+    kernel: KernelInfo
+    captures: Captures
+    """What it read from around itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A launch that was checked, apart from its arguments."""
+
+    record: LaunchRecord
+    captures: Captures
+
+    def is_current(self) -> bool:
+        """Whether every captured name still means what it meant at compilation."""
+        return self.captures.are_current()
+
+
+# ---- launching ----
+
+
+def launch(
+    kernel: KernelFunction,
+    configuration: LaunchConfiguration,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+) -> Event:
+    """Launches a kernel; what ``k[n](…)`` calls.
+
+    A launch like an earlier one, whatever its arguments, goes to that one's `LaunchRecord`, which checks the
+    arguments and records the dispatch; everything else is the same every time.
+
+    Raises:
+        KernelArgumentError: arguments or specialization values that do not suit.
+        KernelNotSupportedError: the device lacks an aspect or a limit that the kernel needs.
+        BuildError: the kernel cannot be compiled.
+        NdRangeError: the range cannot be.
+        RuntimeFailure: there is no usable device.
+    """
+    values = bind_arguments(kernel.signature, args, kwargs, kernel.name)
+    queue = _queue_of(kernel, configuration, values)
+    spec = _spec_bytes(kernel, configuration.spec_values) if configuration.spec_values else ()
+    shape = _exact_range(configuration.range)
+    key = (queue.device, shape, spec)
+    prepared = kernel.records.get(key) if shape is not None else None
+    if prepared is None or not prepared.is_current():
+        prepared = _prepare(kernel, configuration.range, queue.device, values, spec)
+        if len(kernel.records) >= RECORD_LIMIT:
+            kernel.records.clear()
+        if shape is not None:
+            kernel.records[key] = prepared
+    return prepared.record.launch(queue, values, configuration.wait_events)
+
+
+def _exact_range(range_: object) -> object:
+    """Returns a range as a dictionary key, None where its parts are not plain ints (True and 1.0 equal 1)."""
+    if type(range_) is int:
+        return range_
+    if type(range_) is tuple:
+        return range_ if all(type(part) is int for part in cast("tuple[object, ...]", range_)) else None
+    if type(range_) is NdRange:
+        global_, local = _exact_range(range_.global_), _exact_range(range_.local)
+        return None if global_ is None or local is None else (NdRange, global_, local)
+    return None
+
+
+def _prepare(
+    kernel: KernelFunction,
+    range_: object,
+    device: Device,
+    values: Sequence[object],
+    spec: tuple[tuple[str, bytes], ...],
+) -> Prepared:
+    """Checks a launch in the order of the contract and makes what its repetitions use."""
+    from ..vk_runtime import launch as runtime
+
+    runtime.check_arguments(kernel.name, parameters_of(kernel), values, device)
+    executable = executable_for(kernel, _rank_of(range_), device)
+    checked = launch_range(range_)
+    record = runtime.prepare(
+        device,
+        executable.image,
+        executable.kernel,
+        checked.extents,
+        _local_size(kernel, checked),
+        values,
+        dict(spec),
+        is_nd_range=checked.local is not None,
+    )
+    return Prepared(record, executable.captures)
+
+
+def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:
+    """Returns the queue of ``.on``, else the default queue of the first array's device."""
+    from ..vk_runtime.array import Array
+    from ..vk_runtime.device import device
+    from ..vk_runtime.queue import Queue
+
+    queue = configuration.queue
+    if queue is None:
+        home = next((value.device for value in values if isinstance(value, Array)), None)
+        return (home or device()).default_queue
+    if not isinstance(queue, Queue):
+        raise InvalidError(
+            f"kernel '{kernel.name}': .on(…) expects an lp.Queue, found {queue!r} of type {type(queue).__name__}"
+        )
+    return queue
+
+
+def parameters_of(kernel: KernelFunction) -> tuple[Parameter, ...]:
+    """Returns the parameters as the runtime checks arguments against them, before anything is compiled."""
+    found = kernel.compiled.get("parameters")
+    if found is None:
+        found = kernel.compiled["parameters"] = tuple(
+            _parameter(p.name, p.type) for p in kernel.signature.parameters
+        )
+    return cast("tuple[Parameter, ...]", found)
+
+
+def _parameter(name: str, type_: object) -> Parameter:
+    if isinstance(type_, ArrayType):
+        return BufferParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim, access=type_.access)
+    assert isinstance(type_, ScalarType), f"parameter '{name}' has type {type_!r}"
+    return ScalarParameter(name=name, dtype=type_.spelling, offset_bytes=None)
+
+
+def _spec_bytes(kernel: KernelFunction, values: Mapping[object, object]) -> tuple[tuple[str, bytes], ...]:
+    """Returns the host bytes of specialization values by symbol, in the order of the symbols."""
+    packed: dict[str, bytes] = {}
+    for constant, value in values.items():
+        if not isinstance(constant, SpecializationId):
+            raise KernelArgumentError(
+                f"kernel '{kernel.name}': .spec(…) expects lp.SpecializationId objects as keys, found {constant!r}",
+                code="LP3011",
+            )
+        packed[constant.symbol] = constant.to_bytes(value)
+    return tuple(sorted(packed.items()))
+
+
+def _rank_of(range_: object) -> int:
+    """Returns the number of dimensions of a range; a range that has none to speak of raises at once."""
+    extents = range_.global_ if isinstance(range_, NdRange) else range_
+    if isinstance(extents, Sequence) and not isinstance(extents, str | bytes | bytearray):
+        rank = len(cast("Sequence[object]", extents))
+        if 1 <= rank <= 3:
+            return rank
+        launch_range(range_)
+    elif not hasattr(extents, "__index__"):
+        launch_range(range_)
+    return 1
+
+
+def _local_size(kernel: KernelFunction, range_: LaunchRange) -> tuple[int, ...] | None:
+    if range_.local is not None:
+        return range_.local
+    local = kernel.options.local_size
+    if local is not None and len(local) != len(range_.extents):
+        raise NdRangeError(
+            f"kernel '{kernel.name}': range {range_.extents} has {len(range_.extents)} dimensions, its "
+            f"local_size {local} has {len(local)}; expected as many"
+        )
+    return local
+
+
+# ---- compiling ----
+
+
+def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+    """Returns the kernel compiled for a device, which it can run on.
+
+    Raises:
+        KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
+        BuildError: the kernel cannot be compiled.
+    """
+    from ..vk_runtime.launch import require_aspects
+
+    key = (rank, device.target_env)
+    found: Executable | None = kernel.compiled.get(key)
+    if found is None or not found.captures.are_current():
+        with _lock:
+            found = kernel.compiled.get(key)
+            if found is None or not found.captures.are_current():
+                found = kernel.compiled[key] = _build(kernel, rank, device)
+    require_aspects(device, found.kernel)
+    return found
+
+
+def _build(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+    from ..passes.pipeline import analyse, lower_image
+    from ..spirv.build_image import build_image
+    from ..vk_runtime.launch import require_aspects
+    from ..vk_runtime.trace import record
+    from .builder import build_module
+
+    env, captures = device.target_env, Captures()
+    module = build_module([kernel], rank=rank, captures=captures)
+    (analysed,) = analyse(module, env).images
+    require_aspects(device, _needs_of(kernel, analysed))
+    image = build_image(lower_image(analysed, env), env)
+    record("compile", kernel=kernel.name, image=image.digest, device=device.selector)
+    return Executable(image, image.kernel(kernel.name), captures)
+
+
+def _needs_of(kernel: KernelFunction, image: AnalysedImage) -> KernelInfo:
+    """Returns as much of a KernelInfo as the check of aspects reads, before there is an ABI."""
+    from ..ir.kernel_info import LaunchAbi
+
+    uses = image.aspect_uses[kernel.name]
+    return KernelInfo(
+        name=kernel.name,
+        entry_point=kernel.name,
+        parameters=(),
+        abi=LaunchAbi(rank=1),
+        aspects=tuple(use.aspect for use in uses),
+        aspect_uses=uses,
+    )
+
+
+def analyse_kernels(
+    kernels: Sequence[KernelFunction], env: TargetEnv, *, rank: int | None = None, mode: str = "auto"
+) -> Analysis:
+    """Builds the IR of kernels and runs the passes up to where each image's requirements are known.
+
+    Args:
+        kernels: of one translation unit; their names differ.
+        env: the environment to compile for.
+        rank: dimensions of the launch range; None: as many as each kernel uses.
+        mode: device code split.
+    """
+    from ..passes.pipeline import analyse
+    from .builder import build_module
+
+    return analyse(build_module(kernels, rank=rank), env, mode=mode)
+
+
+def compile_kernels(
+    kernels: Sequence[KernelFunction],
+    env: TargetEnv | None = None,
+    *,
+    rank: int | None = None,
+    mode: str = "auto",
+) -> tuple[DeviceImage, ...]:
+    """Compiles kernels to device images without a device; arguments as `analyse_kernels`.
+
+    Raises:
+        BuildError: a kernel cannot be compiled.
+    """
+    from ..passes.pipeline import lower_image
+    from ..spirv.build_image import build_image
+
+    env = env or TargetEnv()
+    with _lock:
+        analysis = analyse_kernels(kernels, env, rank=rank, mode=mode)
+        return tuple(build_image(lower_image(image, env), env) for image in analysis.images)
+
+
+# ---- inspecting ----
+
+
+def default_environment() -> TargetEnv:
+    """Returns the environment of the default device, or of a plain Vulkan 1.3 device where there is none."""
+    from ..ir.errors import RuntimeFailure
+    from ..vk_runtime.device import device
+
+    try:
+        return device().target_env
+    except RuntimeFailure:
+        return TargetEnv()
+
+
+def inspect(
+    kernel: KernelFunction, stage: str, *, rank: int | None = None, env: TargetEnv | None = None
+) -> str | bytes:
+    """Returns a kernel at one stage of the pipeline.
+
+    Args:
+        kernel: the kernel.
+        stage: ``python``, ``ir``, ``split``, ``spirv-dialect``, ``spirv`` (disassembly), ``binary`` (bytes) or
+            ``metadata`` (JSON).
+        rank: dimensions of the launch range; None: as many as the kernel uses.
+        env: the environment to compile for; None: the default device's.
+
+    Raises:
+        InvalidError: there is no such stage.
+        BuildError: the kernel cannot be compiled.
+    """
+    if stage == "python":
+        return kernel.source.text
+    show = _STAGES.get(stage)
+    if show is None:
+        raise InvalidError(
+            f"kernel '{kernel.name}': expected a stage of python, {', '.join(_STAGES)}; found {stage!r}"
+        )
+    with _lock:
+        return show(kernel, rank, env or default_environment())
+
+
+def _text(op: Operation, *, generic: bool = False) -> str:
+    """Returns an operation as MLIR text."""
+    from io import StringIO
+
+    from xdsl.printer import Printer
+
+    out = StringIO()
+    Printer(out, print_generic_format=generic).print_op(op)
+    return out.getvalue() + "\n"
+
+
+def _show_ir(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
+    from .builder import build_module
+
+    return str(build_module([kernel], rank=rank)) + "\n"  # an f-string gives xDSL's debugging form
+
+
+def _show_split(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
+    return "".join(str(image.module) + "\n" for image in analyse_kernels([kernel], env, rank=rank).images)
+
+
+def _show_spirv_dialect(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
+    from ..passes.pipeline import lower_image
+
+    images = analyse_kernels([kernel], env, rank=rank).images
+    return "".join(_text(lower_image(image, env).spirv, generic=True) for image in images)
+
+
+def _show_disassembly(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
+    from ..spirv.tools import spirv_tools
+
+    return spirv_tools().disassemble(_show_binary(kernel, rank, env))
+
+
+def _show_binary(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> bytes:
+    (image,) = compile_kernels([kernel], env, rank=rank)
+    return image.spirv
+
+
+def _show_metadata(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
+    (image,) = compile_kernels([kernel], env, rank=rank)
+    content = {
+        "digest": image.digest.hex(),
+        "kernels": [asdict(k) for k in image.kernels],
+        "requirements": asdict(image.requirements),
+        "spec_constants": [asdict(c) for c in image.spec_constants],
+        "target_env": {**asdict(image.target_env), "spirv_version": image.target_env.spirv_version},
+    }
+    return json.dumps(content, indent=2, default=_plain) + "\n"
+
+
+def _plain(value: object) -> object:
+    """Returns what json can write of bytes and enumerants."""
+    return value.hex() if isinstance(value, bytes) else getattr(value, "value", str(value))
+
+
+_STAGES = {
+    "ir": _show_ir,
+    "split": _show_split,
+    "spirv-dialect": _show_spirv_dialect,
+    "spirv": _show_disassembly,
+    "binary": _show_binary,
+    "metadata": _show_metadata,
+}

@@ -1,0 +1,78 @@
+"""What ``@lp.kernel(…)`` says about a kernel beside its function: `KernelOptions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from ..ir.errors import InvalidError
+from .ranges import normalise_local_size
+from .types import ScalarType, i32, i64
+
+OptLevel = Literal[0, 1, 2]
+"""0 folds nothing, 1 is the default, 2 spends more time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelOptions:
+    """The checked options of a kernel."""
+
+    name: str | None = None
+    """Name for the user and for the entry point; None: the function's."""
+    local_size: tuple[int, ...] | None = None
+    """Work-group size in work-items, slowest dimension first; None: the runtime chooses."""
+    index: ScalarType = i32
+    """Type of ids, sizes and shapes: i32 or i64."""
+    contract: bool = True
+    """Whether a multiplication and an addition may become one operation."""
+    math_accuracy: str | Mapping[str, str] | None = None
+    """``"high"``, or an accuracy by function name; None: what the driver gives."""
+    opt_level: OptLevel | None = None
+    """None: that of the module, else 1."""
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        name: object = None,
+        local_size: object = None,
+        index: object = None,
+        contract: object = True,
+        math_accuracy: object = None,
+        opt_level: object = None,
+    ) -> KernelOptions:
+        """Makes options of what a user gave.
+
+        Raises:
+            InvalidError: a value that the option does not take.
+            NdRangeError: a local size that cannot be.
+        """
+        if name is not None and (not isinstance(name, str) or not name or "\0" in name):
+            raise _bad("name", "a text that is not empty", name)
+        if index not in (None, i32, i64):
+            raise _bad("index", "lp.i32 or lp.i64", index)
+        if not isinstance(contract, bool):
+            raise _bad("contract", "True or False", contract)
+        if isinstance(opt_level, bool) or opt_level not in (None, 0, 1, 2):
+            raise _bad("opt_level", "0, 1 or 2", opt_level)
+        return cls(
+            name=name,
+            local_size=None if local_size is None else normalise_local_size(local_size, what="local_size"),
+            index=i32 if index is None else cast(ScalarType, index),
+            contract=contract,
+            math_accuracy=_accuracy(math_accuracy),
+            opt_level=opt_level,
+        )
+
+
+def _accuracy(value: object) -> str | Mapping[str, str] | None:
+    if value is None or value == "high":
+        return cast("str | None", value)
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, str]", value))
+    raise _bad("math_accuracy", '"high" or a mapping from function name to accuracy', value)
+
+
+def _bad(option: str, expected: str, found: object) -> InvalidError:
+    return InvalidError(f"@lp.kernel({option}=…): expected {expected}, found {found!r}", code="LP1004")

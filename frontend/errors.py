@@ -1,0 +1,161 @@
+"""Errors of the kernel language: source, line, caret and remedy.
+
+The classes are the public ones of `ir.errors`; this module only builds them.  `CODES` explains every stable
+code in a paragraph, for ``lapilli explain``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..ir.errors import CompileError, Diagnostic, Location
+from .codes import BODY_CODES
+
+if TYPE_CHECKING:
+    from .source import FunctionSource
+
+
+def compile_error(
+    source: FunctionSource,
+    node: ast.AST | None,
+    message: str,
+    *,
+    code: str,
+    hint: str | None = None,
+    notes: Sequence[Diagnostic] = (),
+) -> CompileError:
+    """Makes the error for a place in a kernel.
+
+    Args:
+        source: the function that holds the place.
+        node: the place; None means the function's ``def`` line.
+        message: what is wrong: the thing, what was expected, what was found.
+        code: a key of `CODES`.
+        hint: what to do, printed after ``help:``.
+        notes: further places that matter, printed after the first.
+
+    Returns:
+        An error whose text is ``file.py:LINE:COL: error: message``, the source line, the caret, the notes and
+        the help line.
+    """
+    finding = source.diagnostic(node, message)
+    return _error([finding, *notes], hint, code)
+
+
+def signature_error(
+    message: str, *, code: str, location: Location | None = None, hint: str | None = None
+) -> CompileError:
+    """Makes the error for a function whose source text is not at hand: a location without line and caret."""
+    return _error([Diagnostic(message, location)], hint, code)
+
+
+def _error(findings: list[Diagnostic], hint: str | None, code: str) -> CompileError:
+    lines = [str(finding) for finding in findings]
+    if hint is not None:
+        lines.append(f"    help: {hint}")
+    return CompileError("\n".join(lines), code=code, diagnostics=findings)
+
+
+_HOST_CODES: dict[str, str] = {
+    "LP1000": (
+        "The call is not allowed with these values or in this state. The message names the value, "
+        "what was expected and what was found."
+    ),
+    "LP1001": "No kernel has that name. A name is the one given as name=, or the module-qualified name.",
+    "LP1002": (
+        "A kernel was called without a launch range. A kernel runs once for every work-item, so it "
+        "needs their number: k[n](…), k[(rows, columns)](…) or k[lp.NdRange(global_, local)](…)."
+    ),
+    "LP1003": (
+        "A work-item function such as lp.global_id was called on the host. It has a meaning only "
+        "inside a kernel, for the work-item that runs it."
+    ),
+    "LP1004": "An option of @lp.kernel has a value that it does not take. The message lists what it takes.",
+    "LP2000": "Compiling or linking device code failed; the error's log holds every finding.",
+    "LP2001": "The kernel breaks a rule of the kernel language. The message points at the place.",
+    "LP2002": (
+        "Kernels are compiled from their source text, and none was found for this function: it came "
+        "from exec, from a frozen program or from an interactive interpreter that keeps no text. Put "
+        "the kernel into a file, or give the text itself to lp.kernel_from_source(text)."
+    ),
+    "LP2003": (
+        "The source text found for the function is not the text that it was made of: the file changed "
+        "after it was imported. Start the program again, or reload the module."
+    ),
+    "LP2004": (
+        "Kernels and helpers are plain functions written with def. Lambdas, coroutines, generators, "
+        "classes and callable objects cannot be compiled for a device."
+    ),
+    "LP2005": "The text given to lp.kernel_from_source is not valid Python.",
+    "LP2010": (
+        "Every parameter of a kernel needs an annotation, because its type decides the machine code: "
+        "a scalar type such as lp.f32, or an array type such as lp.Array[lp.f32]."
+    ),
+    "LP2011": (
+        "Evaluating an annotation raised an exception. Annotations are read when @lp.kernel runs, so "
+        "every name in them must be defined above the kernel."
+    ),
+    "LP2012": (
+        "The annotation is not a type that kernels know. NumPy dtypes and typing constructs are not: "
+        "write lp.f32 for np.float32, lp.Array[lp.f32] for an array."
+    ),
+    "LP2013": "A kernel has a fixed list of parameters; *args and **kwargs have no counterpart on a device.",
+    "LP2014": (
+        "An array annotation is lp.Array[dtype] or lp.Array[dtype, ndim] with a scalar type and 1 to "
+        "3 dimensions; so are lp.In and lp.Out."
+    ),
+    "LP2015": "The default of a parameter must be a value that its type holds. Arrays have no defaults.",
+    "LP2016": (
+        "A kernel returns nothing: results go into arrays that it gets as parameters. The only return "
+        "annotation allowed is None."
+    ),
+    "LP2017": (
+        "A value of this type cannot be a kernel parameter. Pass it as a specialization constant, or "
+        "put its elements into an array."
+    ),
+    "LP2018": (
+        "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
+        "at least 1."
+    ),
+    "LP2900": "Symbols clash or stay unresolved when device code is linked.",
+    "LP3000": (
+        "A kernel argument is of the wrong kind, dtype, rank or range. Arrays must be lp.Array of "
+        "exactly the annotated dtype and rank, integers must fit; nothing is converted silently."
+    ),
+    "LP3001": "The launch gives no value for a parameter that has no default.",
+    "LP3002": "The launch gives more positional arguments than the kernel has parameters.",
+    "LP3003": "The launch names a parameter that the kernel does not have.",
+    "LP3004": "The launch gives one parameter twice, by position and by name.",
+    "LP3010": (
+        "A specialization value does not fit the type of its constant: another kind, another shape, "
+        "or out of range. A float is never taken for an integer, an integer too large is never cut."
+    ),
+    "LP3011": (
+        "A specialization value is given for something that is no specialization constant. Keys of "
+        ".spec({…}) are lp.SpecializationId objects."
+    ),
+    "LP3100": (
+        "The launch range or local size cannot be: 1 to 3 dimensions, integers from 0, fewer than "
+        "2**31 work-items each, a local size of at least 1 that divides the global size."
+    ),
+    "LP3200": "The device lacks an aspect or a limit that the kernel needs.",
+    "LP3201": "The bundle does not contain the kernel.",
+    "LP4000": "The allocation is larger than the device can hold.",
+    "LP4100": (
+        "A kernel stopped: a failed assert, an index out of range in debug mode, or a loop that the "
+        "driver would have cut short."
+    ),
+    "LP4200": "The driver lost the device. Its context cannot be used any more; make a new one.",
+    "LP4300": "The object belongs to another backend.",
+    "LP4400": "The device lacks a feature that a host call needs.",
+    "LP4500": (
+        "No usable driver, or a Vulkan call failed for a reason outside the program; `lapilli doctor` "
+        "says what is missing."
+    ),
+}
+"""Signatures, launches and what the host does wrong; the order is that of the numbers."""
+
+CODES: dict[str, str] = dict(sorted({**_HOST_CODES, **BODY_CODES}.items()))
+"""What each stable code means and what to do, one paragraph each."""

@@ -1,0 +1,237 @@
+"""The state of compiling one function, and the few primitives that everything else emits ops through.
+
+A function is built in one walk over its syntax tree.  Where a variable is assigned more than once the same walk
+runs first without emitting anything (`is_dry`), to find the one type that the variable has (see `inference`).
+Constants, ids and extents go into the prologue, a block that dominates the body, once each.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..ir.errors import CompileError, Diagnostic
+from .dispatch import EXPRESSIONS
+from .errors import compile_error
+from .ir_types import IR_INDEX, constant_attribute, ir_type
+from .source import FunctionSource
+from .types import ScalarType
+from .values import Array, Binding, FixedArray, Scalar, Static, Value, describe
+
+if TYPE_CHECKING:
+    from .analysis import FunctionFacts
+    from .module_builder import ModuleBuilder
+
+VariableType = ScalarType | tuple["VariableType", ...] | Array | FixedArray | Static
+"""What a variable is in the whole function: a scalar type, a tuple, or the one compile-time object it names."""
+
+
+class UnknownTypeError(Exception):
+    """While types are inferred: an operand's type is not known yet."""
+
+
+@dataclass
+class AccessUse:
+    """What a function does with one of its array parameters."""
+
+    reads: bool = False
+    writes: bool = False
+
+
+@dataclass
+class FunctionBuilder:
+    """One function on its way to IR."""
+
+    module: ModuleBuilder
+    source: FunctionSource
+    facts: FunctionFacts
+    is_kernel: bool
+    local_names: frozenset[str] = frozenset()
+    """Parameters and assigned variables: names that mean nothing around the function."""
+    accesses: dict[int, AccessUse] = field(default_factory=dict[int, AccessUse])
+    """By position of the array parameter."""
+    variable_types: dict[str, VariableType] = field(default_factory=dict[str, VariableType])
+    """Of declared variables and those that inference ran for; the others have their one value's type."""
+    declared: set[str] = field(default_factory=set[str])
+    """Variables whose type an annotation fixes."""
+    assigned_at: dict[str, ast.AST] = field(default_factory=dict[str, ast.AST])
+    """First assignment seen, for messages about types that do not join."""
+    env: dict[str, Binding] = field(default_factory=dict[str, Binding])
+    is_dry: bool = False
+    has_changed: bool = False
+    """While inferring: a variable's type changed in this walk."""
+    block: Block = field(default_factory=Block)
+    prologue: Block = field(default_factory=Block)
+    node: ast.AST | None = None
+    """What is being compiled: where emitted ops come from."""
+    callee: str = ""
+    """Name of the intrinsic whose call is being compiled."""
+    loop_depth: int = 0
+    uses_work_items: bool = False
+    uses_barrier: bool = False
+    _memo: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
+    _locations: dict[tuple[int, int], FileLineColLoc] = field(
+        default_factory=dict[tuple[int, int], FileLineColLoc]
+    )
+    _index_casts: list[dict[SSAValue, SSAValue]] = field(default_factory=lambda: [dict[SSAValue, SSAValue]()])
+
+    # Emitting.
+
+    def location(self) -> FileLineColLoc:
+        """Returns the place of the node that is being compiled."""
+        node = self.node
+        key = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+        found = self._locations.get(key)
+        if found is None:
+            where = self.source.location(node)
+            found = FileLineColLoc(StringAttr(where.file), IntAttr(where.line), IntAttr(where.column))
+            self._locations[key] = found
+        return found
+
+    def emit(
+        self,
+        op_class: type[Operation],
+        operands: Sequence[SSAValue | None],
+        result: Attribute,
+        properties: Mapping[str, Attribute] = {},
+    ) -> SSAValue | None:
+        """Appends an op with one result; None while inferring."""
+        if self.is_dry:
+            return None
+        op = op_class.create(
+            operands=operands,  # pyright: ignore[reportArgumentType] - None only while inferring
+            result_types=(result,),
+            properties=properties,
+            location=self.location(),
+        )
+        self.block.add_op(op)
+        return op.results[0]
+
+    def append(self, op: Operation) -> None:
+        """Appends an op that was made elsewhere, at the current location."""
+        op.location = self.location()
+        self.block.add_op(op)
+
+    def prologue_value(
+        self, key: object, make: type[Operation], result: Attribute, **options: object
+    ) -> SSAValue:
+        """Returns the result of an op of the prologue, emitted at the first use of `key`.
+
+        Args:
+            key: what the value is; equal keys share the op.
+            make: op class with one result.
+            result: its type.
+            options: `operands` and `properties` of the op.
+        """
+        found = self._memo.get(key)
+        if found is None:
+            op = make.create(result_types=(result,), location=self.location(), **options)  # pyright: ignore
+            self.prologue.add_op(op)
+            found = self._memo[key] = op.results[0]
+        return found
+
+    def constant(self, value: float, scalar: ScalarType) -> SSAValue | None:
+        """Returns a constant of `scalar`."""
+        if self.is_dry:
+            return None
+        # repr tells -0.0 from 0.0 and finds NaN again; a bool and the integer 1 differ by type.
+        key = (scalar.name, repr(value)) if scalar.is_float else (ir_type(scalar), value)
+        found = self._memo.get(key)
+        if found is None:
+            attribute = constant_attribute(value, scalar)
+            found = self.prologue_value(
+                key, arith.ConstantOp, ir_type(scalar), properties={"value": attribute}
+            )
+        return found
+
+    def ssa(self, value: Scalar) -> SSAValue | None:
+        """Returns the IR value of a strong scalar; None while inferring."""
+        if value.const is not None:
+            return self.constant(value.const, value.type)
+        return value.ssa
+
+    def cast_to_index(self, value: SSAValue) -> SSAValue:
+        """Returns an integer value as ``index``, reusing a cast that dominates."""
+        for scope in reversed(self._index_casts):
+            found = scope.get(value)
+            if found is not None:
+                return found
+        result = self.emit(arith.IndexCastOp, [value], IR_INDEX)
+        assert result is not None
+        self._index_casts[-1][value] = result
+        return result
+
+    def cast_from_index(self, index: SSAValue, key: object) -> SSAValue:
+        """Returns an ``index`` of the prologue as i32; casting it back gives `index` itself."""
+        from xdsl.dialects.builtin import i32
+
+        result = self.prologue_value(("i32", key), arith.IndexCastOp, i32, operands=(index,))
+        self._index_casts[0][result] = index
+        return result
+
+    @contextmanager
+    def into(self, block: Block) -> Generator[None]:
+        """Emits into `block` while the context lasts."""
+        outer = self.block
+        self.block = block
+        self._index_casts.append({})
+        yield
+        self._index_casts.pop()
+        self.block = outer
+
+    # Evaluating.
+
+    def is_local(self, name: str) -> bool:
+        """Whether `name` is a variable of the function."""
+        return name in self.local_names
+
+    def evaluate(self, node: ast.expr) -> Value:
+        """Compiles an expression.
+
+        Raises:
+            CompileError: the expression breaks a rule of the kernel language.
+        """
+        handler = EXPRESSIONS.get(type(node))
+        if handler is None:
+            from .unsupported import unsupported_error
+
+            raise unsupported_error(self.source, node)
+        outer, self.node = self.node, node
+        value = handler(self, node)
+        self.node = outer
+        return value
+
+    def scalar(self, node: ast.expr, what: str = "this expression") -> Scalar:
+        """Compiles an expression that must be a number or a bool."""
+        value = self.evaluate(node)
+        if not isinstance(value, Scalar):
+            raise self.error(node, f"{what} must be a number or a bool, found {describe(value)}", "LP2033")
+        return value
+
+    # Mistakes.
+
+    def error(
+        self,
+        node: ast.AST | None,
+        message: str,
+        code: str,
+        *,
+        hint: str | None = None,
+        notes: Sequence[Diagnostic] = (),
+    ) -> CompileError:
+        """Makes the error for `node`, with the calls that led into this function as notes."""
+        return compile_error(
+            self.source,
+            node,
+            message,
+            code=code,
+            hint=hint,
+            notes=[*notes, *self.module.call_notes()],
+        )

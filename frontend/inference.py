@@ -1,0 +1,140 @@
+"""Finds the type of each variable that is assigned more than once, by walking the function without emitting.
+
+A variable's type only ever moves up (literal, then i32, then i64, …), so walking again until nothing moves ends.
+Literals stay weak until then; a variable that only literals were assigned to becomes i32 or f32 afterwards.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from .assignment import assign_target, declare_annotated
+from .control_flow import build_simple
+from .conversions import condition
+from .dispatch import STATEMENTS
+from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
+from .ir_types import INDEX_TYPE
+from .iteration import iterable_items, range_rounds
+from .promotion import settled
+from .types import ScalarType
+from .values import RangeValue, Scalar, Value
+
+_MAXIMUM_WALKS = 64
+"""More than any chain of promotions takes; a safeguard against walking for ever."""
+
+
+def infer_types(fb: FunctionBuilder) -> None:
+    """Fills `fb.variable_types` where a variable is assigned more than once.
+
+    Raises:
+        CompileError: a variable's values have no common type, or whatever else is wrong on the way.
+    """
+    statements = fb.facts.tree.body
+    for node in ast.walk(fb.facts.tree):
+        if isinstance(node, ast.AnnAssign):
+            fb.node = node
+            declare_annotated(fb, node)
+    if not needs_inference(fb):
+        return
+    before = dict(fb.variable_types)
+    fb.is_dry = True
+    _walk_until_stable(fb, statements)
+    for name, kind in fb.variable_types.items():
+        fb.variable_types[name] = _settled(kind)
+    _walk_until_stable(fb, statements)
+    fb.is_dry = False
+    kept = {name: kind for name, kind in fb.variable_types.items() if _is_shared(fb, name)}
+    fb.variable_types = {**before, **{name: _settled(kind) for name, kind in kept.items()}}
+
+
+def needs_inference(fb: FunctionBuilder) -> bool:
+    """Whether some variable without a declared type is assigned more than once."""
+    return any(count > 1 and name not in fb.declared for name, count in fb.facts.assignments.items())
+
+
+def _is_shared(fb: FunctionBuilder, name: str) -> bool:
+    return fb.facts.assignments[name] > 1
+
+
+def _settled(kind: VariableType) -> VariableType:
+    if isinstance(kind, ScalarType):
+        return settled(kind)
+    return tuple(_settled(item) for item in kind) if isinstance(kind, tuple) else kind
+
+
+def _walk_until_stable(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
+    for _ in range(_MAXIMUM_WALKS):
+        fb.has_changed = False
+        _walk(fb, statements)
+        if not fb.has_changed:
+            return
+
+
+def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
+    for statement in statements:
+        fb.node = statement
+        match statement:
+            case ast.If():
+                _walk_if(fb, statement)
+            case ast.While():
+                _condition(fb, statement.test)
+                _walk(fb, statement.body)
+                _walk(fb, statement.orelse)
+            case ast.For():
+                _walk_for(fb, statement)
+            case _ if type(statement) in STATEMENTS:
+                _simple(fb, statement)
+            case _:
+                build_simple(fb, statement)  # refuses it
+        if isinstance(statement, ast.Return | ast.Break | ast.Continue):
+            return
+
+
+def _simple(fb: FunctionBuilder, statement: ast.stmt) -> None:
+    flags = {name: value for name, value in fb.env.items() if name.startswith("$")}
+    try:
+        build_simple(fb, statement)
+    except UnknownTypeError:
+        pass  # a later walk knows more
+    for name in [name for name in fb.env if name.startswith("$")]:
+        del fb.env[name]
+    fb.env.update(flags)
+
+
+def _evaluated(fb: FunctionBuilder, node: ast.expr) -> Value | None:
+    try:
+        return fb.evaluate(node)
+    except UnknownTypeError:
+        return None
+
+
+def _condition(fb: FunctionBuilder, node: ast.expr) -> bool | None:
+    """Returns what a condition is known to be, None where it is not."""
+    value = _evaluated(fb, node)
+    if value is None:
+        return None
+    const = condition(fb, value, node).const
+    return None if const is None else bool(const)
+
+
+def _walk_if(fb: FunctionBuilder, node: ast.If) -> None:
+    known = _condition(fb, node.test)
+    if known is not False:
+        _walk(fb, node.body)
+    if known is not True:
+        _walk(fb, node.orelse)
+
+
+def _walk_for(fb: FunctionBuilder, node: ast.For) -> None:
+    iterable = _evaluated(fb, node.iter)
+    if isinstance(iterable, RangeValue) and not iterable.is_static:
+        rounds = range_rounds(fb, iterable, node.iter)
+        scalar = rounds.type if rounds.type.bits else INDEX_TYPE
+        assign_target(fb, node.target, Scalar(scalar, bounds=rounds.bounds), node.target)
+        _walk(fb, node.body)
+    elif iterable is not None:
+        for item in iterable_items(fb, iterable, node.iter):
+            assign_target(fb, node.target, item, node.target)
+            _walk(fb, node.body)
+    _walk(fb, node.orelse)

@@ -1,0 +1,66 @@
+"""``lp.select`` and ``lp.bitcast``."""
+
+from __future__ import annotations
+
+import ast
+
+from xdsl.dialects import arith
+
+from .branches import joined_type
+from .builtins import expect_count
+from .conversions import adapt, condition, convert, settle
+from .dispatch import intrinsic
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, I32, INDEX_TYPE, ir_type
+from .math_functions import choose
+from .types import scalar_of
+from .values import Scalar, Static, Value, describe
+
+
+@intrinsic("select")
+def compile_select(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.select(condition, if_true, if_false)``: both values are computed, one is taken."""
+    expect_count(fb, node, arguments, "lp.select", 3, 3)
+    test = condition(fb, arguments[0], node.args[0])
+    values: list[Scalar] = []
+    for value, part in zip(arguments[1:], node.args[1:], strict=True):
+        if not isinstance(value, Scalar):
+            raise fb.error(part, f"lp.select chooses between numbers, found {describe(value)}", "LP2033")
+        values.append(value)
+    scalar = joined_type(fb, values[0], values[1], node)
+    if_true, if_false = (convert(fb, v, I32) if v.type is BOOL and scalar is not BOOL else v for v in values)
+    if_true, if_false = adapt(fb, if_true, scalar, node), adapt(fb, if_false, scalar, node)
+    if not scalar.bits and not fb.is_dry:
+        if_true, if_false = settle(fb, if_true, node), settle(fb, if_false, node)
+    if test.const is not None:
+        return if_true if test.const else if_false
+    return choose(fb, test, if_true, if_false)
+
+
+@intrinsic("bitcast")
+def compile_bitcast(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.bitcast(value, T)``: the same bits as another type of the same width."""
+    expect_count(fb, node, arguments, "lp.bitcast", 2, 2)
+    value, target_value = arguments
+    target = scalar_of(target_value.obj) if isinstance(target_value, Static) else None
+    if target is None or target is BOOL:
+        raise fb.error(
+            node.args[1], f"lp.bitcast needs a type such as lp.u32, found {describe(target_value)}", "LP2033"
+        )
+    if not isinstance(value, Scalar) or value.type is BOOL:
+        raise fb.error(node.args[0], f"lp.bitcast takes a number, found {describe(value)}", "LP2033")
+    if value.is_weak and fb.is_dry:
+        return Scalar(target)
+    value = settle(fb, value, node.args[0])
+    if value.type.bits != target.bits:
+        raise fb.error(
+            node,
+            f"lp.bitcast needs types of one width: {describe(value)} has {value.type.bits} bits, "
+            f"lp.{target.name} has {target.bits}",
+            "LP2033",
+            hint="convert to a type of the same width first",
+        )
+    if ir_type(value.type) == ir_type(target):
+        ssa = fb.ssa(value)
+        return Scalar(target, ssa) if target is not INDEX_TYPE else value
+    return Scalar(target, fb.emit(arith.BitcastOp, [fb.ssa(value)], ir_type(target)))

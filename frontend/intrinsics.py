@@ -1,0 +1,96 @@
+"""The functions that exist only inside of kernels, as host objects: ``lp.global_id``, ``lp.math.sqrt`` and so on.
+
+Calling one on the host is a mistake with a clear message.  What each compiles to stands in the modules that
+register it (`work_items`, `math_functions`, `intrinsic_functions`).  Imports nothing of the compiler: user code
+loads this file.
+"""
+
+from __future__ import annotations
+
+import math as python_math
+from typing import Final, NoReturn
+
+from ..ir.errors import InvalidError
+
+
+class Intrinsic:
+    """A function of the kernel language.
+
+    Args:
+        name: as the user writes it after ``lp.``: ``global_id``, ``math.sqrt``.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name: Final = name
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise InvalidError(
+            f"lp.{self.name} works only inside a kernel, where it has a value for each work-item; "
+            "it was called on the host",
+            code="LP1003",
+        )
+
+    def __repr__(self) -> str:
+        return f"lp.{self.name}"
+
+
+class Namespace:
+    """A group of intrinsics and constants: ``lp.math``.
+
+    Args:
+        name: as the user writes it after ``lp.``.
+        members: what it holds.
+    """
+
+    def __init__(self, name: str, members: dict[str, object]) -> None:
+        self.name: Final = name
+        self._members: Final = members
+
+    def __getattr__(self, attribute: str) -> object:
+        try:
+            return self.__dict__["_members"][attribute]
+        except KeyError:
+            raise AttributeError(f"lp.{self.__dict__.get('name')} has no member '{attribute}'") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._members)
+
+    def __repr__(self) -> str:
+        return f"<lp.{self.name}>"
+
+
+MATH_FUNCTIONS: Final = (
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp", "copysign", "cos", "cosh",
+    "degrees", "erf", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmod", "fract", "hypot", "isfinite", "isinf",
+    "isnan", "ldexp", "log", "log10", "log1p", "log2", "mix", "pow", "radians", "rsqrt", "sign", "sin", "sinh",
+    "smoothstep", "sqrt", "step", "tan", "tanh", "trunc",
+)  # fmt: skip
+"""Names of the functions of ``lp.math``."""
+
+MATH_CONSTANTS: Final = {
+    "pi": python_math.pi,
+    "e": python_math.e,
+    "tau": python_math.tau,
+    "inf": python_math.inf,
+    "nan": python_math.nan,
+}
+
+WORK_ITEM_FUNCTIONS: Final = (
+    "global_id", "local_id", "group_id", "global_range", "local_range", "group_range",
+    "global_linear_id", "local_linear_id", "group_linear_id",
+)  # fmt: skip
+"""Names of the functions that say which work-item runs."""
+
+math: Final = Namespace(
+    "math", {**{name: Intrinsic(f"math.{name}") for name in MATH_FUNCTIONS}, **MATH_CONSTANTS}
+)
+"""``lp.math``."""
+
+PUBLIC_INTRINSICS: Final[dict[str, object]] = {
+    **{name: Intrinsic(name) for name in WORK_ITEM_FUNCTIONS},
+    **{name: Intrinsic(name) for name in ("barrier", "select", "bitcast", "static_range")},
+    "math": math,
+}
+"""What the package exports under ``lp.``, by name."""

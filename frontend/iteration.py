@@ -1,0 +1,187 @@
+"""What for loops run over: the rounds of a ``range``, and the items of things whose length is known.
+
+A range whose step is not 1 runs over its number of rounds, computed without overflow: the distance of the ends
+as an unsigned number.  So neither a step that jumps over the end of the type nor one known only at run time makes
+a loop too long or too short; a step of 0 runs no round.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from .conversions import CMPI, adapt
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, INDEX_TYPE, ir_type
+from .promotion import MixedSignsError, promote
+from .types import ScalarType, i32, u32
+from .values import Iteration, RangeValue, Scalar, Tuple, Value, constant, describe
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """A range in one type."""
+
+    type: ScalarType
+    start: Scalar
+    stop: Scalar
+    step: Scalar
+    is_simple: bool
+    """Signed 32-bit bounds and a positive step that cannot pass the end of the type: scf.for as it is."""
+    count: int | None
+    """Number of rounds where it is known."""
+    rounds: Scalar
+    """Number of rounds, to be read as unsigned; of no meaning where `is_simple`."""
+    bounds: tuple[int, int] | None
+    """Smallest and largest value of the loop variable, where known."""
+
+
+def range_rounds(
+    fb: FunctionBuilder, value: RangeValue, node: ast.expr, *, is_left_early: bool = False
+) -> Rounds:
+    """Works out how often a range loop runs, emitting what is not known yet.
+
+    Args:
+        is_left_early: a break or return leaves the loop, so that its rounds must be counted.
+
+    Raises:
+        CompileError: bounds of types that do not mix, or the literal step 0.
+    """
+    scalar = _loop_type(fb, value, node)
+    start, stop, step = (adapt(fb, v, scalar, node) for v in (value.start, value.stop, value.step))
+    known = _known_range(start, stop, step)
+    bounds = _bounds(start, stop, step, known)
+    is_simple = (
+        scalar.is_signed
+        and scalar.bits == 32
+        and step.const is not None
+        and step.const > 0
+        and (step.const == 1 or (stop.const is not None and stop.const + step.const <= scalar.maximum))
+    )
+    count = None if known is None else len(known)
+    if (is_simple and not is_left_early) or fb.is_dry:
+        return Rounds(scalar, start, stop, step, is_simple, count, constant(0), bounds)
+    if count is not None:
+        rounds = Scalar(scalar, const=count if count <= scalar.maximum else count - (1 << scalar.bits))
+    else:
+        rounds = Scalar(scalar, _emit_count(fb, start, stop, step))
+    return Rounds(scalar, start, stop, step, is_simple, count, rounds, bounds)
+
+
+def _loop_type(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> ScalarType:
+    scalar = INDEX_TYPE
+    for bound in (value.start, value.stop, value.step):
+        if bound.is_weak:
+            continue
+        try:
+            scalar = (
+                bound.type if scalar is INDEX_TYPE and bound.type.bits >= 32 else promote(scalar, bound.type)
+            )
+        except MixedSignsError:
+            raise fb.error(
+                node,
+                "range mixes signed and unsigned integers of one width",
+                "LP2034",
+                hint="convert the bounds to one type: lp.i32(…)",
+            ) from None
+    if scalar.bits < 32:
+        return i32 if scalar.is_signed else u32
+    literals = [b.const for b in (value.start, value.stop, value.step) if b.is_weak and b.const is not None]
+    if scalar is INDEX_TYPE and any(not scalar.minimum <= n <= scalar.maximum for n in literals):
+        raise fb.error(
+            node, "a bound of this range does not fit lp.i32", "LP2035", hint="write lp.i64(…) around it"
+        )
+    if not scalar.is_signed and value.step.const is not None and value.step.const < 0:
+        raise fb.error(
+            node, "a range that counts down needs signed bounds", "LP2050", hint="convert them: lp.i32(…)"
+        )
+    return scalar
+
+
+def _known_range(start: Scalar, stop: Scalar, step: Scalar) -> range | None:
+    if start.const is None or stop.const is None or step.const is None:
+        return None
+    return range(int(start.const), int(stop.const), int(step.const)) if step.const else range(0)
+
+
+def _bounds(start: Scalar, stop: Scalar, step: Scalar, known: range | None) -> tuple[int, int] | None:
+    if known is not None:
+        return (min(known[0], known[-1]), max(known[0], known[-1])) if known else None
+    if step.const is None or start.bounds is None:
+        return None
+    if step.const > 0 and stop.bounds is not None:
+        return (start.bounds[0], max(stop.bounds[1] - 1, start.bounds[0]))
+    if step.const > 0:
+        return (start.bounds[0], start.type.maximum) if start.type.bits else None
+    return (stop.bounds[0] + 1, start.bounds[1]) if stop.bounds is not None else None
+
+
+def _emit_count(fb: FunctionBuilder, start: Scalar, stop: Scalar, step: Scalar) -> SSAValue | None:
+    """Emits the number of rounds: (distance - 1) // |step| + 1 in unsigned arithmetic, 0 where the range is empty."""
+    scalar = start.type
+    ir, boolean = ir_type(scalar), ir_type(BOOL)
+    zero, one = fb.constant(0, scalar), fb.constant(1, scalar)
+    less = CMPI["slt" if scalar.is_signed else "ult"]
+    a, b, s = fb.ssa(start), fb.ssa(stop), fb.ssa(step)
+
+    def distance(low: SSAValue | None, high: SSAValue | None) -> tuple[SSAValue | None, SSAValue | None]:
+        return fb.emit(arith.CmpiOp, [low, high], boolean, less), fb.emit(arith.SubiOp, [high, low], ir)
+
+    size = Scalar(scalar, const=abs(int(step.const))) if step.const is not None else None
+    if step.const is not None:
+        some, length = distance(a, b) if step.const > 0 else distance(b, a)
+    elif not scalar.is_signed or (step.bounds is not None and step.bounds[0] >= 0):
+        some, length = distance(a, b)
+        nonzero = fb.emit(arith.CmpiOp, [s, zero], boolean, CMPI["ne"])
+        some = fb.emit(arith.AndIOp, [some, nonzero], boolean)
+        size = Scalar(scalar, fb.emit(arith.SelectOp, [nonzero, s, one], ir))
+    else:
+        up, down = distance(a, b), distance(b, a)
+        is_up = fb.emit(arith.CmpiOp, [s, zero], boolean, CMPI["sgt"])
+        is_down = fb.emit(arith.CmpiOp, [s, zero], boolean, CMPI["slt"])
+        going_down = fb.emit(arith.AndIOp, [is_down, down[0]], boolean)
+        some = fb.emit(arith.SelectOp, [is_up, up[0], going_down], boolean)
+        length = fb.emit(arith.SelectOp, [is_up, up[1], down[1]], ir)
+        magnitude = fb.emit(arith.SelectOp, [is_up, s, fb.emit(arith.SubiOp, [zero, s], ir)], ir)
+        nonzero = fb.emit(arith.CmpiOp, [s, zero], boolean, CMPI["ne"])
+        size = Scalar(scalar, fb.emit(arith.SelectOp, [nonzero, magnitude, one], ir))
+    assert size is not None
+    if size.const != 1:
+        length = fb.emit(arith.SubiOp, [length, one], ir)
+        length = fb.emit(arith.DivUIOp, [length, fb.ssa(size)], ir)
+        length = fb.emit(arith.AddiOp, [length, one], ir)
+    return fb.emit(arith.SelectOp, [some, length, zero], ir)
+
+
+def iterable_items(fb: FunctionBuilder, value: Value, node: ast.expr) -> Sequence[Value]:
+    """Returns the items of something whose length is known, for an unrolled loop.
+
+    Raises:
+        CompileError: kernels cannot loop over it.
+    """
+    match value:
+        case Tuple(items=items):
+            return items
+        case Iteration(rounds=rounds):
+            return rounds
+        case RangeValue(start=start, stop=stop, step=step):
+            known = _known_range(start, stop, step)
+            if known is None:
+                raise fb.error(
+                    node,
+                    "lp.static_range takes literals and captured constants",
+                    "LP2051",
+                    hint="use range for bounds that are known at run time only",
+                )
+            return [constant(n) for n in known]
+        case _:
+            raise fb.error(
+                node,
+                f"for loops run over range, tuples, a.shape, enumerate, zip and lp.static_range, found {describe(value)}",
+                "LP2033",
+                hint="loop over indices: for i in range(len(a))",
+            )

@@ -1,0 +1,203 @@
+"""The decorator ``lp.kernel`` and what it makes: `KernelFunction`, and ``k[n]``, a `LaunchConfiguration`.
+
+Signatures are checked at decoration; the body waits for the first launch.  Nothing here imports the compiler
+or the runtime: both are reached through `frontend.compile` when a kernel is called.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
+
+from ..ir.errors import InvalidError, KernelArgumentError
+from .annotations import Signature, enclosing_names, resolve_signature
+from .definition import KernelOptions
+from .source import FunctionSource, plain_function
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
+
+Stage = Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
+"""What `KernelFunction.inspect` shows, in the order of the pipeline."""
+
+
+class KernelFunction:
+    """A kernel: a Python function that runs on a device, once for every work-item of ``k[range](…)``."""
+
+    __wrapped__: types.FunctionType
+    """The function as it was written."""
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        options: KernelOptions,
+        local_names: Mapping[str, object] | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.options = options
+        self.signature: Signature = resolve_signature(function, local_names)
+        self.name: str = options.name or function.__name__
+        self.compiled: dict[Hashable, Any] = {}
+        """What `frontend.compile` has made of this kernel, by whatever it depends on."""
+        self.records: dict[Hashable, Any] = {}
+        """Launches that `frontend.compile` has prepared: the fast path looks here first."""
+
+    @property
+    def qualified_name(self) -> str:
+        """The module-qualified name, which tells kernels of one name apart."""
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    @cached_property
+    def source(self) -> FunctionSource:
+        """The kernel's text; CompileError where it cannot be found."""
+        return FunctionSource.of(self.function)
+
+    @cached_property
+    def launcher(self) -> Callable[..., Any]:
+        """``frontend.compile.launch``, imported at the first launch and then at hand."""
+        from . import compile as composition_root
+
+        return composition_root.launch
+
+    def inspect(self, stage: Stage) -> str:
+        """Returns the kernel as text at one stage of the pipeline, compiled for the default device.
+
+        Raises:
+            InvalidError: there is no such stage.
+        """
+        if stage not in get_args(Stage):
+            raise InvalidError(
+                f"kernel '{self.name}': expected a stage of {', '.join(get_args(Stage))}, found {stage!r}"
+            )
+        if stage == "python":
+            return self.source.text
+        from . import compile as composition_root
+
+        return cast(str, composition_root.inspect(self, stage))
+
+    def __getitem__(self, launch_range: object) -> LaunchConfiguration:
+        return LaunchConfiguration(self, launch_range)
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise InvalidError(
+            f"kernel '{self.name}' is launched without a range; expected the number of work-items, "
+            f"{self.name}[n](…) or {self.name}[(rows, columns)](…)",
+            code="LP1002",
+        )
+
+    def __repr__(self) -> str:
+        return f"<lp.kernel {self.name}{self.signature}>"
+
+    def __str__(self) -> str:
+        return f"kernel {self.name}{self.signature}\n{self.inspect('python')}"
+
+
+@dataclass(slots=True, eq=False)  # not frozen: made at each launch, and frozen ones take three times as long
+class LaunchConfiguration:
+    """A kernel with its range, ``k[n]``: call it to launch.  Nothing is checked before the call."""
+
+    kernel: KernelFunction
+    range: object
+    """As it stood in the brackets; `ranges.launch_range` checks it."""
+    queue: object = None
+    """The queue of `on`, None: the default queue of the arguments' device."""
+    wait_events: tuple[object, ...] = ()
+    """Events that the launch waits for."""
+    spec_values: Mapping[object, object] | None = None
+    """Specialization values of `spec`, unchecked."""
+
+    def on(self, queue: object, wait: Iterable[object] = ()) -> LaunchConfiguration:
+        """Chooses the queue.
+
+        Args:
+            queue: an `lp.Queue`.
+            wait: events that must have happened before the kernel starts.
+        """
+        return replace(self, queue=queue, wait_events=(*self.wait_events, *wait))
+
+    def spec(self, values: Mapping[Any, object]) -> LaunchConfiguration:
+        """Sets specialization constants for this launch, ``k[n].spec({COEFF: value})(…)``; the last wins.
+
+        Raises:
+            KernelArgumentError: `values` is no mapping.
+        """
+        if not isinstance(cast(object, values), Mapping):
+            raise KernelArgumentError(
+                f"kernel '{self.kernel.name}': .spec(…) expects a mapping {{id: value}}, found {values!r} of "
+                f"type {type(values).__name__}",
+                code="LP3011",
+            )
+        return replace(self, spec_values={**(self.spec_values or {}), **values})
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """Launches the kernel and returns an `lp.Event`.
+
+        Raises:
+            KernelArgumentError: arguments that do not suit the parameters, or specialization values.
+            KernelNotSupportedError: the device lacks what the kernel needs.
+            BuildError: the kernel cannot be compiled.
+            NdRangeError: the range cannot be.
+        """
+        return self.kernel.launcher(self.kernel, self, args, kwargs)
+
+
+@overload
+def kernel(function: Callable[..., None], /) -> KernelFunction: ...
+
+
+@overload
+def kernel(
+    *,
+    name: str | None = None,
+    local_size: int | tuple[int, ...] | None = None,
+    index: object = None,
+    contract: bool = True,
+    math_accuracy: str | Mapping[str, str] | None = None,
+    opt_level: int | None = None,
+) -> Callable[[Callable[..., None]], KernelFunction]: ...
+
+
+def kernel(
+    function: Callable[..., None] | None = None, /, **options: Any
+) -> KernelFunction | Callable[[Callable[..., None]], KernelFunction]:
+    """Makes a kernel of a Python function: ``@lp.kernel`` or ``@lp.kernel(name=…, local_size=…, …)``.
+
+    Args:
+        function: written with ``def``, every parameter annotated.
+        options: `name` for the user (default: the function's), `local_size` in work-items, slowest dimension
+            first, `index` type of ids (lp.i32 or lp.i64), `contract` allows fused multiply-add,
+            `math_accuracy`, `opt_level` 0 to 2.
+
+    Raises:
+        CompileError: the function is no plain function, or its signature is no kernel's.
+        InvalidError: an option does not take that value.
+        TypeError: there is no such option.
+    """
+    checked = KernelOptions.checked(**options)
+    if function is not None:
+        return _define(function, checked, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+
+    def decorate(function: Callable[..., None]) -> KernelFunction:
+        return _define(function, checked, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+
+    return decorate
+
+
+def _define(function: object, options: KernelOptions, frame: types.FrameType) -> KernelFunction:
+    plain = plain_function(function)
+    return KernelFunction(plain, options, enclosing_names(plain, frame))
+
+
+def func(function: FunctionT) -> FunctionT:
+    """Marks a helper of kernels.  Optional: any plain function may be called; the mark checks it early.
+
+    Raises:
+        CompileError: it is no plain function.
+    """
+    plain_function(function)
+    return function

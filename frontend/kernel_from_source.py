@@ -1,0 +1,71 @@
+"""`kernel_from_source`: a kernel from text, where Python keeps none: `exec`, frozen programs, older REPLs."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import linecache
+import sys
+import textwrap
+import types
+from collections.abc import Mapping
+
+from ..ir.errors import CompileError, Diagnostic, InvalidError, Location
+from .kernel import KernelFunction
+
+
+def kernel_from_source(
+    text: str, *, name: str | None = None, namespace: Mapping[str, object] | None = None
+) -> KernelFunction:
+    """Runs `text` as a small module and returns the kernel that it defines.
+
+    Args:
+        text: Python source with an ``@lp.kernel`` function; indentation of the whole is removed.
+        name: which kernel, where the text defines several.
+        namespace: names that the text may use beside ``lp``.
+
+    Raises:
+        CompileError: the text is no Python.
+        InvalidError: it does not define the kernel, or defines several and no `name` is given.
+    """
+    text = textwrap.dedent(text)
+    file = f"<lapilli source {hashlib.sha256(text.encode()).hexdigest()[:8]}>"
+    lines = text.splitlines(keepends=True)
+    # Tracebacks and FunctionSource find the text here, as those of doctests and notebooks.
+    linecache.cache[file] = (len(text), None, lines, file)
+    caller = sys._getframe(1).f_globals.get("__name__", "__main__")  # pyright: ignore[reportPrivateUsage]
+    variables: dict[str, object] = {"lp": importlib.import_module("..", __package__), **(namespace or {})}
+    variables["__name__"] = caller
+    exec(_compiled(text, file, lines), variables)
+    kernels = {
+        value.name: value
+        for value in variables.values()
+        if isinstance(value, KernelFunction) and value.function.__code__.co_filename == file
+    }
+    return _chosen(kernels, name)
+
+
+def _compiled(text: str, file: str, lines: list[str]) -> types.CodeType:
+    try:
+        return compile(text, file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        line = error.lineno or 1
+        source_line = lines[line - 1] if line <= len(lines) else None
+        finding = Diagnostic(
+            error.msg, Location(file, line, error.offset or 1), source_line=source_line, end_column=None
+        )
+        raise CompileError(str(finding), code="LP2005", diagnostics=[finding]) from error
+
+
+def _chosen(kernels: dict[str, KernelFunction], name: str | None) -> KernelFunction:
+    found = ", ".join(sorted(kernels)) or "none"
+    if name is None:
+        if len(kernels) != 1:
+            raise InvalidError(
+                f"lp.kernel_from_source: expected a text with one @lp.kernel function, found {found}"
+                + ("; choose one with name=" if kernels else "")
+            )
+        return next(iter(kernels.values()))
+    if name not in kernels:
+        raise InvalidError(f"lp.kernel_from_source: expected a kernel '{name}' in the text, found {found}")
+    return kernels[name]

@@ -1,0 +1,420 @@
+"""``for`` and ``while``.
+
+``for i in range(a, b)`` with step 1 becomes `scf.for`; other steps count their rounds, so that no step can jump
+over the end of the type.  Loops that are left early become `scf.while` with the flags among the carried values.
+Variables that the body writes and someone reads later are carried; a loop over things known now is unrolled.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Region, SSAValue
+
+from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN
+from .assignment import assign_target
+from .branches import FALSE, build_arm, same_object, select_values
+from .control_flow import Live, build_statements, join_arms, jump_state, mark_jumped
+from .conversions import CMPI, condition
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, ir_type
+from .iteration import Rounds, iterable_items, range_rounds
+from .values import Binding, RangeValue, Scalar, Tuple, Unset, Value, constant, describe
+
+_MAXIMUM_UNROLLED = 4096
+"""Rounds of an unrolled loop beyond which the program would be absurdly long."""
+
+
+def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
+    """Compiles a for loop.
+
+    Args:
+        live: variables that are read after the loop.
+    """
+    fb.node = node.iter
+    iterable = fb.evaluate(node.iter)
+    if isinstance(iterable, RangeValue) and not iterable.is_static:
+        rounds = range_rounds(fb, iterable, node.iter, is_left_early=bool(_loop_jumps(fb, node)))
+        _with_own_flags(fb, node, live, lambda: _build_range(fb, node, rounds, live))
+        return
+    items = iterable_items(fb, iterable, node.iter)
+    if len(items) > _MAXIMUM_UNROLLED:
+        raise fb.error(
+            node.iter,
+            f"this loop would be unrolled {len(items)} times, at most {_MAXIMUM_UNROLLED} are",
+            "LP2051",
+            hint="use range",
+        )
+    _with_own_flags(fb, node, live, lambda: _unroll(fb, node, items, 0, live))
+
+
+def _with_own_flags(
+    fb: FunctionBuilder, node: ast.For | ast.While, live: Live, build: Callable[[], None]
+) -> None:
+    """Compiles a loop with fresh break and continue flags, then its else, then restores those of the loop outside."""
+    outer = {flag: fb.env.pop(flag) for flag in (BREAK, CONTINUE) if flag in fb.env}
+    fb.loop_depth += 1
+    build()
+    fb.loop_depth -= 1
+    fb.env.pop(CONTINUE, None)
+    if node.orelse:
+        _build_else(fb, node, live)
+    fb.env.pop(BREAK, None)
+    fb.env.update(outer)
+
+
+def _build_else(fb: FunctionBuilder, node: ast.For | ast.While, live: Live) -> None:
+    """Compiles the else of a loop, which runs where the loop was not left early."""
+    state = jump_state(fb)
+    fb.env.pop(BREAK, None)
+    if state is True:
+        return
+    if state is False:
+        build_statements(fb, node.orelse, live)
+        return
+    skipped = build_arm(fb, lambda: None)
+    skipped.is_dead_end = False
+    before = dict(fb.env)
+    if RETURN in fb.env:
+        fb.env[RETURN] = FALSE
+    run = build_arm(fb, lambda: build_statements(fb, node.orelse, live))
+    fb.env = before
+    written = fb.facts.writes(node.orelse) | (frozenset((RETURN,)) if RETURN in before else NO_NAMES)
+    join_arms(fb, state, skipped, run, live, written, node.orelse[0])
+
+
+def _unroll(fb: FunctionBuilder, node: ast.For, items: Sequence[Value], position: int, live: Live) -> None:
+    """Compiles the rounds of a loop over `items` one after the other."""
+    if position == len(items):
+        return
+    last = position + 1 == len(items)
+    jumps = _loop_jumps(fb, node)
+    inner_live = (
+        live | (NO_NAMES if last else fb.facts.reads([node])) | (jumps if node.orelse else NO_NAMES)
+    )
+    inner_live |= jumps & {BREAK, RETURN}
+    assign_target(fb, node.target, items[position], node.target)
+    build_statements(fb, node.body, inner_live)
+    fb.env.pop(CONTINUE, None)
+    if last:
+        return
+    state = jump_state(fb)
+    if state is True:
+        return
+    if state is False:
+        _unroll(fb, node, items, position + 1, live)
+        return
+    skipped = build_arm(fb, lambda: None)
+    skipped.is_dead_end = False
+    mark_jumped(skipped)
+    before = dict(fb.env)
+    for flag in FLAGS:
+        if flag in fb.env:
+            fb.env[flag] = FALSE
+    run = build_arm(fb, lambda: _unroll(fb, node, items, position + 1, live))
+    fb.env = before
+    written = fb.facts.names[id(node)].writes | jumps | frozenset(f for f in FLAGS if f in before)
+    join_arms(fb, state, skipped, run, live | jumps, written - {CONTINUE}, node)
+
+
+def _loop_jumps(fb: FunctionBuilder, node: ast.For | ast.While) -> Live:
+    """Returns the flags that leave this loop: break and return inside of its body."""
+    return fb.facts.writes(node.body) & {BREAK, RETURN}
+
+
+@dataclass(slots=True)
+class _Carried:
+    """The variables that a loop hands from one round to the next."""
+
+    names: list[str]
+    initial: list[SSAValue]
+    shapes: list[Value]
+    """A value of the variable's type, to build another from IR values."""
+
+
+def _carried(fb: FunctionBuilder, node: ast.For | ast.While, live: Live, skip: frozenset[str]) -> _Carried:
+    written = fb.facts.writes([node]) | (fb.facts.writes(node.body) & {BREAK, RETURN})
+    needed = (live | fb.facts.reads([node]) | frozenset(FLAGS)) - {CONTINUE} - skip
+    carried = _Carried([], [], [])
+    for name in sorted(written & needed):
+        binding = fb.env.get(name, FALSE if name in FLAGS else None)
+        if binding is None or isinstance(binding, Unset):
+            continue
+        leaves = _leaves(fb, binding)
+        if leaves is None:
+            continue  # compile-time objects stay what they are; `_check_same` sees to it
+        carried.names.append(name)
+        carried.shapes.append(binding)
+        carried.initial.extend(leaves)
+    return carried
+
+
+def _leaves(fb: FunctionBuilder, value: Value) -> list[SSAValue] | None:
+    """Returns the IR values that make up a variable; None for compile-time objects."""
+    if isinstance(value, Scalar):
+        ssa = fb.ssa(value)
+        return None if ssa is None else [ssa]
+    if isinstance(value, Tuple):
+        parts = [_leaves(fb, item) for item in value.items]
+        if any(part is None for part in parts):
+            return None
+        return [leaf for part in parts if part is not None for leaf in part]
+    return None
+
+
+def _rebuilt(shape: Value, leaves: Sequence[SSAValue], position: int) -> tuple[Value, int]:
+    """Builds a variable of the type of `shape` from IR values; returns it and the next position."""
+    if isinstance(shape, Tuple):
+        items: list[Value] = []
+        for item in shape.items:
+            rebuilt, position = _rebuilt(item, leaves, position)
+            items.append(rebuilt)
+        return Tuple(tuple(items)), position
+    assert isinstance(shape, Scalar)
+    return Scalar(shape.type, leaves[position]), position + 1
+
+
+def _bind(fb: FunctionBuilder, carried: _Carried, leaves: Sequence[SSAValue]) -> None:
+    position = 0
+    for name, shape in zip(carried.names, carried.shapes, strict=True):
+        fb.env[name], position = _rebuilt(shape, leaves, position)
+
+
+def _final(fb: FunctionBuilder, carried: _Carried, node: ast.AST) -> list[SSAValue]:
+    """Returns the IR values that the variables have at the end of a round."""
+    leaves: list[SSAValue] = []
+    for name, shape in zip(carried.names, carried.shapes, strict=True):
+        binding = fb.env.get(name, FALSE)
+        values = None if isinstance(binding, Unset) else _leaves(fb, binding)
+        if values is None:
+            # Unset at the end of a round that jumped away: what it had is as good as anything.
+            values = _leaves(fb, shape)
+        assert values is not None
+        leaves.extend(values)
+    return leaves
+
+
+def _after(
+    fb: FunctionBuilder, before: dict[str, Binding], carried: _Carried, node: ast.stmt, live: Live
+) -> None:
+    """Settles the variables that the loop wrote and does not carry: they are unset where it ran no round."""
+    inner = fb.env
+    fb.env = dict(before)
+    for name in fb.facts.names[id(node)].writes - frozenset(carried.names):
+        if name in FLAGS or name.startswith("$"):
+            continue
+        old, new = before.get(name), inner.get(name)
+        if old is None or isinstance(old, Unset):
+            fb.env[name] = Unset(node, "where the loop runs no round")
+        elif new is not None and new is not old and name in live:
+            if isinstance(new, Unset) or not same_object(old, new):
+                raise fb.error(
+                    node,
+                    f"variable '{name}' is {describe(old)} before the loop and something else after a round",
+                    "LP2037",
+                    hint="use two variables",
+                )
+
+
+def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live) -> None:
+    if rounds.count == 0:
+        for name in fb.facts.names[id(node)].writes:
+            if not name.startswith("$"):
+                fb.env.setdefault(name, Unset(node, "where the loop runs no round"))
+        return
+    jumps = _loop_jumps(fb, node)
+    target = _target_names(node.target)
+    skip = target if not (target & live) and not (target & fb.facts.writes(node.body)) else frozenset[str]()
+    carried = _carried(fb, node, live | jumps, skip)
+    before = dict(fb.env)
+    body_live = live | fb.facts.reads([node]) | jumps
+    if jumps or not rounds.is_simple:
+        results = _counted_while(fb, node, rounds, carried, body_live)
+    else:
+        results = _simple_for(fb, node, rounds, carried, body_live)
+    _after(fb, before, carried, node, live)
+    _bind(fb, carried, results)
+
+
+def _target_names(target: ast.expr) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
+
+
+def _body(fb: FunctionBuilder, node: ast.For, induction: Scalar, live: Live) -> None:
+    assign_target(fb, node.target, induction, node.target)
+    build_statements(fb, node.body, live)
+    fb.env.pop(CONTINUE, None)
+    fb.node = node
+
+
+def _simple_for(
+    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: _Carried, live: Live
+) -> Sequence[SSAValue]:
+    fb.node = node
+    lower, upper, step = (_needed(fb, v) for v in (rounds.start, rounds.stop, rounds.step))
+    block = Block(arg_types=[lower.type, *(v.type for v in carried.initial)])
+    outer = fb.env
+    fb.env = dict(outer)
+    with fb.into(block):
+        _bind(fb, carried, block.args[1:])
+        _body(fb, node, Scalar(rounds.type, block.args[0], bounds=rounds.bounds), live)
+        fb.append(scf.YieldOp.create(operands=_final(fb, carried, node)))
+    op = scf.ForOp.create(
+        operands=[lower, upper, step, *carried.initial],
+        result_types=[v.type for v in carried.initial],
+        regions=[Region(block)],
+    )
+    fb.append(op)
+    return op.results
+
+
+def _counted_while(
+    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: _Carried, live: Live
+) -> Sequence[SSAValue]:
+    """Emits `while round < count and not left`, with the loop variable carried beside the round."""
+    fb.node = node
+    scalar = rounds.type
+    ir = ir_type(scalar)
+    count, step = _needed(fb, rounds.rounds), _needed(fb, rounds.step)
+    zero, one = _needed(fb, Scalar(scalar, const=0)), _needed(fb, Scalar(scalar, const=1))
+    types = [ir, ir, *(v.type for v in carried.initial)]
+    before, after = Block(arg_types=types), Block(arg_types=types)
+    outer = fb.env
+    fb.env = dict(outer)
+    with fb.into(before):
+        _bind(fb, carried, before.args[2:])
+        again = fb.emit(arith.CmpiOp, [before.args[0], count], ir_type(BOOL), CMPI["ult"])
+        again = _and_not_left(fb, again)
+        fb.append(scf.ConditionOp.create(operands=[again, *before.args]))
+    fb.env = dict(outer)
+    with fb.into(after):
+        _bind(fb, carried, after.args[2:])
+        for flag in FLAGS:
+            if flag in fb.env:
+                fb.env[flag] = FALSE  # or this round would not have begun
+        _body(fb, node, Scalar(scalar, after.args[1], bounds=rounds.bounds), live)
+        next_round = fb.emit(arith.AddiOp, [after.args[0], one], ir)
+        next_value = fb.emit(arith.AddiOp, [after.args[1], step], ir)
+        assert next_round is not None and next_value is not None
+        fb.append(scf.YieldOp.create(operands=[next_round, next_value, *_final(fb, carried, node)]))
+    op = scf.WhileOp.create(
+        operands=[zero, _needed(fb, rounds.start), *carried.initial],
+        result_types=types,
+        regions=[Region(before), Region(after)],
+    )
+    fb.append(op)
+    return op.results[2:]
+
+
+def _needed(fb: FunctionBuilder, value: Scalar) -> SSAValue:
+    ssa = fb.ssa(value)
+    assert ssa is not None
+    return ssa
+
+
+def _and_not_left(fb: FunctionBuilder, again: SSAValue | None) -> SSAValue:
+    """Returns `again` and no jump out of the loop."""
+    state = jump_state(fb)
+    assert again is not None
+    if isinstance(state, Scalar):
+        stays = fb.emit(arith.XOrIOp, [state.ssa, fb.constant(True, BOOL)], ir_type(BOOL))
+        again = fb.emit(arith.AndIOp, [again, stays], ir_type(BOOL))
+        assert again is not None
+    return again
+
+
+def build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
+    """Compiles a while loop.
+
+    Args:
+        live: variables that are read after the loop.
+    """
+    _with_own_flags(fb, node, live, lambda: _build_while(fb, node, live))
+
+
+def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
+    fb.node = node
+    jumps = _loop_jumps(fb, node)
+    carried = _carried(fb, node, live | jumps, frozenset())
+    entry = dict(fb.env)
+    types = [v.type for v in carried.initial]
+    before = Block(arg_types=types)
+    body_live = live | fb.facts.reads([node]) | jumps
+    with fb.into(before):
+        _bind(fb, carried, before.args)
+        test = _test(fb, node, jumps)
+        fb.node = node
+        if test.const is False and not jumps:
+            _skip(fb, node, entry)
+            return
+        handed_on = _final(fb, carried, node)
+        extra = _set_by_test(fb, node, carried, entry)
+        extra_leaves = _final(fb, extra, node)
+        fb.append(scf.ConditionOp.create(operands=[_needed(fb, test), *handed_on, *extra_leaves]))
+    results = [v.type for v in (*handed_on, *extra_leaves)]
+    after = Block(arg_types=results)
+    fb.env = dict(entry)
+    with fb.into(after):
+        _bind(fb, carried, after.args)
+        _bind(fb, extra, after.args[len(types) :])
+        for flag in FLAGS:
+            if flag in fb.env:
+                fb.env[flag] = FALSE
+        build_statements(fb, node.body, body_live)
+        fb.env.pop(CONTINUE, None)
+        fb.node = node
+        fb.append(scf.YieldOp.create(operands=_final(fb, carried, node)))
+    op = scf.WhileOp.create(
+        operands=carried.initial, result_types=results, regions=[Region(before), Region(after)]
+    )
+    fb.append(op)
+    _after(fb, entry, carried, node, live)
+    _bind(fb, carried, op.results)
+    _bind(fb, extra, op.results[len(types) :])
+    if _is_true_literal(node) and BREAK not in jumps and RETURN in jumps:
+        fb.env[RETURN] = constant(True)  # there is no other way out
+
+
+def _set_by_test(
+    fb: FunctionBuilder, node: ast.While, carried: _Carried, entry: dict[str, Binding]
+) -> _Carried:
+    """Returns the variables that only the condition sets, ``while (x := …) > 0``: every round and the exit see them."""
+    extra = _Carried([], [], [])
+    walrus = {n.target.id for n in ast.walk(node.test) if isinstance(n, ast.NamedExpr)}
+    for name in sorted(walrus - frozenset(carried.names)):
+        binding = fb.env.get(name)
+        if binding is None or isinstance(binding, Unset) or binding is entry.get(name):
+            continue
+        if _leaves(fb, binding) is not None:
+            extra.names.append(name)
+            extra.shapes.append(binding)
+    return extra
+
+
+def _is_true_literal(node: ast.While) -> bool:
+    return isinstance(node.test, ast.Constant) and bool(node.test.value)
+
+
+def _test(fb: FunctionBuilder, node: ast.While, jumps: Live) -> Scalar:
+    """Compiles the condition; after a jump it is not evaluated."""
+    state = jump_state(fb)
+    if not isinstance(state, Scalar):
+        return condition(fb, fb.evaluate(node.test), node.test)
+
+    def go_on() -> Value:
+        return condition(fb, fb.evaluate(node.test), node.test)
+
+    result = select_values(fb, state, lambda: FALSE, go_on, node)
+    assert isinstance(result, Scalar)
+    return result
+
+
+def _skip(fb: FunctionBuilder, node: ast.While, entry: dict[str, Binding]) -> None:
+    """``while False``: nothing runs."""
+    fb.env = dict(entry)
+    for name in fb.facts.names[id(node)].writes:
+        if not name.startswith("$"):
+            fb.env.setdefault(name, Unset(node, "where the loop runs no round"))

@@ -1,0 +1,107 @@
+"""The state of building one module: its functions, specialization constants, and the calls being compiled."""
+
+from __future__ import annotations
+
+import ast
+import types as python_types
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import func
+
+from ..ir.dialects.spec_constant import DeclareOp
+from ..ir.errors import Diagnostic
+from .captures import Captures
+from .source import FunctionSource
+
+if TYPE_CHECKING:
+    from .function_builder import FunctionBuilder
+    from .helpers import HelperInstance
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a helper that is being compiled."""
+
+    caller: FunctionSource
+    node: ast.Call
+    function: python_types.FunctionType
+
+
+@dataclass
+class ModuleBuilder:
+    """One module on its way to IR."""
+
+    rank: int = 1
+    """Dimensions of the launch range of the kernel that is being compiled."""
+    is_rank_given: bool = False
+    """Whether the caller fixed it; otherwise the builder starts again with more where a kernel uses more."""
+    kernel_name: str = ""
+    functions: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
+    spec_constants: dict[str, DeclareOp] = field(default_factory=dict[str, DeclareOp])
+    """By symbol, in order of first use."""
+    helpers: dict[object, list[HelperInstance]] = field(default_factory=dict[object, "list[HelperInstance]"])
+    """By function and argument types."""
+    symbols: set[str] = field(default_factory=set[str])
+    calls: list[Call] = field(default_factory=list[Call])
+    """The calls that lead to the helper that is being compiled, outermost first."""
+    captures: Captures = field(default_factory=Captures)
+    """What the compilation read from around the functions."""
+    uses_rank: bool = False
+    _sources: dict[python_types.FunctionType, FunctionSource] = field(
+        default_factory=dict[python_types.FunctionType, FunctionSource]
+    )
+
+    def unique_symbol(self, name: str) -> str:
+        """Claims `name`, with a number where it is taken."""
+        symbol, count = name, 0
+        while symbol in self.symbols:
+            count += 1
+            symbol = f"{name}_{count}"
+        self.symbols.add(symbol)
+        return symbol
+
+    def source_of(
+        self, function: python_types.FunctionType, fb: FunctionBuilder, node: ast.Call
+    ) -> FunctionSource:
+        """Returns the text of a helper.
+
+        Raises:
+            CompileError: it has none, at the helper; the call is in the notes of the error's text.
+        """
+        found = self._sources.get(function)
+        if found is None:
+            found = self._sources[function] = FunctionSource.of(function)
+        return found
+
+    @contextmanager
+    def entering(
+        self, fb: FunctionBuilder, function: python_types.FunctionType, source: FunctionSource, node: ast.Call
+    ) -> Generator[None]:
+        """Remembers that `function` is being compiled for a call.
+
+        Raises:
+            CompileError: it is being compiled already: recursion.
+        """
+        chain: list[object] = [call.function for call in self.calls]
+        if function in chain or fb.source.function == function:
+            names = [c.function.__name__ for c in self.calls[chain.index(function) :]] if function in chain else []
+            cycle = " → ".join([*(names or [function.__name__]), function.__name__])
+            raise fb.error(
+                node,
+                f"recursion: {cycle}",
+                "LP2044",
+                hint="devices have no call stack; write a loop",
+            )
+        self.calls.append(Call(fb.source, node, function))
+        yield
+        self.calls.pop()
+
+    def call_notes(self) -> list[Diagnostic]:
+        """Returns where the function that is being compiled was called from, innermost first."""
+        return [
+            call.caller.diagnostic(call.node, f"in '{call.function.__name__}', called here", severity="note")
+            for call in reversed(self.calls)
+        ]

@@ -1,0 +1,255 @@
+"""Names, literals, attributes and tuples: where the values of a kernel come from."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import types as python_types
+from functools import partial
+from typing import cast
+
+import numpy as np
+
+from .builtins import BUILTINS, BuiltinFunction
+from .dispatch import expression
+from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
+from .intrinsics import Intrinsic, Namespace
+from .kernel import KernelFunction
+from .source import MISSING
+from .spec_constant import SpecializationId
+from .specialization import read_specialization
+from .subscripts import array_attribute
+from .types import ArrayType, ScalarType, Type, scalar_of, type_of_dtype
+from .values import Array, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
+
+_FIXED = (Type, Intrinsic, Namespace, python_types.ModuleType, python_types.BuiltinFunctionType, type)
+"""What is not watched for changes: lapilli's own names, modules, and Python's builtins."""
+
+_MAXIMUM_CAPTURED = 4096
+"""Items of captured tuples, nested ones counted."""
+
+
+@expression(ast.Constant)
+def compile_constant(fb: FunctionBuilder, node: ast.Constant) -> Value:
+    """Compiles a literal."""
+    value = node.value
+    if isinstance(value, bool | int | float):
+        return constant(value)
+    if value is None or isinstance(value, str):
+        return Static(value, repr(value))
+    raise fb.error(
+        node,
+        f"kernels have no {type(value).__name__} literals",
+        "LP2030",
+        hint="numbers are integers or floats; use two floats for a complex number"
+        if isinstance(value, complex)
+        else None,
+    )
+
+
+@expression(ast.Tuple)
+def compile_tuple(fb: FunctionBuilder, node: ast.Tuple) -> Value:
+    """Compiles ``(a, b)``."""
+    for item in node.elts:
+        if isinstance(item, ast.Starred):
+            raise fb.error(item, "kernels have no starred items", "LP2030", hint="write the items out")
+    return Tuple(tuple(fb.evaluate(item) for item in node.elts))
+
+
+@expression(ast.Name)
+def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
+    """Compiles the read of a variable, or of a name from around the kernel."""
+    name = node.id
+    if fb.is_local(name):
+        return _variable_of_type(fb, name) if fb.is_dry else _variable(fb, name, node)
+    found = fb.source.resolve(name)
+    if found is MISSING:
+        raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(name))
+    if not isinstance(found, _FIXED):
+        fb.module.captures.add(fb.source, fb.source.resolve, name, found)
+    return captured(fb, found, name, node)
+
+
+def _unknown_hint(name: str) -> str:
+    if name in ("np", "numpy"):
+        return "NumPy does not run on devices; use lp.math and the builtins"
+    return "check the spelling, or define it before the kernel is compiled"
+
+
+def _variable_of_type(fb: FunctionBuilder, name: str) -> Value:
+    """Returns a value of a variable's type, while types are inferred."""
+    kind = fb.variable_types.get(name)
+    if kind is not None:
+        return typed_value(kind)
+    bound = fb.env.get(name)
+    if bound is None or isinstance(bound, Unset):
+        raise UnknownTypeError
+    return bound
+
+
+def typed_value(kind: VariableType) -> Value:
+    """Returns some value of a variable's type."""
+    if isinstance(kind, ScalarType):
+        return Scalar(kind)
+    return Tuple(tuple(typed_value(item) for item in kind)) if isinstance(kind, tuple) else kind
+
+
+def _variable(fb: FunctionBuilder, name: str, node: ast.Name) -> Value:
+    bound = fb.env.get(name)
+    if bound is not None and not isinstance(bound, Unset):
+        return bound
+    if bound is None or bound.where is None:
+        raise fb.error(
+            node, f"variable '{name}' is read before it is assigned", "LP2038", hint=f"assign '{name}' first"
+        )
+    path = f" {bound.path}" if bound.path else ""
+    note = fb.source.diagnostic(bound.where, f"'{name}' is not assigned{path} here", severity="note")
+    raise fb.error(
+        node,
+        f"variable '{name}' may be unset: the {_kind(bound.where)} of line {getattr(bound.where, 'lineno', 0)} "
+        f"does not assign it{path}",
+        "LP2038",
+        hint=f"give '{name}' a value before that line",
+        notes=[note],
+    )
+
+
+def _kind(node: ast.AST) -> str:
+    if isinstance(node, ast.If):
+        return "if"
+    return "loop" if isinstance(node, ast.For | ast.While) else "expression"
+
+
+def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
+    """Returns what an object from around the kernel is inside of it.
+
+    Raises:
+        CompileError: an object without a counterpart on a device.
+    """
+    match obj:
+        case bool() | int() | float():
+            return constant(obj)
+        case np.generic():
+            return _numpy_scalar(fb, obj, name, node)
+        case SpecializationId():
+            return read_specialization(fb, obj)
+        case tuple():
+            return _captured_tuple(fb, cast("tuple[object, ...]", obj), name, node)
+        case Type() | Intrinsic() | Namespace() | python_types.ModuleType() | str() | None:
+            return Static(obj, name)
+        case KernelFunction():
+            raise fb.error(
+                node,
+                f"kernel '{obj.name}' cannot be called from a kernel",
+                "LP2032",
+                hint="move the common part into a plain function and call that from both",
+            )
+        case python_types.FunctionType():
+            return Static(obj, name)
+        case _:
+            return _captured_other(fb, obj, name, node)
+
+
+def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
+    if scalar_of(obj) is not None:
+        return Static(obj, name)
+    if isinstance(obj, type) and issubclass(obj, np.generic) and obj is not np.generic:
+        return Static(type_of_dtype(obj), name)
+    replaced = BUILTINS.get(getattr(obj, "__name__", ""))
+    if replaced is not None and getattr(builtins, obj.__name__, None) is obj:  # pyright: ignore
+        return Static(replaced, name)
+    if getattr(obj, "__module__", None) == "math" and callable(obj):
+        return Static(obj, name)
+    if isinstance(obj, type):  # a class is a namespace of constants
+        return Static(obj, name)
+    if isinstance(obj, int | float):  # enumerations and other subclasses
+        return constant(int(obj) if isinstance(obj, int) else float(obj))
+    raise fb.error(
+        node,
+        f"kernels cannot use '{name}', a captured object of type {type(obj).__name__}",
+        "LP2032",
+        hint=_captured_hint(obj),
+    )
+
+
+def _captured_hint(obj: object) -> str:
+    if isinstance(obj, np.ndarray):
+        return "pass it as an lp.Array argument, or make it a specialization constant"
+    if isinstance(obj, list | dict | set):
+        return "capture a tuple instead, or pass the data as an lp.Array argument"
+    if callable(obj):
+        return "only plain functions written with def, lapilli's functions and the builtins of kernels can be called"
+    return "pass what the kernel needs as an argument"
+
+
+def _numpy_scalar(fb: FunctionBuilder, obj: np.generic, name: str, node: ast.AST) -> Value:
+    value = obj.item()
+    if isinstance(value, bool | int | float):
+        return constant(value)
+    raise fb.error(
+        node,
+        f"kernels cannot use '{name}', a NumPy scalar of dtype {obj.dtype}",
+        "LP2032",
+        hint="use a number",
+    )
+
+
+def _captured_tuple(fb: FunctionBuilder, obj: tuple[object, ...], name: str, node: ast.AST) -> Value:
+    if len(obj) > _MAXIMUM_CAPTURED:
+        raise fb.error(
+            node,
+            f"the captured tuple '{name}' has {len(obj)} items, at most {_MAXIMUM_CAPTURED} are taken",
+            "LP2032",
+            hint="pass the data as an lp.Array argument",
+        )
+    return Tuple(tuple(captured(fb, item, f"{name}[{i}]", node) for i, item in enumerate(obj)))
+
+
+@expression(ast.Attribute)
+def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
+    """Compiles ``a.shape``, ``lp.math``, ``math.pi``."""
+    base = fb.evaluate(node.value)
+    if isinstance(base, Array):
+        return array_attribute(fb, base, node)
+    if isinstance(base, FixedArray):
+        return _fixed_attribute(fb, base, node)
+    if isinstance(base, Static) and not isinstance(base.obj, str | BuiltinFunction | None):
+        return _static_attribute(fb, base, node)
+    raise fb.error(node, f"{describe(base)} has no attribute '{node.attr}' in kernels", "LP2046")
+
+
+def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) -> Value:
+    obj, spelling = base.obj, f"{base.name}.{node.attr}"
+    if isinstance(obj, python_types.FunctionType | ArrayType):
+        raise fb.error(node, f"'{base.name}' has no attribute '{node.attr}' in kernels", "LP2046")
+    try:
+        found = getattr(obj, node.attr)
+    except AttributeError:
+        raise fb.error(
+            node, f"'{base.name}' has no attribute '{node.attr}'", "LP2046", hint="check the spelling"
+        ) from None
+    if isinstance(obj, python_types.ModuleType) and not isinstance(found, _FIXED):
+        fb.module.captures.add(obj, partial(getattr, obj), node.attr, found)
+        if isinstance(found, SpecializationId):
+            found.suggest_name(node.attr)
+    return captured(fb, found, spelling, node)
+
+
+def _fixed_attribute(fb: FunctionBuilder, base: FixedArray, node: ast.Attribute) -> Value:
+    shape = base.remaining_shape
+    match node.attr:
+        case "shape":
+            return Tuple(tuple(constant(n) for n in shape))
+        case "size":
+            return constant(int(np.prod(shape)))
+        case "ndim":
+            return constant(len(shape))
+        case "dtype":
+            return Static(base.type.element, base.type.element.name)
+        case _:
+            raise fb.error(
+                node,
+                f"{base.type!r} has no attribute '{node.attr}' in kernels",
+                "LP2046",
+                hint="there are shape, size, ndim and dtype",
+            )

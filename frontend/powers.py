@@ -1,0 +1,133 @@
+"""``a ** b``: multiplication for literal integer exponents, a loop for integers, math.powf for floats."""
+
+from __future__ import annotations
+
+import ast
+
+from xdsl.dialects import arith, math, scf
+from xdsl.ir import Block, Region
+
+from .conversions import CMPI, adapt, convert
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, F32, F64, WEAK_FLOAT, ir_type
+from .promotion import low_bits, promote
+from .types import ScalarType, bf16
+from .values import Scalar, constant, describe
+
+_LARGEST_UNROLLED = 1024
+"""Largest literal exponent that is computed by multiplication, about 20 of them."""
+
+
+def power(fb: FunctionBuilder, base: Scalar, exponent: Scalar, node: ast.AST) -> Scalar:
+    """Emits ``base ** exponent``, operands not both literals.
+
+    Raises:
+        CompileError: an integer to a negative literal power, or a run-time exponent in f64.
+    """
+    from .arithmetic import common_type, negative_exponent
+
+    literal = exponent.const if exponent.is_weak else None
+    if isinstance(literal, float) and literal.is_integer() and abs(literal) <= _LARGEST_UNROLLED:
+        scalar = promote(base.type, WEAK_FLOAT)
+        return _by_multiplication(fb, adapt(fb, base, scalar, node), int(literal), node)
+    if isinstance(literal, int):
+        if literal < 0 and not base.type.is_float:
+            raise negative_exponent(fb, node)
+        if abs(literal) <= _LARGEST_UNROLLED or not base.type.is_float:
+            return _by_multiplication(fb, base, literal, node)
+    scalar = base.type if base.type.is_float and not exponent.type.is_float and base.type.bits else None
+    scalar = scalar or common_type(fb, base, exponent, node, "operator **")
+    base, exponent = adapt(fb, base, scalar, node), adapt(fb, exponent, scalar, node)
+    if fb.is_dry:
+        return Scalar(scalar)
+    return float_power(fb, base, exponent, node) if scalar.is_float else _integer_power(fb, base, exponent)
+
+
+def float_power(fb: FunctionBuilder, base: Scalar, exponent: Scalar, node: ast.AST) -> Scalar:
+    """Emits the float power of two operands of one type.
+
+    Raises:
+        CompileError: f64, for which Vulkan has no pow.
+    """
+    scalar = base.type
+    if scalar is F64:
+        raise fb.error(
+            node,
+            "Vulkan devices have no 64-bit power with a run-time exponent",
+            "LP2048",
+            hint="use a literal integer exponent, or convert to lp.f32",
+        )
+    if scalar is bf16:
+        return convert(fb, float_power(fb, convert(fb, base, F32), convert(fb, exponent, F32), node), bf16)
+    return Scalar(scalar, fb.emit(math.PowFOp, [fb.ssa(base), fb.ssa(exponent)], ir_type(scalar)))
+
+
+def _by_multiplication(fb: FunctionBuilder, base: Scalar, exponent: int, node: ast.AST) -> Scalar:
+    """Squares and multiplies; a negative exponent is the reciprocal."""
+    from .arithmetic import binary
+
+    if exponent == 0:
+        return _one(base.type)
+    result: Scalar | None = None
+    square, bits = base, abs(exponent)
+    while bits:
+        if bits & 1:
+            result = square if result is None else _multiplied(fb, result, square, node)
+        bits >>= 1
+        if bits:
+            square = _multiplied(fb, square, square, node)
+    assert result is not None
+    if exponent > 0:
+        return result
+    inverse = binary(fb, "Div", constant(1.0), result, node)
+    assert isinstance(inverse, Scalar)
+    return inverse
+
+
+def _multiplied(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:
+    from .arithmetic import binary
+
+    product = binary(fb, "Mult", left, right, node)
+    assert isinstance(product, Scalar), describe(product)
+    return product
+
+
+def _one(scalar: ScalarType) -> Scalar:
+    if scalar.is_float:
+        return Scalar(scalar, const=1.0)
+    return Scalar(scalar, const=1, bounds=(1, 1))
+
+
+def _integer_power(fb: FunctionBuilder, base: Scalar, exponent: Scalar) -> Scalar:
+    """Emits a loop over the bits of the exponent; a negative exponent gives 0, as an integer division would."""
+    scalar, boolean = base.type, ir_type(BOOL)
+    if base.const is not None and exponent.const is not None:
+        value = low_bits(pow(int(base.const), max(int(exponent.const), 0), 1 << scalar.bits), scalar)
+        return Scalar(scalar, const=value if exponent.const >= 0 else 0)
+    ir = ir_type(scalar)
+    zero, one = fb.constant(0, scalar), fb.constant(1, scalar)
+    before, after = Block(arg_types=[ir, ir, ir]), Block(arg_types=[ir, ir, ir])
+    with fb.into(before):
+        bits = before.args[2]
+        greater = CMPI["sgt" if scalar.is_signed else "ugt"]
+        again = fb.emit(arith.CmpiOp, [bits, zero], boolean, greater)
+        assert again is not None
+        fb.append(scf.ConditionOp.create(operands=[again, *before.args]))
+    with fb.into(after):
+        result, square, bits = after.args
+        is_odd = fb.emit(arith.CmpiOp, [fb.emit(arith.AndIOp, [bits, one], ir), zero], boolean, CMPI["ne"])
+        product = fb.emit(arith.MuliOp, [result, square], ir)
+        result = fb.emit(arith.SelectOp, [is_odd, product, result], ir)
+        square = fb.emit(arith.MuliOp, [square, square], ir)
+        bits = fb.emit(arith.ShRUIOp, [bits, one], ir)
+        fb.append(scf.YieldOp.create(operands=[v for v in (result, square, bits) if v is not None]))
+    operands = [v for v in (one, fb.ssa(base), fb.ssa(exponent)) if v is not None]
+    loop = scf.WhileOp.create(
+        operands=operands, result_types=[ir, ir, ir], regions=[Region(before), Region(after)]
+    )
+    fb.append(loop)
+    result = loop.results[0]
+    if scalar.is_signed and not exponent.is_nonnegative:
+        is_negative = fb.emit(arith.CmpiOp, [fb.ssa(exponent), zero], boolean, CMPI["slt"])
+        return Scalar(scalar, fb.emit(arith.SelectOp, [is_negative, zero, result], ir))
+    return Scalar(scalar, result)

@@ -1,0 +1,166 @@
+"""Launch ranges: what ``k[…]`` takes, and its checks.
+
+Dimension 0 is the slowest, as everywhere.  A range is checked when the kernel is called, after arguments and
+build, so `Range` and `NdRange` only hold what they are given (as SYCL's do).  Standard library only.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import SupportsIndex, cast
+
+from ..ir.errors import NdRangeError
+
+MAX_DIMENSIONS = 3
+"""Dimensions that Vulkan's dispatch has."""
+
+INDEX_LIMIT = 2**31
+"""First number of work-items that signed 32-bit indices do not reach."""
+
+
+class Range(tuple[int, ...]):
+    """A number of work-items in each dimension: ``lp.Range(rows, columns)``; a tuple."""
+
+    __slots__ = ()
+
+    def __new__(cls, *extents: int) -> Range:
+        return super().__new__(cls, extents)
+
+    @property
+    def size(self) -> int:
+        """Number of work-items."""
+        return math.prod(self)
+
+    def get(self, dimension: int) -> int:
+        """Returns the extent of `dimension`, 0 the slowest."""
+        return self[dimension]
+
+    def __repr__(self) -> str:
+        return f"lp.Range({', '.join(map(repr, self))})"
+
+
+@dataclass(frozen=True, slots=True)
+class NdRange:
+    """Work-items and their grouping: ``k[lp.NdRange(1024, 64)]``, ``k[lp.NdRange((64, 64), (8, 8))]``."""
+
+    global_: int | tuple[int, ...]
+    """Total number of work-items in each dimension."""
+    local: int | tuple[int, ...]
+    """Number of work-items of a work-group in each dimension; divides `global_`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRange:
+    """A checked launch range."""
+
+    extents: tuple[int, ...]
+    """Work-items, 1 to 3 dimensions, slowest first."""
+    local: tuple[int, ...] | None = None
+    """Work-group size of the same rank, where the range gives one."""
+
+
+def launch_range(value: object, *, limit: int = INDEX_LIMIT) -> LaunchRange:
+    """Checks what was given as ``k[value]``.
+
+    Raises:
+        NdRangeError: it is no range; the message says what was expected and found.
+    """
+    if not isinstance(value, NdRange):
+        return LaunchRange(normalise_range(value, limit=limit))
+    extents = normalise_range(value.global_, what="global range", limit=limit)
+    local = normalise_local_size(value.local)
+    if len(local) != len(extents):
+        raise NdRangeError(
+            f"lp.NdRange: global range {extents} has {len(extents)} dimensions, local range {local} has "
+            f"{len(local)}; expected as many"
+        )
+    check_multiple(extents, local)
+    return LaunchRange(extents, local)
+
+
+def normalise_range(value: object, *, what: str = "range", limit: int = INDEX_LIMIT) -> tuple[int, ...]:
+    """Returns a range as a tuple of 1 to 3 Python ints.
+
+    Args:
+        value: an integer or a sequence of 1 to 3 integers.
+        what: the thing, for messages.
+        limit: the first total that indices do not reach.
+
+    Raises:
+        NdRangeError: anything else, a negative extent, or `limit` work-items or more.
+    """
+    extents = _integers(value, what)
+    for dimension, extent in enumerate(extents):
+        if extent < 0:
+            raise NdRangeError(
+                f"{what} {_shown(extents)}: expected 0 or more, found {extent} in dimension {dimension}"
+            )
+    if max(*extents, math.prod(extents)) >= limit:
+        raise NdRangeError(
+            f"{what} {_shown(extents)}: expected fewer than 2**{limit.bit_length() - 1} work-items, "
+            f"found {max(*extents, math.prod(extents))}; launch it in parts"
+        )
+    return extents
+
+
+def normalise_local_size(value: object, *, what: str = "local range") -> tuple[int, ...]:
+    """Returns a work-group size as a tuple of 1 to 3 Python ints of at least 1.
+
+    Raises:
+        NdRangeError: anything else.
+    """
+    sizes = _integers(value, what)
+    for dimension, size in enumerate(sizes):
+        if size < 1:
+            raise NdRangeError(
+                f"{what} {_shown(sizes)}: expected 1 or more, found {size} in dimension {dimension}"
+            )
+    return sizes
+
+
+def check_multiple(extents: Sequence[int], local: Sequence[int]) -> None:
+    """Checks that work-groups of size `local` fill `extents`.
+
+    Raises:
+        NdRangeError: they do not; the message names the range rounded up.
+    """
+    if any(extent % size for extent, size in zip(extents, local, strict=True)):
+        rounded = tuple(-(-extent // size) * size for extent, size in zip(extents, local, strict=True))
+        raise NdRangeError(
+            f"range {_shown(extents)} is no multiple of the local size {_shown(local)}; "
+            f"rounded up it is {_shown(rounded)}"
+        )
+
+
+def _integers(value: object, what: str) -> tuple[int, ...]:
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+        whole = cast("Sequence[object]", value)
+        parts = tuple(whole)
+        if not 1 <= len(parts) <= MAX_DIMENSIONS:
+            raise NdRangeError(
+                f"{what} {parts!r}: expected 1 to {MAX_DIMENSIONS} dimensions, found {len(parts)}"
+            )
+        return tuple(_integer(part, what, whole) for part in parts)
+    return (_integer(value, what, value),)
+
+
+def _integer(part: object, what: str, whole: object) -> int:
+    """Returns `part` as an int.  NumPy's integers are integers; a bool is more likely a mistake than a 1."""
+    if type(part) is int:
+        return part
+    if not isinstance(part, bool) and type(part).__name__ not in ("bool", "bool_"):
+        try:
+            return operator.index(cast(SupportsIndex, part))
+        except TypeError:  # said below, with what was found
+            pass
+    raise NdRangeError(
+        f"{what} {whole!r}: expected an integer or a tuple of 1 to {MAX_DIMENSIONS} integers, "
+        f"found {part!r} of type {type(part).__name__}"
+    )
+
+
+def _shown(extents: Sequence[int]) -> str:
+    return str(extents[0]) if len(extents) == 1 else str(tuple(extents))

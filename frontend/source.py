@@ -1,0 +1,249 @@
+"""The source text of a function: its syntax tree with the file's own lines and columns, and its names.
+
+Kernels are compiled from text, not from bytecode.  The text is found as Python's tracebacks find it (files,
+notebooks, doctests, `linecache` entries).  Nothing is executed here.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import tokenize
+import types
+from dataclasses import dataclass
+from typing import Final, cast
+
+from ..ir.errors import Diagnostic, Location
+from .errors import signature_error
+from .spec_constant import SpecializationId
+
+
+class _Missing:
+    """Type of `MISSING`."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+"""What `FunctionSource.resolve` returns for a name that has no value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionSource:
+    """A function and the text that it was made of."""
+
+    function: types.FunctionType
+    name: str
+    qualname: str
+    file: str
+    """As Python reports it (``co_filename``)."""
+    tree: ast.FunctionDef
+    """Line numbers and (byte) columns are those of the file; decorators included."""
+    lines: tuple[str, ...]
+    """All lines of the file, with their line ends."""
+
+    @classmethod
+    def of(cls, function: object) -> FunctionSource:
+        """Finds and parses the text of `function`.
+
+        Raises:
+            CompileError: it is no plain function, or its text cannot be found or is not what it was made of.
+        """
+        plain = plain_function(function)
+        lines = _file_lines(plain)
+        return cls(
+            function=plain,
+            name=plain.__name__,
+            qualname=plain.__qualname__,
+            file=plain.__code__.co_filename,
+            tree=_definition(plain, lines),
+            lines=tuple(lines),
+        )
+
+    @property
+    def text(self) -> str:
+        """The function's own lines, decorators included, as they stand in the file."""
+        first = min([self.tree.lineno, *(d.lineno for d in self.tree.decorator_list)])
+        return "".join(self.lines[first - 1 : self.tree.end_lineno])
+
+    def resolve(self, name: str) -> object:
+        """Returns what `name` means now: a captured variable, a global or a builtin, else `MISSING`.
+
+        A specialization constant without a name of its own learns the one that it is found under.
+        """
+        value = self._lookup(name)
+        if isinstance(value, SpecializationId):
+            value.suggest_name(name, scope=self.qualname.rpartition(".")[0])
+        return value
+
+    def _lookup(self, name: str) -> object:
+        function = cast(types.FunctionType, self.function)  # type checkers see a method here
+        code = function.__code__
+        if name in code.co_freevars:
+            cell = (function.__closure__ or ())[code.co_freevars.index(name)]
+            try:
+                return cell.cell_contents
+            except ValueError:  # assigned later in the enclosing function
+                return MISSING
+        if name in function.__globals__:
+            return function.__globals__[name]
+        return function.__builtins__.get(name, MISSING)
+
+    def location(self, node: ast.AST | None) -> Location:
+        """Returns where `node` starts; None means the function's ``def`` line."""
+        if isinstance(node, ast.FunctionDef) or node is None:
+            line, column_bytes, _ = self._definition_span()
+        else:
+            line = getattr(node, "lineno", self.tree.lineno)
+            column_bytes = getattr(node, "col_offset", 0)
+        return Location(self.file, line, self._column(line, column_bytes), self.qualname)
+
+    def diagnostic(self, node: ast.AST | None, message: str, *, severity: str = "error") -> Diagnostic:
+        """Makes a finding at `node`, with its source line and the caret under as much as that line holds."""
+        location = self.location(node)
+        return Diagnostic(
+            message,
+            location,
+            severity,
+            self._line(location.line).rstrip("\r\n"),
+            self._end_column(node, location),
+        )
+
+    def _end_column(self, node: ast.AST | None, location: Location) -> int | None:
+        """Returns the column after `node`, None where it goes on over the line's end."""
+        if isinstance(node, ast.FunctionDef) or node is None:
+            return self._column(location.line, self._definition_span()[2])
+        end_line, end_bytes = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
+        if end_line != location.line or end_bytes is None:
+            return None
+        return self._column(location.line, end_bytes)
+
+    def _definition_span(self) -> tuple[int, int, int]:
+        """Returns line, first and end byte column of the name in ``def name``."""
+        line = self.tree.lineno
+        text = self._line(line).encode()
+        start = text.find(self.tree.name.encode(), self.tree.col_offset + len("def"))
+        if start < 0:  # "def" and the name stand on different lines
+            return line, self.tree.col_offset, self.tree.col_offset + len("def")
+        return line, start, start + len(self.tree.name.encode())
+
+    def _line(self, line: int) -> str:
+        return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+
+    def _column(self, line: int, column_bytes: int) -> int:
+        """Converts a byte column from 0, which ast counts in UTF-8, to a character column from 1."""
+        return len(self._line(line).encode()[:column_bytes].decode(errors="replace")) + 1
+
+
+def plain_function(function: object) -> types.FunctionType:
+    """Returns `function` if it is written with ``def`` and can be a kernel or helper.
+
+    Raises:
+        CompileError: it cannot.
+    """
+    if not isinstance(function, types.FunctionType):
+        raise signature_error(
+            f"expected a function written with def, found {function!r} of type {type(function).__name__}",
+            code="LP2004",
+        )
+    kind = _refused_kind(function)
+    if kind is not None:
+        raise signature_error(
+            f"'{function.__qualname__}' is {kind}; expected a plain function",
+            code="LP2004",
+            location=definition_location(function),
+            hint="write it as def name(…): with a type annotation on each parameter",
+        )
+    return function
+
+
+def _refused_kind(function: types.FunctionType) -> str | None:
+    if function.__name__ == "<lambda>":
+        return "a lambda"
+    flags = function.__code__.co_flags
+    if flags & (inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE):
+        return "a coroutine"
+    if flags & inspect.CO_ASYNC_GENERATOR:
+        return "an asynchronous generator"
+    return "a generator" if flags & inspect.CO_GENERATOR else None
+
+
+def definition_location(function: types.FunctionType) -> Location:
+    """Returns where `function` begins as far as its code object knows: the line of its first decorator."""
+    code = function.__code__
+    return Location(code.co_filename, code.co_firstlineno, 1, function.__qualname__)
+
+
+def _file_lines(function: types.FunctionType) -> list[str]:
+    try:
+        return inspect.findsource(function)[0]
+    except (OSError, TypeError, IndexError, SyntaxError, UnicodeDecodeError) as error:
+        raise signature_error(
+            f"the source text of '{function.__qualname__}' cannot be found",
+            code="LP2002",
+            location=definition_location(function),
+            hint="put the function into a file, or give its text to lp.kernel_from_source(text)",
+        ) from error
+
+
+def _definition(function: types.FunctionType, lines: list[str]) -> ast.FunctionDef:
+    """Returns the ``def`` of `function` in the file `lines`."""
+    tree = _parse_block(function, lines) or _parse_file(function, lines)
+    if tree is None or not _matches(tree, function):
+        raise signature_error(
+            f"the source text found for '{function.__qualname__}' is not the text that it was made of",
+            code="LP2003",
+            location=definition_location(function),
+            hint="the file changed after it was imported: start the program again or reload the module",
+        )
+    return tree
+
+
+def _parse_block(function: types.FunctionType, lines: list[str]) -> ast.FunctionDef | None:
+    """Parses only the function's own lines: a large module costs nothing."""
+    first = function.__code__.co_firstlineno
+    try:
+        block = inspect.getblock(lines[first - 1 :])
+        # An indented def is legal under "if 1:", so that columns, continuation lines and multi-line strings
+        # stay as they are in the file; textwrap.dedent would move them.
+        indented = bool(block) and block[0][:1] in (" ", "\t")
+        module = ast.parse(("if 1:\n" if indented else "") + "".join(block))
+    except (SyntaxError, ValueError, IndexError, tokenize.TokenError):
+        return None
+    body = cast(ast.If, module.body[0]).body if indented else module.body
+    if not body or not isinstance(body[0], ast.FunctionDef):
+        return None
+    ast.increment_lineno(body[0], first - (2 if indented else 1))
+    return body[0]
+
+
+def _parse_file(function: types.FunctionType, lines: list[str]) -> ast.FunctionDef | None:
+    """Finds the function in the whole file: for text that its own lines alone do not parse."""
+    try:
+        module = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return None
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if first == function.__code__.co_firstlineno:
+                return node
+    return None
+
+
+def _matches(tree: ast.FunctionDef, function: types.FunctionType) -> bool:
+    """Whether name and parameters agree: a changed file shows there most often."""
+    code = function.__code__
+    arguments = tree.args
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    expected = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return tree.name == code.co_name and _mangled(names, function) == list(expected)
+
+
+def _mangled(names: list[str], function: types.FunctionType) -> list[str]:
+    """Returns parameter names as the compiler writes private ones in a class (``__x`` in C is ``_C__x``)."""
+    scope = function.__code__.co_qualname.rpartition(".")[0].rpartition(".")[2].lstrip("_")
+    if not scope.isidentifier():
+        return names
+    return [f"_{scope}{n}" if n.startswith("__") and not n.endswith("__") else n for n in names]

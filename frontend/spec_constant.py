@@ -1,0 +1,210 @@
+"""Specialization constants on the host: `SpecializationId`, its values as bytes, and its stable symbol.
+
+A specialization id is declared once, read in kernels as a value of its type, and given a value when a kernel
+is launched or a bundle is built (SYCL 2020 section 4.11.12, ``specialization_id``).  Ids are told apart by
+identity; the symbol stands in IR and in files, where identity means nothing.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, cast
+
+import numpy as np
+
+from ..ir.errors import KernelArgumentError
+from .host_values import MISFIT_CODE, fixed_array_value, scalar_value
+from .types import FixedArrayType, ScalarType, scalar_of
+
+_symbols: weakref.WeakValueDictionary[str, SpecializationId] = weakref.WeakValueDictionary()
+"""Live ids by symbol: two ids must never share one, or setting the first would set the second."""
+
+
+_ASSIGNMENT = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=\s*(?:\w+\.)*SpecializationId\(")
+"""A line that assigns a new id to a variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One scalar of a constant's host value: one OpSpecConstant."""
+
+    dtype: ScalarType
+    offset_bytes: int
+    size_bytes: int
+    """Size in the host value; a bool is 1."""
+
+
+class SpecializationId:
+    """A specialization constant: ``COEFF = lp.SpecializationId(lp.FixedArray[lp.f32, 3, 3])``.
+
+    Args:
+        type: a scalar type, or a fixed array of one.
+        default: what the value is where none is set, as `type` is made from it; zero where absent.
+
+    Raises:
+        KernelArgumentError: `type` is no such type, or the default does not fit it.
+    """
+
+    def __init__(self, type: object, *default: object) -> None:
+        resolved = type if isinstance(type, FixedArrayType) else scalar_of(type)
+        if resolved is None:
+            raise KernelArgumentError(
+                "lp.SpecializationId(type, *default): expected a scalar type such as lp.f32 or "
+                f"lp.FixedArray[lp.f32, n], found {type!r}",
+                code=MISFIT_CODE,
+            )
+        self.type: ScalarType | FixedArrayType = resolved
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # the only way to the defining scope
+        self._globals: Mapping[str, object] = frame.f_globals
+        self._module: str = frame.f_globals.get("__name__", "__main__")
+        self._scope: str = _scope_of(frame.f_code.co_qualname)
+        self._file: str = frame.f_code.co_filename
+        self._line: int = frame.f_lineno
+        self._qualname: str | None = None
+        self._symbol: str | None = None
+        if len(default) > 1 and isinstance(resolved, ScalarType):
+            raise KernelArgumentError(
+                f"{self._what()} has type {resolved!r}: expected at most one default, found {len(default)}",
+                code=MISFIT_CODE,
+            )
+        self._default: bytes = self._encode(default or (0,))
+
+    @property
+    def default(self) -> Any:
+        """The default: a Python scalar rounded to the type, or a new NumPy array."""
+        return self.from_bytes(self._default)
+
+    @property
+    def default_bytes(self) -> bytes:
+        """Host bytes of the default."""
+        return self._default
+
+    @property
+    def name(self) -> str:
+        """The short name, for messages: that of the variable or class attribute."""
+        return self._settled_qualname().rpartition(".")[2]
+
+    @property
+    def symbol(self) -> str:
+        """Stable name, ``package.module.Class.NAME``; fixed when first read, never shared by two live ids.
+
+        The same program gives the same symbols, so that caches and files agree.  An id without a name of its
+        own is called after its line; a second id of one name gets ``~2``.
+        """
+        if self._symbol is None:
+            self._qualname = self._settled_qualname()
+            self._symbol = _claim(f"{self._module}.{self._qualname}", self)
+        return self._symbol
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of a host value."""
+        return len(self._default)
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The scalars of the value in C order."""
+        element = self.type.element if isinstance(self.type, FixedArrayType) else self.type
+        size = element.itemsize
+        return tuple(Leaf(element, offset, size) for offset in range(0, self.size_bytes, size))
+
+    def to_bytes(self, value: object) -> bytes:
+        """Returns the host bytes of `value`, C order.
+
+        Raises:
+            KernelArgumentError: `value` does not fit; the message names constant, expected and found.
+        """
+        return self._encode((value,))
+
+    def from_bytes(self, data: bytes) -> Any:
+        """Returns the value of host bytes: a Python scalar, or a new NumPy array.
+
+        Raises:
+            KernelArgumentError: `data` has not the size of the type.
+        """
+        if len(data) != self.type.dtype.itemsize:
+            raise KernelArgumentError(
+                f"{self._what()} has type {self.type!r}: expected {self.type.dtype.itemsize} bytes, "
+                f"found {len(data)}",
+                code=MISFIT_CODE,
+            )
+        if isinstance(self.type, FixedArrayType):
+            return np.frombuffer(data, self.type.element.dtype).reshape(self.type.shape).copy()
+        return cast(object, np.frombuffer(data, self.type.dtype)[0].item())
+
+    def suggest_name(self, name: str, *, scope: str = "") -> None:
+        """Tells an id that has no name yet under which one a kernel found it.
+
+        Args:
+            name: the variable's name.
+            scope: qualified name of the scope around the kernel, ``function.<locals>``.
+        """
+        if self._symbol is None and self._known_qualname() is None:
+            self._qualname = f"{scope}.{name}" if scope else name
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        if self._symbol is None and self._known_qualname() is None:
+            self._module = owner.__module__
+            self._qualname = f"{owner.__qualname__}.{name}"
+
+    def _known_qualname(self) -> str | None:
+        """Returns the qualified name in the module: as settled, or found among the module's variables."""
+        if self._qualname is None:
+            for name, value in list(self._globals.items()):
+                if value is self:
+                    self._qualname = name
+                    break
+        return self._qualname
+
+    def _settled_qualname(self) -> str:
+        """Returns the qualified name; without a better one, the variable's that the defining line assigns."""
+        known = self._known_qualname()
+        if known is not None:
+            return known
+        assigned = _ASSIGNMENT.match(linecache.getline(self._file, self._line))
+        name = assigned[1] if assigned else f"<line {self._line}>"
+        return f"{self._scope}.{name}" if self._scope else name
+
+    def _what(self) -> str:
+        return f"specialization constant '{self.name}'"
+
+    def _encode(self, values: tuple[object, ...]) -> bytes:
+        if isinstance(self.type, FixedArrayType):
+            return fixed_array_value(self.type, values, self._what()).tobytes()
+        return cast(bytes, scalar_value(self.type, values[0], self._what()).tobytes())
+
+    def __repr__(self) -> str:
+        return f"<lp.SpecializationId {self.name}: {self.type!r} = {self.default!r}>"
+
+    def __copy__(self) -> NoReturn:
+        raise self._not_copyable()
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        raise self._not_copyable()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise self._not_copyable()
+
+    def _not_copyable(self) -> KernelArgumentError:
+        return KernelArgumentError(
+            f"{self._what()} cannot be copied or pickled: it is told apart by identity; refer to it instead"
+        )
+
+
+def _scope_of(code_qualname: str) -> str:
+    """Returns the qualified name of the scope that a code object runs, "" for a module."""
+    return "" if code_qualname == "<module>" else f"{code_qualname}.<locals>"
+
+
+def _claim(symbol: str, owner: SpecializationId) -> str:
+    """Returns `symbol`, with a number where another live id has it."""
+    candidate, count = symbol, 1
+    while _symbols.setdefault(candidate, owner) is not owner:
+        count += 1
+        candidate = f"{symbol}~{count}"
+    return candidate

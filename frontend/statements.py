@@ -1,0 +1,55 @@
+"""Simple statements: expressions, ``pass``, jumps and ``return``."""
+
+from __future__ import annotations
+
+import ast
+
+from .analysis import BREAK, CONTINUE, RETURN, VALUE
+from .assignment import assign_name
+from .dispatch import statement
+from .function_builder import FunctionBuilder
+from .values import Static, constant
+
+
+@statement(ast.Pass)
+def compile_pass(fb: FunctionBuilder, node: ast.Pass) -> None:
+    """Compiles ``pass``."""
+
+
+@statement(ast.Expr)
+def compile_expression_statement(fb: FunctionBuilder, node: ast.Expr) -> None:
+    """Compiles an expression for what it does; a docstring does nothing."""
+    if isinstance(node.value, ast.Constant):
+        return
+    fb.evaluate(node.value)
+
+
+@statement(ast.Break)
+def compile_break(fb: FunctionBuilder, node: ast.Break) -> None:
+    """Compiles ``break``."""
+    fb.env[BREAK] = constant(True)
+
+
+@statement(ast.Continue)
+def compile_continue(fb: FunctionBuilder, node: ast.Continue) -> None:
+    """Compiles ``continue``."""
+    fb.env[CONTINUE] = constant(True)
+
+
+@statement(ast.Return)
+def compile_return(fb: FunctionBuilder, node: ast.Return) -> None:
+    """Compiles ``return``.
+
+    Raises:
+        CompileError: a kernel returns a value.
+    """
+    returns_none = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+    if fb.is_kernel and not returns_none:
+        raise fb.error(
+            node, "a kernel returns nothing", "LP2049", hint="write the result into an array parameter"
+        )
+    value = Static(None, "None") if node.value is None else fb.evaluate(node.value)
+    fb.node = node
+    if not fb.is_kernel:
+        assign_name(fb, VALUE, value, node)
+    fb.env[RETURN] = constant(True)

@@ -1,0 +1,270 @@
+"""Elements of arrays, fixed arrays and tuples: ``a[i, j]``, and the attributes of arrays.
+
+Indices out of range are undefined for arrays (the device's robustness keeps them harmless) except that negative
+literals count from the end.  Indices into fixed arrays, which no robustness covers, are clamped unless they are
+known to be in range.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref
+from xdsl.ir import SSAValue
+
+from .conversions import CMPI, as_index, store_convert
+from .dispatch import expression
+from .fixed_arrays import load_fixed
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, integer_attribute, ir_type, storage_type
+from .values import Array, FixedArray, Scalar, Static, Tuple, Value, constant, describe
+
+_LARGEST_EXTENT = (1 << 31) - 1
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """A place in an array, its indices evaluated."""
+
+    array: Array
+    indices: list[SSAValue]
+
+
+@expression(ast.Subscript)
+def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
+    """Compiles the read of ``a[i]``."""
+    base = fb.evaluate(node.value)
+    match base:
+        case Array():
+            return load_element(fb, _element(fb, base, node), node)
+        case FixedArray():
+            return load_fixed(fb, base, _index_values(fb, node), node)
+        case Tuple(items=items):
+            return items[_literal_index(fb, node, len(items))]
+        case _:
+            raise fb.error(
+                node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint=_subscript_hint(base)
+            )
+
+
+def _subscript_hint(base: Value) -> str | None:
+    if isinstance(base, Static):
+        return "types are written in annotations; inside of kernels there are no generic ones"
+    return None
+
+
+def resolve_element(fb: FunctionBuilder, node: ast.Subscript) -> Element:
+    """Evaluates the array and the indices of an assignment's target.
+
+    Raises:
+        CompileError: it is no element of an array.
+    """
+    base = fb.evaluate(node.value)
+    if isinstance(base, Array):
+        return _element(fb, base, node)
+    what = (
+        "a fixed array is a value: its elements"
+        if isinstance(base, FixedArray)
+        else f"items of {describe(base)}"
+    )
+    raise fb.error(node, f"{what} cannot be assigned to", "LP2053", hint="store into an lp.Array parameter")
+
+
+def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
+    nodes = _index_nodes(node)
+    if len(nodes) != array.type.ndim:
+        wanted = ", ".join("ijk"[: array.type.ndim])
+        raise fb.error(
+            node,
+            f"'{array.name}' is {array.type!r} and takes {array.type.ndim} "
+            f"{'index' if array.type.ndim == 1 else 'indices'}, found {len(nodes)}",
+            "LP2041",
+            hint=f"write {array.name}[{wanted}]",
+        )
+    indices: list[SSAValue] = []
+    for dimension, part in enumerate(nodes):
+        index = _index(fb, part, f"an index of '{array.name}'")
+        ssa = _array_index(fb, array, dimension, index)
+        if ssa is not None:
+            indices.append(ssa)
+    return Element(array, indices)
+
+
+def _index_nodes(node: ast.Subscript) -> Sequence[ast.expr]:
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def _index(fb: FunctionBuilder, node: ast.expr, what: str) -> Scalar:
+    if isinstance(node, ast.Slice):
+        raise fb.error(node, "kernels have no slices", "LP2030", hint="index single elements in a loop")
+    if isinstance(node, ast.Starred):
+        raise fb.error(node, "kernels have no starred indices", "LP2030", hint="write the indices out")
+    value = fb.evaluate(node)
+    if not isinstance(value, Scalar) or not value.type.is_integer:
+        raise fb.error(
+            node, f"{what} must be an integer, found {describe(value)}", "LP2041", hint="convert it: int(…)"
+        )
+    return value
+
+
+def _index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
+    return [_index(fb, part, "an index of a fixed array") for part in _index_nodes(node)]
+
+
+def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue | None:
+    """Returns an index as IR wants it; a negative literal counts from the end."""
+    if fb.is_dry:
+        return None
+    if index.const is not None and index.is_weak:
+        literal = int(index.const)
+        if literal >= 0:
+            return index_constant(fb, min(literal, _LARGEST_EXTENT))
+        extent = _extent_index(fb, array, dimension)
+        return fb.emit(arith.AddiOp, [extent, index_constant(fb, max(literal, -_LARGEST_EXTENT))], IR_INDEX)
+    if index.const is not None:
+        return index_constant(fb, int(index.const))
+    wide = fb.ssa(as_index(fb, index, fb.node or fb.source.tree, "an index"))
+    assert wide is not None
+    return fb.cast_to_index(wide)
+
+
+def index_constant(fb: FunctionBuilder, value: int) -> SSAValue:
+    """Returns a constant of type index."""
+    return fb.prologue_value(
+        (IR_INDEX, value),
+        arith.ConstantOp,
+        IR_INDEX,
+        properties={"value": integer_attribute(value, IR_INDEX)},
+    )
+
+
+def _extent_index(fb: FunctionBuilder, array: Array, dimension: int) -> SSAValue:
+    position = index_constant(fb, dimension)
+    assert array.ssa is not None
+    return fb.prologue_value(
+        ("dim", array.parameter, dimension), memref.DimOp, IR_INDEX, operands=(array.ssa, position)
+    )
+
+
+def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:
+    """Returns ``a.shape[dimension]``."""
+    bounds = (0, _LARGEST_EXTENT)
+    if fb.is_dry:
+        return Scalar(INDEX_TYPE, bounds=bounds)
+    index = _extent_index(fb, array, dimension)
+    ssa = fb.cast_from_index(index, ("dim", array.parameter, dimension))
+    return Scalar(INDEX_TYPE, ssa, bounds=bounds)
+
+
+def size(fb: FunctionBuilder, array: Array) -> Scalar:
+    """Returns ``a.size``: the product of the extents."""
+    total = extent(fb, array, 0)
+    for dimension in range(1, array.type.ndim):
+        other = extent(fb, array, dimension)
+        if not fb.is_dry:
+            product = fb.emit(arith.MuliOp, [total.ssa, other.ssa], ir_type(INDEX_TYPE))
+            total = Scalar(INDEX_TYPE, product, bounds=(0, _LARGEST_EXTENT))
+    return total
+
+
+def array_attribute(fb: FunctionBuilder, array: Array, node: ast.Attribute) -> Value:
+    """Compiles ``a.shape``, ``a.size``, ``a.ndim`` and ``a.dtype``."""
+    match node.attr:
+        case "shape":
+            return Tuple(tuple(extent(fb, array, d) for d in range(array.type.ndim)))
+        case "size":
+            return size(fb, array)
+        case "ndim":
+            return constant(array.type.ndim)
+        case "dtype":
+            return Static(array.type.element, array.type.element.name)
+        case _:
+            raise fb.error(
+                node,
+                f"arrays have no attribute '{node.attr}' in kernels",
+                "LP2046",
+                hint="there are shape, size, ndim and dtype, and len(a)",
+            )
+
+
+def load_element(fb: FunctionBuilder, element: Element, node: ast.AST) -> Scalar:
+    """Emits the read of an element.
+
+    Raises:
+        CompileError: the array is write-only.
+    """
+    array = element.array
+    if not array.type.is_readable:
+        raise fb.error(
+            node,
+            f"'{array.name}' is {array.type!r}, which is write-only; it cannot be read",
+            "LP2040",
+            hint=f"declare it lp.Array[lp.{array.type.element.name}, {array.type.ndim}]",
+        )
+    fb.accesses[array.parameter].reads = True
+    scalar = array.type.element
+    if fb.is_dry:
+        return Scalar(scalar)
+    assert array.ssa is not None
+    loaded = fb.emit(memref.LoadOp, [array.ssa, *element.indices], storage_type(scalar))
+    if scalar is BOOL:
+        zero = fb.prologue_value(
+            ("i8", 0),
+            arith.ConstantOp,
+            storage_type(BOOL),
+            properties={"value": integer_attribute(0, storage_type(BOOL))},
+        )
+        return Scalar(BOOL, fb.emit(arith.CmpiOp, [loaded, zero], ir_type(BOOL), CMPI["ne"]))
+    return Scalar(scalar, loaded)
+
+
+def store_element(
+    fb: FunctionBuilder, element: Element, value: Value, node: ast.AST, value_node: ast.AST
+) -> None:
+    """Emits the write of an element.
+
+    Args:
+        node: the target, blamed where the array cannot be written.
+        value_node: the value, blamed where it does not convert.
+
+    Raises:
+        CompileError: the array is read-only, or the value does not convert to its elements.
+    """
+    array = element.array
+    if not array.type.is_writable:
+        raise fb.error(
+            node,
+            f"'{array.name}' is {array.type!r}, which is read-only; it cannot be written",
+            "LP2039",
+            hint=f"declare it lp.Array[lp.{array.type.element.name}, {array.type.ndim}]",
+        )
+    fb.accesses[array.parameter].writes = True
+    stored = store_convert(fb, value, array.type.element, value_node, f"'{array.name}'")
+    if fb.is_dry:
+        return
+    ssa = fb.ssa(stored)
+    if array.type.element is BOOL:
+        ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
+    assert ssa is not None and array.ssa is not None
+    fb.append(memref.StoreOp.create(operands=[ssa, array.ssa, *element.indices]))
+
+
+def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int:
+    """Returns the index of a tuple item, which must be known now."""
+    nodes = _index_nodes(node)
+    if len(nodes) != 1:
+        raise fb.error(node, "a tuple takes one index", "LP2041")
+    index = _index(fb, nodes[0], "the index of a tuple")
+    if index.const is None:
+        raise fb.error(
+            nodes[0],
+            "the index of a tuple must be known when the kernel is compiled",
+            "LP2051",
+            hint="unroll the loop with lp.static_range, or use a chain of if",
+        )
+    position = int(index.const)
+    if not -length <= position < length:
+        raise fb.error(nodes[0], f"index {position} is out of range of a tuple of {length}", "LP2042")
+    return position % length

@@ -1,0 +1,388 @@
+"""The types of the kernel language: scalars, fixed arrays, arrays.
+
+These objects are what annotations hold (``a: lp.f32``), what a kernel calls to convert (``lp.f32(i)``) and
+what the host passes as dtype (``np.dtype(lp.f32)``).  They say nothing about IR: `convert` to IR types is the
+expression compiler's work.  Vectors and structs are further subclasses of `Type`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from ..ir.errors import CompileError, FeatureNotSupportedError, InvalidError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Kind = Literal["bool", "int", "uint", "float"]
+"""What the bits of a scalar mean."""
+
+Access = Literal["read", "write", "read_write"]
+"""What a kernel may do with an array."""
+
+MAX_DIMENSIONS = 3
+"""Dimensions of arrays and launch ranges (Vulkan has three)."""
+
+
+class Type:
+    """Base of the types of the kernel language.  Immutable, hashable, equal by content."""
+
+    __slots__ = ()
+
+    @property
+    def spelling(self) -> str:
+        """The type as messages, IR and `parse_type` write it: ``f32``, ``FixedArray[f32, 3, 3]``."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.spelling
+
+
+@dataclass(frozen=True, repr=False)
+class ScalarType(Type):
+    """A number or a bool.
+
+    Args:
+        name: as the user writes it after ``lp.``.
+        kind: what the bits mean.
+        bits: width of the value; a bool has 8 in memory.
+    """
+
+    name: str
+    kind: Kind
+    bits: int
+
+    @property
+    def spelling(self) -> str:
+        """``f32``; ``bool`` for `bool_`."""
+        return self.name.rstrip("_")
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype of a value in host memory.
+
+        bf16 is ml_dtypes' ``bfloat16`` where that package is installed, else the uint16 that holds its bits.
+        """
+        if self.name == "bf16":
+            return _bfloat16_dtype() or np.dtype(np.uint16)
+        return np.dtype(self.spelling if self.kind == "bool" else f"{_NUMPY_NAME[self.kind]}{self.bits}")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a value in host memory."""
+        return self.bits // 8
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is a signed or unsigned integer; bool is neither."""
+        return self.kind in ("int", "uint")
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return self.kind == "float"
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether it is a signed integer."""
+        return self.kind == "int"
+
+    @property
+    def minimum(self) -> int:
+        """Smallest value of an integer type or bool."""
+        return -(1 << (self.bits - 1)) if self.kind == "int" else 0
+
+    @property
+    def maximum(self) -> int:
+        """Largest value of an integer type or bool."""
+        if self.kind == "bool":
+            return 1
+        return (1 << (self.bits - 1 if self.kind == "int" else self.bits)) - 1
+
+    def __call__(self, value: object = 0) -> Any:
+        """Converts on the host as the conversion in a kernel does.
+
+        An integer keeps its low bits; a float becomes an integer by truncation and saturation, NaN gives 0.
+
+        Returns:
+            A NumPy scalar of `dtype`.
+
+        Raises:
+            InvalidError: `value` is no number.
+            FeatureNotSupportedError: this is bf16 and ml_dtypes is not installed.
+        """
+        if self.name == "bf16" and _bfloat16_dtype() is None:
+            raise FeatureNotSupportedError(
+                "lp.bf16 values on the host need the package ml_dtypes, which is not installed; "
+                "pip install 'lapilli[bf16]'"
+            )
+        value = unwrap_scalar(value)
+        if not is_number(value):
+            raise InvalidError(
+                f"lp.{self.name}(…) converts a number; found {value!r} of type {type(value).__name__}"
+            )
+        number = cast("float", value)
+        if self.kind == "bool":
+            return np.bool_(number)
+        return self.dtype.type(_saturate(number, self) if self.is_integer else number)
+
+    def __repr__(self) -> str:
+        return f"lp.{self.name}"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return (scalar_type, (self.spelling,))
+
+
+def unwrap_scalar(value: object) -> object:
+    """Returns the scalar in a 0-dimensional ndarray, and anything else as it is."""
+    if isinstance(value, np.ndarray) and cast("NDArray[Any]", value).ndim == 0:
+        return cast("NDArray[Any]", value)[()]
+    return cast(object, value)
+
+
+def is_number(value: object) -> bool:
+    """Whether `value` has one real value: numbers, NumPy's too, but neither complex ones nor text."""
+    refused: tuple[type, ...] = (np.complexfloating, np.ndarray, str)
+    return hasattr(value, "__float__") and not isinstance(value, refused)
+
+
+def integer_of(value: object) -> int | None:
+    """Returns `value` as a Python int if it is an integer or a bool, Python's or NumPy's; else None."""
+    integers: tuple[type, ...] = (int, np.integer, np.bool_)
+    return int(cast(int, value)) if isinstance(value, integers) else None
+
+
+def _saturate(value: float, target: ScalarType) -> int:
+    """Returns `value` as the bits of integer type `target` hold it."""
+    integer = integer_of(value)
+    if integer is not None:
+        low_bits = integer & ((1 << target.bits) - 1)
+        return low_bits - (1 << target.bits) if low_bits > target.maximum else low_bits
+    number = float(value)
+    if math.isnan(number):
+        return 0
+    if math.isinf(number):
+        return target.maximum if number > 0 else target.minimum
+    return min(max(int(number), target.minimum), target.maximum)
+
+
+def _bfloat16_dtype() -> np.dtype[Any] | None:
+    """Returns ml_dtypes' bfloat16, or None where the optional package is missing."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return np.dtype(cast(Any, ml_dtypes).bfloat16)
+
+
+_NUMPY_NAME: dict[Kind, str] = {"int": "int", "uint": "uint", "float": "float"}
+
+bool_ = ScalarType("bool_", "bool", 8)
+i8 = ScalarType("i8", "int", 8)
+i16 = ScalarType("i16", "int", 16)
+i32 = ScalarType("i32", "int", 32)
+i64 = ScalarType("i64", "int", 64)
+u8 = ScalarType("u8", "uint", 8)
+u16 = ScalarType("u16", "uint", 16)
+u32 = ScalarType("u32", "uint", 32)
+u64 = ScalarType("u64", "uint", 64)
+f16 = ScalarType("f16", "float", 16)
+bf16 = ScalarType("bf16", "float", 16)
+f32 = ScalarType("f32", "float", 32)
+f64 = ScalarType("f64", "float", 64)
+
+SCALAR_TYPES: dict[str, ScalarType] = {
+    t.spelling: t for t in (bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64)
+}
+"""Every scalar type by its spelling."""
+
+PYTHON_TYPES: dict[type, ScalarType] = {int: i32, float: f32, bool: bool_}
+"""What Python's own types mean in annotations and as conversions of a kernel."""
+
+
+def scalar_type(spelling: str) -> ScalarType:
+    """Returns the scalar type spelt `spelling`; KeyError where there is none."""
+    return SCALAR_TYPES[spelling]
+
+
+@dataclass(frozen=True, repr=False)
+class FixedArrayType(Type):
+    """A value of fixed shape (SYCL's ``marray``), C order.
+
+    Made by ``lp.FixedArray[element, n, …]``.
+
+    Args:
+        element: type of one element.
+        shape: at least one length, each at least 1, slowest dimension first.
+    """
+
+    element: ScalarType
+    shape: tuple[int, ...]
+
+    @property
+    def spelling(self) -> str:
+        """``FixedArray[f32, 3, 3]``."""
+        return f"FixedArray[{self.element.spelling}, {', '.join(map(str, self.shape))}]"
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a value in host memory."""
+        return self.size * self.element.itemsize
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy subarray dtype: ``np.zeros(n, lp.FixedArray[lp.f32, 3].dtype)`` has shape (n, 3)."""
+        return np.dtype((self.element.dtype, self.shape))
+
+    def __call__(self, *values: object) -> NDArray[Any]:
+        """Makes a host value.
+
+        Args:
+            values: nothing for zeros; one number for every element; one nested sequence or ndarray of this
+                shape; or the parts along dimension 0.
+
+        Raises:
+            KernelArgumentError: the values do not fit the type.
+        """
+        from .host_values import fixed_array_value
+
+        return fixed_array_value(self, values, "value")
+
+    def __repr__(self) -> str:
+        return f"lp.FixedArray[{self.element!r}, {', '.join(map(str, self.shape))}]"
+
+
+class FixedArray:
+    """Spelling of `FixedArrayType`: ``lp.FixedArray[lp.f32, 3, 3]``."""
+
+    def __new__(cls, *_: object) -> FixedArray:
+        raise InvalidError(
+            "lp.FixedArray is not called; its type is written with brackets, lp.FixedArray[lp.f32, 3, 3], "
+            "and a value is lp.FixedArray[lp.f32, 3, 3](values)"
+        )
+
+    def __class_getitem__(cls, parameters: object) -> FixedArrayType:
+        parts = cast("tuple[object, ...]", parameters if isinstance(parameters, tuple) else (parameters,))
+        element = scalar_of(parts[0]) if parts else None
+        if element is None:
+            raise CompileError(
+                "lp.FixedArray[element, n, …]: the element is a lapilli scalar type such as lp.f32; "
+                f"found {parts[0] if parts else 'nothing'!r}",
+                code="LP2018",
+            )
+        if len(parts) == 1:
+            raise CompileError(
+                f"lp.FixedArray[lp.{element.name}] has no length; write lp.FixedArray[lp.{element.name}, n]",
+                code="LP2018",
+            )
+        return FixedArrayType(element, tuple(_length(p) for p in parts[1:]))
+
+
+def _length(value: object) -> int:
+    length = None if isinstance(value, bool) else integer_of(value)
+    if length is None:
+        raise CompileError(
+            f"the lengths of lp.FixedArray are integers; found {value!r} of type {type(value).__name__}",
+            code="LP2018",
+        )
+    if length < 1:
+        raise CompileError(f"the lengths of lp.FixedArray are at least 1; found {length}", code="LP2018")
+    return length
+
+
+def scalar_of(value: object) -> ScalarType | None:
+    """Returns the scalar type that `value` stands for (``lp.f32``; Python's int, float, bool), or None."""
+    if isinstance(value, ScalarType):
+        return value
+    return PYTHON_TYPES.get(value) if isinstance(value, type) else None
+
+
+@dataclass(frozen=True, repr=False)
+class ArrayType(Type):
+    """An array parameter: storage on the device, C order, dimension 0 slowest.
+
+    Args:
+        element: type of one element.
+        ndim: 1 to 3.
+        access: what the kernel may do with it.
+    """
+
+    element: ScalarType
+    ndim: int = 1
+    access: Access = "read_write"
+
+    @property
+    def spelling(self) -> str:
+        """``Array[f32, 2]``, ``In[f32]``, ``Out[f32]``."""
+        name = {"read": "In", "write": "Out", "read_write": "Array"}[self.access]
+        return f"{name}[{self.element.spelling}{f', {self.ndim}' if self.ndim != 1 else ''}]"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype of the elements."""
+        return self.element.dtype
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the kernel may load from it."""
+        return self.access != "write"
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the kernel may store to it."""
+        return self.access != "read"
+
+    def __repr__(self) -> str:
+        return f"lp.{self.spelling.replace(self.element.spelling, repr(self.element), 1)}"
+
+
+def parse_type(spelling: str) -> ScalarType | FixedArrayType:
+    """Returns the type that `spelling` names: the inverse of ``Type.spelling`` for value types.
+
+    Raises:
+        InvalidError: it names none.
+    """
+    if spelling in SCALAR_TYPES:
+        return SCALAR_TYPES[spelling]
+    head, bracket, rest = spelling.partition("[")
+    if head == "FixedArray" and bracket and rest.endswith("]"):
+        element, *lengths = (part.strip() for part in rest[:-1].split(","))
+        if element in SCALAR_TYPES and lengths and all(n.isdecimal() and int(n) > 0 for n in lengths):
+            return FixedArrayType(SCALAR_TYPES[element], tuple(map(int, lengths)))
+    raise InvalidError(
+        f"{spelling!r} names no lapilli type; expected one of {', '.join(SCALAR_TYPES)} "
+        "or FixedArray[type, n, …]"
+    )
+
+
+def type_of_dtype(dtype: object) -> ScalarType:
+    """Returns the scalar type with NumPy dtype `dtype` (anything that ``np.dtype`` takes).
+
+    Raises:
+        InvalidError: no scalar type has that dtype.
+    """
+    if isinstance(dtype, ScalarType):
+        return dtype
+    try:
+        wanted = np.dtype(cast(Any, dtype))
+    except TypeError as error:
+        raise InvalidError(f"{dtype!r} is no dtype; expected a lapilli type such as lp.f32") from error
+    for candidate in SCALAR_TYPES.values():
+        if candidate.dtype == wanted:
+            return candidate
+    raise InvalidError(f"no lapilli type has dtype {wanted}; there are {', '.join(SCALAR_TYPES)}")

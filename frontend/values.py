@@ -1,0 +1,160 @@
+"""What expressions of a kernel evaluate to while it is compiled.
+
+A `Scalar` is a number on the device, or a constant known now; the others are compile-time objects that never
+exist as one IR value.  Every class is immutable after construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.ir import SSAValue
+
+from .ir_types import WEAK_FLOAT, WEAK_INT
+from .types import ArrayType, FixedArrayType, ScalarType, bool_
+
+if TYPE_CHECKING:
+    import ast
+
+
+@dataclass(slots=True, eq=False)
+class Scalar:
+    """A number or bool."""
+
+    type: ScalarType
+    ssa: SSAValue | None = None
+    """None for constants, and for everything while types are inferred."""
+    const: int | float | bool | None = None
+    """The value where it is known now."""
+    bounds: tuple[int, int] | None = None
+    """Smallest and largest value that an integer is known to have."""
+
+    @property
+    def is_nonnegative(self) -> bool:
+        """Whether it is known to be ≥ 0."""
+        return self.bounds is not None and self.bounds[0] >= 0
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it takes the type of what stands beside it."""
+        return self.type is WEAK_INT or self.type is WEAK_FLOAT
+
+
+@dataclass(slots=True, eq=False)
+class Array:
+    """An array parameter, by reference."""
+
+    type: ArrayType
+    parameter: int
+    """Position of the parameter of the function that is compiled."""
+    name: str
+    ssa: SSAValue | None
+
+
+@dataclass(slots=True, eq=False)
+class FixedArray:
+    """A fixed array, or a row of one with fewer dimensions."""
+
+    type: FixedArrayType
+    ssa: SSAValue | None
+    prefix: tuple[Scalar, ...] = ()
+    """Indices already applied to `ssa`: ``c[i]`` of a 3×3 array is a row, not yet a load."""
+
+    @property
+    def remaining_shape(self) -> tuple[int, ...]:
+        """Extents of the dimensions that no index was applied to."""
+        return self.type.shape[len(self.prefix) :]
+
+
+@dataclass(slots=True, eq=False)
+class Tuple:
+    """A Python tuple of values."""
+
+    items: tuple[Value, ...]
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.items)
+
+
+@dataclass(slots=True, eq=False)
+class Static:
+    """A compile-time object: a function, a type, a module, a string, an intrinsic, None."""
+
+    obj: object
+    name: str = ""
+    """As the source spells it, for messages."""
+
+
+@dataclass(slots=True, eq=False)
+class RangeValue:
+    """The result of ``range(…)``, an iterable of a for loop."""
+
+    start: Scalar
+    stop: Scalar
+    step: Scalar
+    is_static: bool = False
+    """``lp.static_range``: the loop is unrolled."""
+
+
+@dataclass(slots=True, eq=False)
+class Iteration:
+    """The result of ``enumerate(…)`` or ``zip(…)`` over things whose length is known: one tuple a round."""
+
+    rounds: tuple[Value, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Unset:
+    """A variable that some path leaves without a value."""
+
+    where: ast.AST | None = None
+    """The statement that sets it on some paths only; None: it is not set at all before."""
+    path: str = ""
+    """The path that leaves it unset, in words."""
+
+
+Value = Scalar | Array | FixedArray | Tuple | Static | RangeValue | Iteration
+"""What an expression can be."""
+
+Binding = Value | Unset
+"""What a variable can be."""
+
+
+def constant(value: int | float | bool) -> Scalar:
+    """Returns a literal: weak for numbers, `bool_` for bools."""
+    if isinstance(value, bool):
+        return Scalar(bool_, const=value)
+    if isinstance(value, int):
+        return Scalar(WEAK_INT, const=value, bounds=(value, value))
+    return Scalar(WEAK_FLOAT, const=value)
+
+
+def describe(value: Value) -> str:
+    """Returns the type of `value` as messages name it."""
+    match value:
+        case Scalar(type=scalar):
+            return (
+                scalar.name
+                if scalar.bits == 0
+                else f"lp.{scalar.name}"
+                if scalar.name != "index"
+                else "index (lp.i32)"
+            )
+        case Array(type=array):
+            return repr(array)
+        case FixedArray(type=fixed):
+            if value.prefix:
+                return f"row of {fixed!r}"
+            return repr(fixed)
+        case Tuple(items=items):
+            return f"tuple of {len(items)}"
+        case Static(obj=None):
+            return "None"
+        case Static(obj=obj):
+            return f"{type(obj).__name__} '{value.name}'" if value.name else type(obj).__name__
+        case RangeValue():
+            return "range"
+        case Iteration():
+            return "iterator"

@@ -1,0 +1,68 @@
+"""lapilli: kernels written in Python on any Vulkan device.
+
+    import numpy as np, lapilli as lp
+
+    @lp.kernel
+    def saxpy(a: lp.f32, x: lp.Array[lp.f32], y: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = a * x[i] + y[i]
+
+    x = lp.asarray(np.arange(1_000_000, dtype=np.float32))
+    y = lp.zeros_like(x)
+    saxpy[x.size](2.0, x, y)
+
+Names are imported when first used (PEP 562): importing lapilli costs nothing, and a process that only runs
+compiled kernels never imports the compiler.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+
+__version__ = "0.1.0"
+
+_NAMES_BY_MODULE = {
+    "frontend.types": "FixedArray bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+    "frontend.annotations": "In Out",
+    "frontend.spec_constant": "SpecializationId",
+    "frontend.ranges": "NdRange Range",
+    "frontend.kernel": "kernel func",
+    "frontend.kernel_from_source": "kernel_from_source",
+    "frontend.intrinsics": (
+        "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
+        "group_linear_id barrier select bitcast static_range math"
+    ),
+    "ir.aspects": "Aspect",
+    "ir.errors": (
+        "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
+        "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
+        "KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
+    ),
+    "vk_runtime.array": "Array",
+    "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
+    "vk_runtime.device": "Device Platform device devices platforms",
+    "vk_runtime.event": "Event",
+    "vk_runtime.queue": "Queue",
+    "vk_runtime.trace": "TraceEvent trace",
+}
+"""Public names by the module that defines them."""
+
+_MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()}
+
+# `from lapilli import *` must not hide Python's own names.
+__all__ = sorted(name for name in _MODULE_OF if not hasattr(builtins, name))  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module 'lapilli' has no attribute {name!r}")
+    loaded = importlib.import_module(f".{module}", __name__)
+    value = loaded.PUBLIC_INTRINSICS[name] if module == "frontend.intrinsics" else getattr(loaded, name)
+    globals()[name] = value  # next time Python finds it without asking
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

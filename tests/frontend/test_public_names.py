@@ -1,0 +1,90 @@
+"""The package's public names: lazy, complete, and the same in the stubs."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lapilli as lp
+
+STUB = Path(lp.__file__).with_name("__init__.pyi")
+
+
+@pytest.mark.parametrize("name", lp.__all__)
+def test_name_resolves(name: str) -> None:
+    value = getattr(lp, name)
+    assert getattr(lp, name) is value
+
+
+def test_every_intrinsic_is_public() -> None:
+    from lapilli.frontend.intrinsics import PUBLIC_INTRINSICS
+
+    assert {name: getattr(lp, name) for name in PUBLIC_INTRINSICS} == PUBLIC_INTRINSICS
+
+
+def test_stub_has_the_members_of_math() -> None:
+    tree = ast.parse(STUB.read_text(encoding="utf-8"))
+    (stub,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "_Math")
+    functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
+    constants = {ast.unparse(node.target) for node in stub.body if isinstance(node, ast.AnnAssign)}
+    assert functions | constants == set(dir(lp.math))
+
+
+def test_all_leaves_out_builtin_names() -> None:
+    assert not [name for name in lp.__all__ if hasattr(builtins, name)]
+    assert {"kernel", "f32", "Array", "SpecializationId", "Error"} <= set(lp.__all__)
+
+
+def test_dir_lists_names_before_they_are_used() -> None:
+    code = "import lapilli; print('kernel' in dir(lapilli), 'kernel' in vars(lapilli))"
+    assert run(code) == "True False"
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'lapilli' has no attribute 'kernal'"):
+        lp.kernal  # type: ignore[attr-defined] # noqa: B018
+    assert not hasattr(lp, "__wrapped__")
+
+
+def test_import_loads_nothing_of_weight() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import lapilli; "
+        "print(sorted(m.split('.')[0] for m in set(sys.modules) - before "
+        "if m.split('.')[0] in ('numpy', 'xdsl', 'vulkan', 'inspect', 'rich', 'click')))"
+    )
+    assert run(code) == "[]"
+
+
+def test_defining_a_kernel_imports_no_compiler_and_no_driver() -> None:
+    code = (
+        "import sys, lapilli as lp\n"
+        "def k(a: lp.f32, b: lp.In[lp.f32, 2]) -> None: pass\n"
+        "K = lp.kernel(k)[5].spec({lp.SpecializationId(lp.u32): 1}); lp.NdRange(4, 2)\n"
+        "print([m for m in ('xdsl', 'vulkan', 'lapilli.vk_runtime') if m in sys.modules])"
+    )
+    assert run(code) == "[]"
+
+
+def test_stub_has_exactly_the_public_names() -> None:
+    names: set[str] = set()
+    for node in ast.parse(STUB.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            names.update(alias.asname or alias.name for alias in node.names)
+    public = {name for name in names if not name.startswith("_")}
+    assert public == set(lp.__all__)
+
+
+def run(code: str) -> str:
+    """Runs `code` in a fresh interpreter and returns what it printed."""
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()

@@ -1,0 +1,102 @@
+"""Launch ranges: what is taken and every refusal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lapilli.frontend.ranges import (
+    LaunchRange,
+    NdRange,
+    Range,
+    launch_range,
+    normalise_local_size,
+    normalise_range,
+)
+from lapilli.ir.errors import Errc, NdRangeError
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (7, (7,)),
+        (0, (0,)),
+        (np.int64(7), (7,)),
+        ((3, 4), (3, 4)),
+        ([3, 4, 5], (3, 4, 5)),
+        (Range(3, 4), (3, 4)),
+        ((np.uint8(3), 0), (3, 0)),
+        (2**31 - 1, (2**31 - 1,)),
+    ],
+)
+def test_normalise_range(value: object, expected: tuple[int, ...]) -> None:
+    extents = normalise_range(value)
+    assert extents == expected
+    assert all(type(extent) is int for extent in extents)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (-1, "range -1: expected 0 or more, found -1 in dimension 0"),
+        ((4, -2), r"range \(4, -2\): expected 0 or more, found -2 in dimension 1"),
+        (1.0, "expected an integer or a tuple of 1 to 3 integers, found 1.0 of type float"),
+        (True, "found True of type bool"),
+        (np.True_, "of type bool"),
+        ((4, 2.5), r"range \(4, 2.5\): .* found 2.5 of type float"),
+        ("4", "found '4' of type str"),
+        (None, "found None of type NoneType"),
+        ((), r"range \(\): expected 1 to 3 dimensions, found 0"),
+        ((1, 2, 3, 4), "expected 1 to 3 dimensions, found 4"),
+        (((1, 2), 3), "found .1, 2. of type tuple"),
+        (2**31, r"expected fewer than 2\*\*31 work-items, found 2147483648; launch it in parts"),
+        ((2**16, 2**16), "found 4294967296"),
+        ((2**31, 0), "found 2147483648"),
+    ],
+)
+def test_normalise_range_refuses(value: object, message: str) -> None:
+    with pytest.raises(NdRangeError, match=message) as caught:
+        normalise_range(value)
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.errc is Errc.ND_RANGE
+
+
+def test_limit_follows_the_index_type() -> None:
+    assert normalise_range(2**40, limit=2**63) == (2**40,)
+    with pytest.raises(NdRangeError, match=r"fewer than 2\*\*63"):
+        normalise_range(2**63, limit=2**63)
+
+
+@pytest.mark.parametrize("value", [0, (8, 0), -1, 1.5, (), (1, 1, 1, 1), True])
+def test_local_size_refuses(value: object) -> None:
+    with pytest.raises(NdRangeError, match="local range"):
+        normalise_local_size(value)
+
+
+def test_launch_range() -> None:
+    assert launch_range((4, 6)) == LaunchRange((4, 6))
+    assert launch_range(NdRange(64, 16)) == LaunchRange((64,), (16,))
+    assert launch_range(NdRange((4, 6), (2, 3))) == LaunchRange((4, 6), (2, 3))
+    assert launch_range(NdRange(0, 16)) == LaunchRange((0,), (16,))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (NdRange(10, 4), "range 10 is no multiple of the local size 4; rounded up it is 12"),
+        (NdRange((4, 7), (2, 3)), r"range \(4, 7\) is no multiple .* \(2, 3\); rounded up it is \(4, 9\)"),
+        (NdRange(8, 0), "local range 0: expected 1 or more, found 0 in dimension 0"),
+        (NdRange((8, 8), 8), r"global range \(8, 8\) has 2 dimensions, local range \(8,\) has 1"),
+        (NdRange(-8, 8), "global range -8: expected 0 or more"),
+    ],
+)
+def test_nd_range_refuses_when_it_is_checked(value: NdRange, message: str) -> None:
+    with pytest.raises(NdRangeError, match=message):
+        launch_range(value)
+
+
+def test_range_is_a_tuple_with_sycl_names() -> None:
+    assert Range(3, 4).size == 12
+    assert Range(3, 4).get(1) == 4
+    assert Range(3, 4) == (3, 4)
+    assert repr(Range(3, 4)) == "lp.Range(3, 4)"

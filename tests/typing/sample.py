@@ -1,0 +1,68 @@
+"""User code that strict pyright must accept as it is; checked by test_pyright.py, never imported."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import lapilli as lp
+
+COEFF = lp.SpecializationId(lp.FixedArray[lp.f32, 3, 3])
+SCALE = lp.SpecializationId(lp.f32, 1.0)
+
+
+@lp.func
+def clamped(value: lp.f32, low: lp.f32, high: lp.f32) -> lp.f32:
+    return min(max(value, low), high)
+
+
+@lp.kernel
+def saxpy(a: lp.f32, x: lp.Array[lp.f32], y: lp.Array[lp.f32]) -> None:
+    i = lp.global_id(0)
+    y[i] = a * x[i] + y[i]
+
+
+@lp.kernel(name="blur", local_size=(8, 8), index=lp.i64, contract=False)
+def convolve(
+    image: lp.In[lp.f32, 2], out: lp.Out[lp.f32, 2], limit: lp.f32 = 1.0, *, flip: lp.bool_ = False
+) -> None:
+    row, column = lp.global_id(0), lp.global_id(1)
+    rows, columns = image.shape
+    total = 0.0
+    for dr in range(3):
+        for dc in range(3):
+            r = min(max(row + dr - 1, 0), rows - 1)
+            c = min(max(column + dc - 1, 0), columns - 1)
+            total += COEFF[dr, dc] * image[r, c]
+    if flip:
+        total = -total
+    out[row, column] = clamped(lp.math.sqrt(lp.f32(total)) * SCALE, 0.0, limit)
+    lp.barrier()
+
+
+@lp.kernel
+def sizes(x: lp.In[lp.u8, 3], n: int, y: lp.Array[float]) -> None:
+    y[0] = lp.f32(len(x) + x.size + x.ndim + n)
+    y[1] = lp.select(lp.local_id(0) > 0, 1.0, 2.0)
+    y[2] = lp.bitcast(lp.u32(1), lp.f32)
+
+
+def main() -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    x = lp.asarray(np.arange(8, dtype=np.float32))
+    y = lp.zeros_like(x)
+    z = lp.zeros((4, 4), lp.u8)
+    event = saxpy[x.size](2.0, x, y)
+    event.wait()
+    queue = lp.Queue(x.device)
+    convolve[(4, 4)].on(queue, wait=[event]).spec({COEFF: np.ones((3, 3)), SCALE: 2.0})(
+        z, y, limit=2.0
+    ).wait()
+    saxpy[lp.NdRange(8, 4)](2.0, x, y)
+    saxpy[lp.Range(8)](2.0, x, y)
+    print(saxpy.inspect("spirv-dialect"), x.shape, z.dtype, [d.name for d in lp.devices()])
+    try:
+        saxpy[-1](2.0, x, y)
+    except lp.NdRangeError as error:
+        print(error.code, error.location)
+    if lp.device().has(lp.Aspect.FP64):
+        print(SCALE.default)
+    return y.numpy()
