@@ -22,7 +22,10 @@ class BufferParameter:
     ndim: int
     """1 to 3."""
     access: str
-    """``read``, ``write`` or ``read_write``."""
+    """``read``, ``write`` or ``read_write``: what the kernel does with it."""
+    may_alias: bool = False
+    """Whether it was declared ``lp.Array``, so that other such arguments may be the same memory; ``lp.In`` and
+    ``lp.Out`` may not overlap what is written.  An array that is read and written always may."""
     descriptor_set: int = 0
     binding: int = 0
     """Descriptor binding (binding model DESCRIPTOR)."""

@@ -6,14 +6,17 @@ was written by hand or came from Python; the positions returned beside the modul
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError, UnregisteredConstructException, VerifyException
+from xdsl.parser import Parser, ParserState
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Input
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
 
 from .context import make_context
 from .errors import BuildError, Diagnostic, Location
@@ -39,9 +42,25 @@ class ParsedModule:
     positions: dict[Operation, Location]
 
 
+class _Lexer(MLIRLexer):
+    # xDSL 0.74 repeats a repetition here, which takes exponential time on a string that is not closed.
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
+
+    def lex(self) -> MLIRToken:
+        token = super().lex()
+        # xDSL compares every value of an integer type with 2**width.
+        if token.kind is MLIRTokenKind.BARE_IDENT and _WIDE_INTEGER.fullmatch(token.text):
+            raise ParseError(token.span, "integer types this wide are not supported")
+        return token
+
+
+_WIDE_INTEGER = re.compile(r"[su]?i0*[1-9]\d{7,}")
+
+
 class _Parser(Parser):
     def __init__(self, context: Context, text: str, name: str) -> None:
-        super().__init__(context, text, name)
+        super().__init__(context, "", name)
+        self._parser_state = ParserState(_Lexer(Input(text, name)))
         self.starts: dict[Operation, int] = {}
         self.unknown_operation: int | None = None
         """Where an operation began that no dialect has: xDSL reports the token behind its name."""
@@ -100,9 +119,10 @@ def parse_module(text: str, name: str = "<string>", context: Context | None = No
     except ParseError as error:
         start = error.span.start if parser.unknown_operation is None else parser.unknown_operation
         raise lines.error(error.msg, start) from error
-    except (VerifyException, UnregisteredConstructException, ValueError) as error:
-        # These carry no span: the parser stands behind what it just refused.
-        raise lines.error(str(error), parser.pos) from error
     except RecursionError as error:
         raise lines.error("nested too deeply", 0) from error
+    except Exception as error:
+        # xDSL's attributes refuse their parameters with exceptions of many kinds and without a span: the
+        # parser stands behind what it just refused.
+        raise lines.error(str(error) or type(error).__name__, parser.pos) from error
     return ParsedModule(module, {op: lines.location(start) for op, start in parser.starts.items()})

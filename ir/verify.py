@@ -38,7 +38,7 @@ def verify_module(op: Operation) -> None:
     """
     try:
         op.verify()
-    except (VerifyException, ValueError) as error:
+    except (VerifyException, ValueError, LookupError) as error:
         raise _error_of_first_failure(op, error) from error
     _verify_dominance(op)
 
@@ -48,7 +48,7 @@ def _error_of_first_failure(root: Operation, error: Exception) -> IRError:
     for op in _innermost_first(root):
         try:
             op.verify(verify_nested_ops=False)
-        except (VerifyException, ValueError) as failure:
+        except (VerifyException, ValueError, LookupError) as failure:
             culprit, error = op, failure
             break
     while isinstance(error.__cause__, VerifyException):

@@ -56,7 +56,7 @@ class AspectUsage:
         callers = _callers(graph, within_units)
         # Reasons that say most come first: later sources only add aspects that have no reason yet.
         rules = AspectRules(module)
-        usage._add(callers, {f: list(_uses_in_body(f, rules)) for f in graph.functions})
+        usage._add(callers, {f: list(_uses_in_body(f, rules, callers)) for f in graph.functions})
         usage._add(callers, {f: list(_declared_uses(f, graph, within_units)) for f in graph.functions})
         usage._add(callers, {f: list(_attached_uses(f)) for f in graph.functions})
         return usage
@@ -126,13 +126,19 @@ def _callers(graph: CallGraph, within_units: bool) -> dict[Function, list[tuple[
     }
 
 
-def _uses_in_body(function: Function, rules: AspectRules) -> Iterator[Use]:
+def _uses_in_body(
+    function: Function, rules: AspectRules, callers: dict[Function, list[tuple[Function, Call]]]
+) -> Iterator[Use]:
+    # A value that a callee returns is the callee's use: it says where the value comes from.
+    explained = {call.op for edges in callers.values() for caller, call in edges if caller is function}
+    for op in function.body.walk():
+        if op not in explained:
+            for need in rules.of_op(op):
+                yield Use(need.aspect, need.what, op.location)
+    # Last, because a place in the body says more than the signature.
     for type_ in (*function.function_type.inputs.data, *function.function_type.outputs.data):
         for need in rules.of_type(type_):
             yield Use(need.aspect, need.what, function.location)
-    for op in function.body.walk():
-        for need in rules.of_op(op):
-            yield Use(need.aspect, need.what, op.location)
 
 
 def _declared_uses(function: Function, graph: CallGraph, within_units: bool) -> Iterator[Use]:

@@ -71,13 +71,17 @@ def _bindings(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
     }
     if kernel.abi.argument_block_binding is not None:
         recorded[0, kernel.abi.argument_block_binding] = "argument block"
-    access = {p.name: p.access for p in kernel.parameters if isinstance(p, BufferParameter)}
+    protected = {
+        p.name
+        for p in kernel.parameters
+        if isinstance(p, BufferParameter) and p.access == "read" and not p.may_alias
+    }
     for binding in entry.bindings:
         place = (binding.descriptor_set, binding.binding)
         name = recorded.get(place)
         if name is None:
             yield f"kernel '{kernel.name}' uses set {place[0]} binding {place[1]}, which no parameter has"
-        elif access.get(name) == "read" and not binding.non_writable:
+        elif name in protected and not binding.non_writable:
             yield f"kernel '{kernel.name}' could write parameter '{name}', which is only read"
 
 

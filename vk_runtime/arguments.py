@@ -57,22 +57,20 @@ class ArgumentChecker:
     Args:
         kernel: its name, for messages.
         parameters: in signature order.
-        is_declared: whether their access is what the user declared, lp.In or lp.Out, and not what the
-            compiler found in the body; only then may two parameters not be the same array.
     """
 
-    def __init__(self, kernel: str, parameters: Sequence[Parameter], *, is_declared: bool = False) -> None:
+    def __init__(self, kernel: str, parameters: Sequence[Parameter]) -> None:
         self._kernel = kernel
         self._parameters = tuple(parameters)
         self._expected = tuple(_expected(parameter) for parameter in parameters)
         arrays = [p for p in parameters if isinstance(p, BufferParameter)]
         self._arrays = tuple(arrays)
-        # Arrays of equal access may be one array; a read and a write may not.
+        # lp.Array may be the same memory as another lp.Array, and lp.In as another lp.In; nothing else may.
         self._conflicts: tuple[tuple[int, int], ...] = tuple(
             (first, second)
             for second, b in enumerate(arrays)
             for first, a in enumerate(arrays[:second])
-            if is_declared and a.access != b.access
+            if not (_may_alias(a) and _may_alias(b)) and not a.access == b.access == "read"
         )
 
     def check(self, args: Sequence[object], device: Device) -> CheckedArguments:
@@ -167,7 +165,11 @@ def check_arguments(
         args: in the same order.
         device: where the kernel is to run.
     """
-    ArgumentChecker(kernel, parameters, is_declared=True).check(args, device)
+    ArgumentChecker(kernel, parameters).check(args, device)
+
+
+def _may_alias(array: BufferParameter) -> bool:
+    return array.may_alias or array.access == "read_write"
 
 
 _Expected = tuple[type, Any, Any, str]

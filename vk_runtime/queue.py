@@ -288,11 +288,13 @@ class Queue(Handle):
     def _set_waits(self) -> tuple[object, ...]:
         """Fills in the semaphores that the submission waits for; returns what must live until it has run."""
         info, timeline = self._submit_info, self._timeline
-        waits, self._waits = self._waits, {}
-        count = len(waits)
-        info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
+        count = len(self._waits)
         if not count:
+            if info.waitSemaphoreCount:
+                info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
             return ()
+        info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
+        waits, self._waits = self._waits, {}
         semaphores = ffi.new("VkSemaphore[]", [queue.semaphore for queue in waits])
         values = ffi.new("uint64_t[]", list(waits.values()))
         stages = ffi.new("VkPipelineStageFlags[]", [_STAGES] * count)
@@ -303,7 +305,8 @@ class Queue(Handle):
     def retire(self) -> None:
         """Recycles the command buffers that the device has run.  Call it with the lock held."""
         if self._in_flight:
-            self._read_counter()
+            if self._in_flight[-1].value > self._completed:  # else a wait has just told
+                self._read_counter()
             while self._in_flight and self._in_flight[0].value <= self._completed:
                 command_buffer = self._in_flight.popleft()
                 command_buffer.retire()

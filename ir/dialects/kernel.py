@@ -85,6 +85,8 @@ class KernelParameter:
     """Dimensions of an array; None for a scalar."""
     access: str = "read_write"
     """One of `ACCESS_MODES`; of no meaning for a scalar."""
+    may_alias: bool = False
+    """Whether another array argument may be the same memory though this one is only read, or only written."""
 
     @property
     def is_array(self) -> bool:
@@ -96,6 +98,8 @@ class KernelParameter:
         entry: dict[str, Attribute] = {"name": StringAttr(self.name), "dtype": StringAttr(self.dtype)}
         if self.ndim is not None:
             entry |= {"ndim": IntegerAttr(self.ndim, i32), "access": StringAttr(self.access)}
+            if self.may_alias:
+                entry["may_alias"] = UnitAttr()
         return DictionaryAttr(entry)
 
 
@@ -126,7 +130,7 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
     where = f"entry {index} of '{PARAMETERS}'"
     if not isinstance(entry, DictionaryAttr):
         raise VerifyException(f"{where} must be a dictionary, found {entry}")
-    known = {"name", "dtype", "ndim", "access"}
+    known = {"name", "dtype", "ndim", "access", "may_alias"}
     if unknown := sorted(entry.data.keys() - known):
         raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(known)}")
     name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
@@ -146,7 +150,10 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
         raise VerifyException(
             f"{where}: unknown access '{access}', expected one of {', '.join(ACCESS_MODES)}"
         )
-    return KernelParameter(name=name, dtype=dtype, ndim=rank, access=access)
+    may_alias = entry.data.get("may_alias")
+    if may_alias is not None and not isinstance(may_alias, UnitAttr):
+        raise VerifyException(f"{where}: 'may_alias' must be a unit attribute, found {may_alias}")
+    return KernelParameter(name=name, dtype=dtype, ndim=rank, access=access, may_alias=may_alias is not None)
 
 
 def _string(entry: DictionaryAttr, key: str, where: str) -> str:

@@ -19,9 +19,11 @@ from .types import scalar_bytes
 _DECORATIONS: dict[str, Mapping[str, UnitAttr]] = {
     "read": {"non_writable": UnitAttr()},
     "write": {"non_readable": UnitAttr()},
-    # Two such arrays may be the same memory; arrays that are read or written only may not overlap others.
-    "read_write": {"aliased": UnitAttr()},
 }
+"""Of arrays that overlap with nothing that is written."""
+_ALIASED: Mapping[str, UnitAttr] = {"aliased": UnitAttr()}
+"""Without it a driver may take for granted that no other buffer is the same memory (SPIR-V 1.6, 2.18.2).  It
+stands alone: spirv-opt, and with it SwiftShader, merges loads of a NonWritable variable whether aliased or not."""
 _PLAIN: Mapping[str, Attribute] = {}
 
 
@@ -97,7 +99,8 @@ class ArrayParameter:
         fn = self._fn
         symbol = fn.module.reserve(f"{fn.name}.{self._parameter.name}")
         variable = spirv.GlobalVariableOp(symbol, pointer, binding=self._binding, descriptor_set=0)
-        variable.attributes.update(_DECORATIONS[self._parameter.access])
+        may_alias = self._parameter.may_alias or self._parameter.access == "read_write"
+        variable.attributes.update(_ALIASED if may_alias else _DECORATIONS[self._parameter.access])
         variable.location = fn.location
         fn.module.add_global(variable)
         self.global_symbol = symbol

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
-from .function_lowering import FunctionLowering, Handler
+from ..narrowing import is_float_attribute, is_integer_attribute
+from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
 
@@ -36,7 +37,7 @@ def _float(kind: type[Operation], *, contracts: bool = False) -> Handler:
         lhs, rhs = op.operands
         float_type(lhs.type)
         a = fn.value(lhs)
-        attributes = fn.float_attributes if contracts else {}
+        attributes = fn.float_attributes if contracts else NO_ATTRIBUTES
         fn.values[op.results[0]] = fn.emit(kind, (a, fn.value(rhs)), a.type, attributes=attributes)
 
     return lower
@@ -123,17 +124,19 @@ def _constant(fn: FunctionLowering, op: Operation) -> None:
     attribute = op.properties["value"]
     result = op.results[0]
     type_ = fn.type(result.type)
-    if isinstance(attribute, IntegerAttr):
+    if is_integer_attribute(attribute):
         fn.values[result] = fn.constant(type_, attribute.value.data)
-    elif isinstance(attribute, FloatAttr):
+    elif is_float_attribute(attribute):
         # A converted type other than the attribute's own is bf16's 16 bits.
         is_float = attribute.type == type_
         number = attribute.value.data if is_float else bf16_bits(attribute.value.data)
         fn.values[result] = fn.constant(type_, number)
     elif isinstance(attribute, DenseIntOrFPElementsAttr):
-        if isinstance(scalar_of(result.type), IndexType):
-            attribute = DenseIntOrFPElementsAttr.from_list(type_, [int(v) for v in attribute.get_values()])  # pyright: ignore
-        fn.values[result] = fn.constant_of(attribute, type_)
+        if scalar_of(result.type) != scalar_of(type_):
+            raise TypeError(
+                f"vector constants of {scalar_of(result.type)} are not lowered; write them in i32 or f32"
+            )
+        fn.values[result] = fn.constant_of(op.properties["value"], type_)
     else:
         raise TypeError(f"the device has no constant {attribute}")
 

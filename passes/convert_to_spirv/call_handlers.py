@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.call_graph import Function
 from ...ir.dialects import spirv
+from ..narrowing import is_memref_type
 from .function_lowering import FunctionLowering, Handler
 from .module_lowering import only_block
 from .work_item_handlers import entry_of
@@ -33,7 +33,7 @@ def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:
     block = only_block(callee)
     values: dict[SSAValue, SSAValue] = {}
     for parameter, argument in zip(block.args, op.operands, strict=True):
-        if isinstance(parameter.type, MemRefType):
+        if is_memref_type(parameter.type):
             entry_of(fn, op).bind_array(parameter, argument)
         else:
             values[parameter] = fn.value(argument)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, IntegerType, VectorType, f32, i32
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ..narrowing import is_integer_type, is_vector_type
 from .function_lowering import FunctionLowering, Handler
 from .types import float_type, is_bool, scalar_bytes, scalar_of
 
@@ -91,7 +92,7 @@ def _float_to_float(fn: FunctionLowering, op: Operation) -> None:
 
 
 def _from_bf16(fn: FunctionLowering, bits: SSAValue, type_: Attribute) -> SSAValue:
-    if isinstance(bits.type, VectorType):
+    if is_vector_type(bits.type):
         raise TypeError("vectors of bf16 are not lowered; convert component by component")
     wide = fn.emit(spirv.UConvertOp, (bits,), i32)
     shifted = fn.emit(spirv.ShiftLeftLogicalOp, (wide, fn.index(16)), i32)
@@ -101,7 +102,7 @@ def _from_bf16(fn: FunctionLowering, bits: SSAValue, type_: Attribute) -> SSAVal
 
 def _to_bf16(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:
     """Rounds to nearest even; a NaN stays one."""
-    if isinstance(value.type, VectorType):
+    if is_vector_type(value.type):
         raise TypeError("vectors of bf16 are not lowered; convert component by component")
     if not isinstance(value.type, Float32Type):
         raise TypeError(
@@ -132,7 +133,7 @@ def _bitcast(fn: FunctionLowering, op: Operation) -> None:
 def scalar_width(type_: Attribute) -> int:
     """Returns the bits of a scalar, or of one component of a vector."""
     scalar = scalar_of(type_)
-    return scalar.width.data if isinstance(scalar, IntegerType) else scalar_bytes(scalar) * 8
+    return scalar.width.data if is_integer_type(scalar) else scalar_bytes(scalar) * 8
 
 
 def _negf(fn: FunctionLowering, op: Operation) -> None:

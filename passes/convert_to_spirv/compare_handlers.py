@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, VectorType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ..narrowing import is_integer_attribute, is_vector_type
 from .function_lowering import FunctionLowering, Handler
 from .types import float_type, is_bool
 
@@ -44,7 +44,7 @@ _FALSE, _ORDERED, _UNORDERED, _TRUE = 0, 7, 14, 15
 
 def _predicate(op: Operation) -> int:
     predicate = op.properties["predicate"]
-    assert isinstance(predicate, IntegerAttr)
+    assert is_integer_attribute(predicate)
     return predicate.value.data
 
 
@@ -117,14 +117,14 @@ def _select(fn: FunctionLowering, op: Operation) -> None:
     # A scalar condition on a vector is SPIR-V 1.4's; before that it is repeated.
     if fn.module.env.spirv_version < (1, 4) and not is_vector(condition) and is_vector(if_true):
         bools = fn.module.types.bool_like(type_)
-        count = if_true.type.get_shape()[0] if isinstance(if_true.type, VectorType) else 1
+        count = if_true.type.get_shape()[0] if is_vector_type(if_true.type) else 1
         condition = fn.emit(spirv.CompositeConstructOp, (condition,) * count, bools)
     fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (condition, if_true, if_false), type_)
 
 
 def is_vector(value: SSAValue) -> bool:
     """Whether `value` is a vector."""
-    return isinstance(value.type, VectorType)
+    return is_vector_type(value.type)
 
 
 COMPARE_HANDLERS: dict[type[Operation], Handler] = {

@@ -1,9 +1,9 @@
 """Kernel-level IR to a `spirv.module`: the entry to this folder.
 
-input:    func.func @k(%x: memref<?xf32>) attributes {gpu.kernel, …} {    output:   spirv.module {
-            %i = gpu.global_id x                                                     spirv.GlobalVariable @k.x …
-            … memref.store %v, %x[%i] …                                              spirv.func @k { … spirv.Store … }
-          }                                                                          spirv.EntryPoint @k … }
+input:    func.func @k(%x: memref<?xf32>) attributes {gpu.kernel} {    output:   spirv.module {
+            %i = gpu.global_id x                                              spirv.GlobalVariable @k.x …
+            … memref.store %v, %x[%i] …                                       spirv.func @k { … spirv.Store … }
+          }                                                                   spirv.EntryPoint @k … }
 
 Invariant: what is read of the input is its text alone; the input is not changed.  Every operation keeps its
 location.  Each kernel gets exactly the arguments that it uses.

@@ -39,20 +39,20 @@ def log10(e: FloatExpression, x: SSAValue) -> SSAValue:
     return e.multiply(e.call(spirv.GLLog2Op, x), e.constant(math.log10(2)))
 
 
-_ERF_SERIES = [2 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(7)]
+_ERF_SERIES = [2 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(11)]
 _ERF_TAIL = (0.0, 0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 """Abramowitz and Stegun, formula 7.1.26: absolute error below 1.5e-7."""
 
 
 def erf(e: FloatExpression, x: SSAValue) -> SSAValue:
-    """Error function: Taylor series where |x| < 1/2, else 1 - P(t) exp(-x²) with t = 1 / (1 + 0.3275911 |x|)."""
+    """Error function: Taylor series where |x| < 1, else 1 - P(t) exp(-x²), t = 1 / (1 + 0.3275911 |x|)."""
     square = e.multiply(x, x)
     series = e.multiply(x, e.polynomial(square, _ERF_SERIES))
     magnitude = e.absolute(x)
     t = e.divide(e.constant(1), e.add(e.constant(1), e.multiply(e.constant(0.3275911), magnitude)))
     decay = e.call(spirv.GLExpOp, e.call(spirv.FNegateOp, square))
     tail = e.subtract(e.constant(1), e.multiply(e.polynomial(t, _ERF_TAIL), decay))
-    return e.select(e.less(magnitude, e.constant(0.5)), series, e.copy_sign(tail, x))
+    return e.select(e.less(magnitude, e.constant(1)), series, e.copy_sign(tail, x))
 
 
 def cbrt(e: FloatExpression, x: SSAValue) -> SSAValue:

@@ -7,7 +7,7 @@ and loads of arguments and built-ins.  They are made on demand, kept apart, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -26,6 +26,7 @@ from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
 from ..errors import PassError
+from ..narrowing import is_integer_type, is_vector_type
 from .types import integer_attribute, scalar_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ Handler = Callable[["FunctionLowering", Operation], None]
 
 _FUNCTION = StorageClassAttr(StorageClass.Function)
 _NO_CONTRACTION: Mapping[str, Attribute] = {"no_contraction": UnitAttr()}
-_NO_ATTRIBUTES: Mapping[str, Attribute] = {}
+NO_ATTRIBUTES: Mapping[str, Attribute] = {}
+"""No attributes or properties."""
 
 
 class FunctionLowering:
@@ -59,7 +61,7 @@ class FunctionLowering:
         self.values: dict[SSAValue, SSAValue] = {}
         self.loop_depth = 0
         """How many loops are around the current operation."""
-        self.float_attributes = _NO_CONTRACTION if no_contraction else _NO_ATTRIBUTES
+        self.float_attributes = _NO_CONTRACTION if no_contraction else NO_ATTRIBUTES
         """What FAdd, FSub and FMul carry: NoContraction keeps a driver from fusing them."""
         self.spec_constants: dict[str, SSAValue] = {}
         """Values of specialization constants read so far, by symbol."""
@@ -71,7 +73,7 @@ class FunctionLowering:
     # Values
 
     def value(self, value: SSAValue) -> SSAValue:
-        """Returns what `value` has become; a kernel's scalar argument is loaded when it is first asked for."""
+        """Returns what `value` has become; a kernel's scalar argument is loaded at its first use."""
         known = self.values.get(value)
         return self._argument(value) if known is None else known
 
@@ -92,8 +94,8 @@ class FunctionLowering:
         kind: type[Operation],
         operands: Sequence[SSAValue],
         type_: Attribute,
-        properties: Mapping[str, Attribute] = _NO_ATTRIBUTES,
-        attributes: Mapping[str, Attribute] = _NO_ATTRIBUTES,
+        properties: Mapping[str, Attribute] = NO_ATTRIBUTES,
+        attributes: Mapping[str, Attribute] = NO_ATTRIBUTES,
     ) -> SSAValue:
         """Adds an instruction with one result and returns it."""
         op = kind.create(
@@ -199,8 +201,8 @@ class FunctionLowering:
     def unsupported(self, op: Operation) -> PassError:
         """Returns the error for an operation without a handler."""
         return PassError(
-            f"'{op.name}' cannot be lowered to SPIR-V; expected an operation of arith, math, scf, memref, func, "
-            "gpu, kernel, spec_constant or spirv that has a counterpart there",
+            f"'{op.name}' cannot be lowered to SPIR-V; expected an operation of arith, math, scf, memref, "
+            "func, gpu, kernel, spec_constant or spirv that has a counterpart there",
             op,
             function=self.name,
         )
@@ -217,13 +219,15 @@ class FunctionLowering:
 
 
 def _attribute(type_: Attribute, number: float) -> Attribute:
-    if isinstance(type_, VectorType):
+    if is_vector_type(type_):
         (count,) = type_.get_shape()
         element = type_.element_type
-        if isinstance(element, IntegerType):
-            return DenseIntOrFPElementsAttr.from_list(type_, [int(number)] * count)
-        return DenseIntOrFPElementsAttr.from_list(type_, [float(number)] * count)
+        if is_integer_type(element):
+            vector = cast("VectorType[IntegerType]", type_)
+            return DenseIntOrFPElementsAttr.from_list(vector, [int(number)] * count)
+        floats = cast("VectorType[AnyFloat]", type_)
+        return DenseIntOrFPElementsAttr.from_list(floats, [float(number)] * count)
     if isinstance(type_, AnyFloat):
         return FloatAttr(float(number), type_)
-    assert isinstance(type_, IntegerType)
+    assert is_integer_type(type_)
     return integer_attribute(int(number), type_.width.data)

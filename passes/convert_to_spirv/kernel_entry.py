@@ -16,8 +16,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     FunctionType,
     IntegerAttr,
-    IntegerType,
-    MemRefType,
     VectorType,
     i16,
     i32,
@@ -32,6 +30,7 @@ from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
 from ...ir.kernel_info import AspectUse, BufferParameter, KernelInfo, LaunchAbi, Parameter, ScalarParameter
 from ...ir.target_env import BindingModel
 from ..errors import PassError, operation_location
+from ..narrowing import is_integer_type, is_memref_type
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering
@@ -40,7 +39,8 @@ from .types import integer_attribute, is_scalar
 
 DEFAULT_LOCAL_SIZE = (64, 1, 1)
 """(x, y, z) of a pipeline that sets none; every device has room for 64 invocations."""
-_DIMENSIONS = {"x": 0, "y": 1, "z": 2}
+DIMENSIONS = {gpu.DimensionEnum.X: 0, gpu.DimensionEnum.Y: 1, gpu.DimensionEnum.Z: 2}
+"""Vulkan's number of each dimension."""
 _IDS = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, gpu.GridDimOp)
 
 
@@ -87,7 +87,7 @@ class KernelEntry:
         binding = 0
         for number, (argument, parameter) in enumerate(zip(body.args, self._parameters, strict=True)):
             try:
-                if isinstance(argument.type, MemRefType):
+                if is_memref_type(argument.type):
                     self._arrays[argument] = ArrayParameter(
                         self._fn, self._block, parameter, argument.type, number, binding
                     )
@@ -125,7 +125,7 @@ class KernelEntry:
         fn = self._fn
         type_ = fn.type(value.type)
         key = FieldKey(number, FieldKind.SCALAR)
-        if isinstance(type_, IntegerType) and type_.width.data < 32:
+        if is_integer_type(type_) and type_.width.data < 32:
             wide = self._block.field(key, i32)
             if type_.width.data == 1:
                 return self._first(spirv.INotEqualOp, (wide, fn.index(0)), type_)
@@ -140,11 +140,11 @@ class KernelEntry:
         return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), i32)
 
     def launch_value(self, kind: str, dimension: int) -> SSAValue:
-        """Returns a work-item's or work-group's index or size along Vulkan's `dimension`, made once per kernel.
+        """Returns a work-item's or work-group's index or size along a dimension, made once per kernel.
 
         Args:
             kind: `global_id`, `thread_id`, `block_id`, `block_dim` or `grid_dim`.
-            dimension: 0 is x.
+            dimension: Vulkan's, 0 is x.
         """
         known = self._launch_values.get((kind, dimension))
         if known is None:
@@ -308,6 +308,7 @@ class KernelEntry:
             dtype=dtype,
             ndim=ndim,
             access=self._parameters[number].access,
+            may_alias=self._parameters[number].may_alias,
             binding=binding,
             address_offset_bytes=block.offset_bytes(FieldKey(number, FieldKind.ADDRESS)),
             extent_offsets_bytes=tuple(
@@ -332,7 +333,7 @@ def _highest_dimension(kernel: Function) -> int:
     highest = 0
     for op in kernel.body.walk():
         if isinstance(op, _IDS):
-            highest = max(highest, _DIMENSIONS[op.dimension.data.value])
+            highest = max(highest, DIMENSIONS[op.dimension.data])
         elif isinstance(op, GlobalRangeOp):
             highest = max(highest, op.dimension.value.data)
     return highest

@@ -22,8 +22,8 @@ def _refuse_f64(op: Operation, type_: Attribute) -> None:
     if isinstance(scalar_of(type_), Float64Type):
         name = op.name.removeprefix("math.")
         raise TypeError(
-            f"'{name}' of f64 does not exist in Vulkan (GLSL.std.450 has it for f16 and f32 only); compute it in "
-            "f32 after a conversion, or write it out in f64"
+            f"'{name}' of f64 does not exist in Vulkan (GLSL.std.450 has it for f16 and f32 only); compute "
+            "it in f32 after a conversion, or write it out in f64"
         )
 
 

@@ -51,8 +51,8 @@ class ModuleLowering:
         self.globals: dict[str, spirv.GlobalVariableOp] = {}
         self.functions: list[spirv.FuncOp] = []
         self.has_local_size_constants = False
-        """Whether the local size is given at launch.  One kernel of the module without a fixed size is enough: the
-        constants carry BuiltIn WorkgroupSize, which holds for every entry point (Vulkan 1.3, WorkgroupSize)."""
+        """Whether the local size is given at launch.  One kernel of the module without a fixed size is enough:
+        the object with BuiltIn WorkgroupSize holds for every entry point (Vulkan 1.3, WorkgroupSize)."""
         self.local_size_spec_ids: tuple[int, int, int] | None = None
         """SpecIds of the local size as (x, y, z), after `finish_spec_constants`."""
         self._local_size_symbols: dict[int, str] = {}
@@ -80,7 +80,7 @@ class ModuleLowering:
         self.globals[variable.sym_name.data] = variable
 
     def built_in(self, name: str) -> str:
-        """Returns the symbol of the vector of three that holds a built-in input such as GlobalInvocationId."""
+        """Returns the symbol of a built-in input that is a vector of three, such as GlobalInvocationId."""
         symbol = f"__builtin__{name}__"
         if symbol not in self.globals:
             self.reserve(symbol)
@@ -98,7 +98,7 @@ class ModuleLowering:
         return known
 
     def finish_spec_constants(self, default_local_size: tuple[int, int, int]) -> None:
-        """Gives the local size its SpecIds, behind all of the user's, and defines the constants that are read."""
+        """Gives the local size its SpecIds, behind the user's, and defines the constants that are read."""
         if not self.has_local_size_constants:
             return
         first = self.spec_constants.next_spec_id
@@ -206,7 +206,7 @@ def only_block(function: Function) -> Block:
     blocks = list(function.body.blocks)
     if len(blocks) != 1:
         raise PassError(
-            f"@{function_name(function)} has {len(blocks)} blocks; expected structured control flow (scf) in one",
+            f"@{function_name(function)} has {len(blocks)} blocks; expected one, with structured control flow (scf)",
             function,
             function=function_name(function),
         )

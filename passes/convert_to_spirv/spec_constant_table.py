@@ -16,10 +16,8 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    FloatAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     i16,
     i32,
@@ -31,6 +29,7 @@ from ...ir.dialects.spec_constant import DeclareOp, GetOp
 from ...ir.dialects.spirv.types import element_count, element_type_at
 from ...ir.kernel_info import SpecConstantInfo, SpecConstantLeaf
 from ..errors import PassError
+from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type
 from .types import integer_attribute
 
 if TYPE_CHECKING:
@@ -123,12 +122,11 @@ class SpecConstantTable:
         return tuple(infos)
 
 
-def _device_leaf(leaf: Attribute) -> IntegerAttr | FloatAttr:
-    if isinstance(leaf, FloatAttr) and isinstance(leaf.type, BFloat16Type):
+def _device_leaf(leaf: Attribute) -> Attribute:
+    if is_float_attribute(leaf) and isinstance(leaf.type, BFloat16Type):
         return IntegerAttr(bf16_bits(leaf.value.data), i16)
-    if isinstance(leaf, IntegerAttr) and isinstance(leaf.type, IndexType):
+    if is_integer_attribute(leaf) and isinstance(leaf.type, IndexType):
         return IntegerAttr(leaf.value.data, i32)
-    assert isinstance(leaf, IntegerAttr | FloatAttr)
     return leaf
 
 
@@ -179,22 +177,22 @@ def _unsigned_dtypes(leaf: Attribute) -> str:
 
 
 def _dtype(leaf: Attribute, integer_prefix: str) -> str:
-    if isinstance(leaf, IntegerAttr):
+    if is_integer_attribute(leaf):
         if isinstance(leaf.type, IndexType):
             return "i32"
         width = leaf.type.width.data
         return "bool" if width == 1 else f"{integer_prefix}{width}"
-    assert isinstance(leaf, FloatAttr)
+    assert is_float_attribute(leaf)
     return "bf16" if isinstance(leaf.type, BFloat16Type) else _FLOAT_FORMATS[type(leaf.type)][0]
 
 
 def _host_bytes(leaf: Attribute) -> bytes:
-    if isinstance(leaf, IntegerAttr):
-        width = leaf.type.width.data if isinstance(leaf.type, IntegerType) else 32
+    if is_integer_attribute(leaf):
+        width = leaf.type.width.data if is_integer_type(leaf.type) else 32
         if width == 1:
             return bytes([1 if leaf.value.data else 0])
         return struct.pack(_INTEGER_FORMATS[width], leaf.value.data)
-    assert isinstance(leaf, FloatAttr)
+    assert is_float_attribute(leaf)
     if isinstance(leaf.type, BFloat16Type):
         return struct.pack("<h", bf16_bits(leaf.value.data))
     return struct.pack(_FLOAT_FORMATS[type(leaf.type)][1], leaf.value.data)

@@ -33,6 +33,7 @@ from xdsl.ir import Attribute
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, StructMember, StructType
+from ..narrowing import is_integer_type, is_vector_type
 
 _INTEGERS = {1: i1, 8: i8, 16: i16, 32: i32, 64: i64}
 _FLOATS = (Float16Type, Float32Type, Float64Type)
@@ -52,7 +53,7 @@ def integer_attribute(value: int, width: int) -> IntegerAttr:
 
 def is_scalar(type_: Attribute) -> bool:
     """Whether `type_` is a kernel-level scalar that the device can have."""
-    if isinstance(type_, IntegerType):
+    if is_integer_type(type_):
         return type_.width.data in _INTEGERS
     return isinstance(type_, IndexType | BFloat16Type | Float16Type | Float32Type | Float64Type)
 
@@ -61,7 +62,7 @@ def scalar_bytes(type_: Attribute) -> int:
     """Returns the size in bytes of a scalar of the spirv dialect, or of a physical address."""
     if isinstance(type_, PointerType):
         return 8
-    if isinstance(type_, IntegerType):
+    if is_integer_type(type_):
         return type_.width.data // 8
     assert isinstance(type_, AnyFloat), f"{type_} is no scalar with a size"
     return type_.bitwidth // 8
@@ -78,7 +79,7 @@ class TypeConverter:
     _pointers: dict[tuple[int, StorageClass], PointerType] = field(
         default_factory=dict[tuple[int, StorageClass], PointerType]
     )
-    """By the pointee's identity: hashing an attribute visits all of it.  The pointer keeps its pointee alive."""
+    """By the pointee's identity (hashing visits all of an attribute); the pointer keeps it alive."""
     _blocks: dict[Attribute, StructType] = field(default_factory=dict[Attribute, StructType])
 
     def __call__(self, type_: Attribute) -> Attribute:
@@ -93,12 +94,12 @@ class TypeConverter:
             return i32
         if isinstance(type_, BFloat16Type):
             return i16
-        if isinstance(type_, IntegerType):
+        if is_integer_type(type_):
             known = _INTEGERS.get(type_.width.data)
             if known is None:
                 raise TypeError(f"integers have 1, 8, 16, 32 or 64 bits on a device, found {type_}")
             return known
-        if isinstance(type_, VectorType):
+        if is_vector_type(type_):
             return self._vector(type_)
         if isinstance(type_, ArrayType):
             return ArrayType(self(type_.element_type), type_.count, type_.stride)
@@ -145,7 +146,7 @@ class TypeConverter:
 
     def bool_like(self, type_: Attribute) -> Attribute:
         """Returns i1, or the vector of i1 with as many components as `type_`."""
-        return self(with_scalar(type_, i1)) if isinstance(type_, VectorType) else i1
+        return self(with_scalar(type_, i1)) if is_vector_type(type_) else i1
 
     def bits_like(self, type_: Attribute) -> Attribute:
         """Returns the integers that have as many bits as the floats of `type_`."""
@@ -164,17 +165,17 @@ class TypeConverter:
 
 def is_bool(type_: Attribute) -> bool:
     """Whether a converted type is i1 or a vector of it."""
-    return type_ is i1 or (isinstance(type_, VectorType) and type_.element_type == i1)
+    return type_ is i1 or (is_vector_type(type_) and type_.element_type == i1)
 
 
 def scalar_of(type_: Attribute) -> Attribute:
     """Returns the element type of a vector, any other type itself."""
-    return type_.element_type if isinstance(type_, VectorType) else type_
+    return type_.element_type if is_vector_type(type_) else type_
 
 
 def with_scalar(type_: Attribute, scalar: Attribute) -> Attribute:
     """Returns `scalar`, or the vector of it with as many components as `type_`."""
-    return VectorType(scalar, type_.get_shape()) if isinstance(type_, VectorType) else scalar
+    return VectorType(scalar, type_.get_shape()) if is_vector_type(type_) else scalar
 
 
 def float_type(type_: Attribute) -> Attribute:

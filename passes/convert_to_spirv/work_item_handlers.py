@@ -10,9 +10,8 @@ from ...ir.dialects.kernel import GlobalRangeOp
 from ...ir.dialects.spirv.enums import MemorySemantics, Scope
 from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler
-from .kernel_entry import KernelEntry
+from .kernel_entry import DIMENSIONS, KernelEntry
 
-_DIMENSIONS = {"x": 0, "y": 1, "z": 2}
 _BARRIER_ORDERS = (
     MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory | MemorySemantics.UniformMemory
 )
@@ -29,7 +28,7 @@ def _launch_value(kind: str) -> Handler:
     def lower(fn: FunctionLowering, op: Operation) -> None:
         dimension = op.properties["dimension"]
         assert isinstance(dimension, gpu.DimensionAttr)
-        number = _DIMENSIONS[dimension.data.value]
+        number = DIMENSIONS[dimension.data]
         fn.values[op.results[0]] = entry_of(fn, op).launch_value(kind, number)
 
     return lower

@@ -12,12 +12,13 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
 )
 from xdsl.ir import Attribute, SSAValue
+
+from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type
 
 INDEX_WIDTH = 32
 """Bits of `index` on the device."""
@@ -35,20 +36,20 @@ def constant_attribute(value: SSAValue) -> Attribute | None:
 def constant_integer(value: SSAValue) -> int | None:
     """Returns a constant integer, i1 or index as a signed number (true is -1), or None."""
     attribute = constant_attribute(value)
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
+    return attribute.value.data if is_integer_attribute(attribute) else None
 
 
 def constant_float(value: SSAValue) -> float | None:
     """Returns a constant float of a type that folds, or None."""
     attribute = constant_attribute(value)
-    if isinstance(attribute, FloatAttr) and isinstance(attribute.type, FoldableFloat):
+    if is_float_attribute(attribute) and isinstance(attribute.type, FoldableFloat):
         return attribute.value.data
     return None
 
 
 def integer_width(type_: Attribute) -> int | None:
     """Returns the bits of a scalar integer type as the device has it, or None for any other type."""
-    if isinstance(type_, IntegerType):
+    if is_integer_type(type_):
         return type_.width.data
     return INDEX_WIDTH if isinstance(type_, IndexType) else None
 

@@ -88,14 +88,14 @@ def writes_memory(op: Operation) -> bool:
 
 
 def is_speculatable(op: Operation) -> bool:
-    """Whether `op` may run where the program would not have run it: pure, and no division that may be by zero."""
+    """Whether `op` may run where the program would not run it: pure, and no division perhaps by zero."""
     if not is_pure_class(type(op)):
         return False
     return not isinstance(op, _DIVISIONS) or constant_integer(op.operands[1]) not in (None, 0, -1)
 
 
 def read_only_arrays(function: Operation) -> frozenset[SSAValue]:
-    """Returns the array parameters of a kernel that it only reads (`access = "read"`): loads of them are pure."""
+    """Returns the arrays that a kernel only reads and nothing else writes: loads of them are pure."""
     parameters = function.attributes.get("kernel.parameters")
     block = function.regions[0].first_block if function.regions else None
     if block is None or not is_array_attribute(parameters):
@@ -103,7 +103,9 @@ def read_only_arrays(function: Operation) -> frozenset[SSAValue]:
     return frozenset(
         argument
         for argument, parameter in zip(block.args, parameters.data, strict=False)
-        if isinstance(parameter, DictionaryAttr) and parameter.data.get("access") == StringAttr("read")
+        if isinstance(parameter, DictionaryAttr)
+        and parameter.data.get("access") == StringAttr("read")
+        and "may_alias" not in parameter.data
     )
 
 

@@ -6,9 +6,16 @@ import math
 import struct
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType, IntegerAttr, IntegerType, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType
 from xdsl.ir import Operation
 
+from ..narrowing import (
+    is_any_integer,
+    is_float_attribute,
+    is_integer_attribute,
+    is_integer_type,
+    is_memref_type,
+)
 from .constants import (
     FoldableFloat,
     constant_attribute,
@@ -29,7 +36,7 @@ def fold_integer_cast(op: Operation) -> Folded:
     """Folds `extsi`, `extui`, `trunci` and `index_cast` of a constant or of a cast from the result's type."""
     (operand,) = op.operands
     type_ = op.results[0].type
-    if not isinstance(type_, IntegerType | IndexType):
+    if not is_any_integer(type_):
         return None
     value = constant_integer(operand)
     if value is not None:
@@ -77,7 +84,7 @@ def fold_float_to_integer(op: Operation) -> Folded:
     (operand,) = op.operands
     type_ = op.results[0].type
     value = constant_float(operand)
-    if value is None or not isinstance(type_, IntegerType) or not math.isfinite(value):
+    if value is None or not is_integer_type(type_) or not math.isfinite(value):
         return None
     width = type_.width.data
     number = math.trunc(value)
@@ -105,13 +112,13 @@ def fold_bitcast(op: Operation) -> Folded:
     if type(owner) is arith.BitcastOp and owner.operands[0].type == type_:
         return owner.operands[0]
     attribute = constant_attribute(operand)
-    if isinstance(attribute, FloatAttr) and isinstance(type_, IntegerType):
+    if is_float_attribute(attribute) and is_integer_type(type_):
         value = constant_float(operand)
         if value is None or math.isnan(value):  # a NaN's payload is not kept in the attribute
             return None
         packed = struct.pack(_FORMATS[type_.width.data, True], value)
         return integer_attribute(struct.unpack(_FORMATS[type_.width.data, False], packed)[0], type_)
-    if isinstance(attribute, IntegerAttr) and isinstance(type_, FoldableFloat):
+    if is_integer_attribute(attribute) and isinstance(type_, FoldableFloat):
         packed = struct.pack(_FORMATS[type_.bitwidth, False], attribute.value.data)
         value = struct.unpack(_FORMATS[type_.bitwidth, True], packed)[0]
         return None if math.isnan(value) else FloatAttr(value, type_)
@@ -122,7 +129,7 @@ def fold_dim(op: Operation) -> Folded:
     """Folds `memref.dim` of an extent that the type states."""
     source, index = op.operands
     dimension = constant_integer(index)
-    if dimension is None or not isinstance(source.type, MemRefType):
+    if dimension is None or not is_memref_type(source.type):
         return None
     shape = source.type.get_shape()
     if not 0 <= dimension < len(shape) or shape[dimension] == DYNAMIC_INDEX:

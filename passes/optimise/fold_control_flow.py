@@ -1,4 +1,4 @@
-"""Simplification of `scf.if` and `scf.for`: known conditions, known trip counts, values that are carried in vain.
+"""Simplification of `scf.if` and `scf.for`: known conditions and trip counts, values carried in vain.
 
 Each function returns whether it replaced the operation; the walk then goes on with what took its place.
 """
@@ -14,7 +14,7 @@ from .constants import constant_integer
 
 
 def simplify_if(op: Operation) -> bool:
-    """Inlines the branch that a constant condition takes; drops results that nothing uses or that both arms share."""
+    """Inlines the branch that a constant condition takes; drops results that are unused or equal in both arms."""
     assert isinstance(op, scf.IfOp)
     condition = constant_integer(op.operands[0])
     if condition is None:
@@ -67,7 +67,7 @@ def _narrow_if(op: scf.IfOp) -> bool:
     kept = [i for i, result in enumerate(op.results) if result.uses]
     if len(kept) == len(op.results):
         return False
-    for terminator in yields:
+    for terminator in (yields[0], yields[1]):
         terminator.operands = [terminator.operands[i] for i in kept]
     _rebuild(op, kept, op.operands)
     return True

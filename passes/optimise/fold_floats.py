@@ -19,10 +19,10 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FloatAttr,
-    IntegerAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..narrowing import is_integer_attribute
 from .constants import FoldableFloat, bool_attribute, constant_float
 from .fold_integers import Fold, Folded
 
@@ -133,7 +133,7 @@ _PREDICATES: tuple[Callable[[float, float], bool], ...] = (
     lambda a, b: False,
     lambda a, b: True,
 )
-"""By predicate number: `false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true`, for ordered operands."""
+"""For ordered operands, by number: `false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true`."""
 _FIRST_UNORDERED = 8
 
 
@@ -142,7 +142,7 @@ def fold_cmpf(op: Operation) -> Folded:
     lhs, rhs = op.operands
     predicate = op.properties["predicate"]
     a, b = constant_float(lhs), constant_float(rhs)
-    if a is None or b is None or not isinstance(predicate, IntegerAttr):
+    if a is None or b is None or not is_integer_attribute(predicate):
         return None
     number: int = predicate.value.data
     if math.isnan(a) or math.isnan(b):

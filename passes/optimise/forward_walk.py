@@ -1,4 +1,4 @@
-"""The forward walk that folds and numbers values: `canonicalize` and `cse` are this walk with one half switched on.
+"""The forward walk that folds and numbers values; `canonicalize` and `cse` are one half of it each.
 
 One visit per operation, in order, so that operands are already simplified when their user is reached.  A
 value is known from where it is computed to the end of its region; loads only until memory may have changed.

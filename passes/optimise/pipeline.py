@@ -11,7 +11,7 @@ from .hoist_invariants import hoist_invariants
 
 
 def optimise(module: Operation, level: int) -> None:
-    """Optimises every function of `module` in place; level 0 changes nothing, 2 repeats once for what 1 uncovered."""
+    """Optimises every function of `module` in place; level 0 changes nothing, 2 repeats what 1 does once."""
     if level <= 0:
         return
     for function in functions_of(module):

@@ -177,7 +177,7 @@ def _spec_constant_op(ctx: Context, item: Instruction) -> Iterator[str]:
         yield f"OpSpecConstantOp cannot wrap {opcode_name(code)} in a shader"
     elif code in ROWS:
         yield from check_row(ctx, item, ROWS[code], tuple(operands))
-    for operand in (number for number in ctx.ids(item)):
+    for operand in ctx.ids(item):
         definition = ctx.definition(operand)
         if definition is not None and "Constant" not in definition.name and definition.opcode != Op.Undef:
             yield f"operand {ctx.spell(operand)} of OpSpecConstantOp is no constant"

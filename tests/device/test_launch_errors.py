@@ -150,3 +150,29 @@ def test_a_failed_launch_leaves_the_kernel_usable(arrays, device):
 
 def test_work_item_functions_are_refused_on_the_host():
     expect(lambda: lp.global_id(0), lp.InvalidError, "global_id", "kernel")
+
+
+@lp.kernel
+def copy_in_to_out(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    y[i] = x[i]
+
+
+@lp.kernel
+def add_twice(x: lp.Array[lp.f32], y: lp.Array[lp.f32], z: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    y[i] = x[i] + 1.0
+    z[i] = x[i] + 1.0
+
+
+def test_overlap_is_checked_at_every_launch(device):
+    x, y = lp.zeros(8, device=device), lp.zeros(8, device=device)
+    copy_in_to_out[8](x, y)
+    expect(lambda: copy_in_to_out[8](x, x), lp.KernelArgumentError, "'x'", "'y'")
+
+
+def test_plain_arrays_may_be_the_same_memory(device):
+    x, z = lp.zeros(8, device=device), lp.zeros(8, device=device)
+    add_twice[8](x, x, z)  # the second read of x sees the first write
+    assert x.numpy().tolist() == [1] * 8
+    assert z.numpy().tolist() == [2] * 8

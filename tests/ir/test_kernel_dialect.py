@@ -139,6 +139,16 @@ def test_text_that_is_no_ir_is_an_error(text: str) -> None:
     assert str(caught.value).startswith("bad.mlir:1:")
 
 
+def test_a_long_string_that_is_not_closed_is_an_error() -> None:
+    with pytest.raises(IRSyntaxError, match="before closing string literal"):
+        parse_module('func.func @f() attributes {a = "' + "x" * 10_000)
+
+
+def test_an_absurdly_wide_integer_type_is_an_error() -> None:
+    with pytest.raises(IRSyntaxError, match=r"k\.mlir:1:19: error: integer types this wide"):
+        parse_module("func.func @f(%0 : i99999999999) { func.return }", "k.mlir")
+
+
 def test_positions_are_those_of_the_operations() -> None:
     parsed = parse_module("module {\n  func.func @f() {\n    func.return\n  }\n}", "p.mlir")
     positions = {op.name: str(place) for op, place in parsed.positions.items()}

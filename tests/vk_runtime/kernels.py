@@ -160,7 +160,7 @@ def saxpy(*, block_in_buffer: bool = False, is_masked: bool = True) -> tuple[Dev
         "; Version: 1.5\n" + text,
         parameters=(
             ScalarParameter(name="a", dtype="f32", offset_bytes=8),
-            BufferParameter(name="x", dtype="f32", ndim=1, access="read", binding=0),
+            BufferParameter(name="x", dtype="f32", ndim=1, access="read", may_alias=True, binding=0),
             BufferParameter(name="y", dtype="f32", ndim=1, access="read_write", binding=1),
         ),
         abi=LaunchAbi(
@@ -291,7 +291,7 @@ OpFunctionEnd
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def add_by_address() -> tuple[DeviceImage, KernelInfo]:
     """``x[i] += a`` through a buffer device address; parameters a, x; fixed local size (8,), not masked."""
     return _image(

@@ -89,12 +89,23 @@ def test_empty_range_runs_nothing_but_checks_arguments(device, pair):
         launch(device.default_queue, image, kernel, (0,), None, (1.0, x), {})
 
 
+def test_arrays_by_address(device):
+    if not device.has(Aspect.VK_BUFFER_DEVICE_ADDRESS):
+        pytest.skip("no buffer device addresses")
+    image, kernel = kernels.add_by_address()
+    x = lp.asarray(np.arange(64, dtype=np.uint32), device=device)
+    for amount in (5, 7):
+        launch(device.default_queue, image, kernel, (64,), None, (amount, x), {})
+    np.testing.assert_array_equal(x.numpy(), np.arange(64) + 12)
+    with pytest.raises(lp.NdRangeError, match=r"use \(64,\)"):
+        launch(device.default_queue, image, kernel, (60,), None, (1, x), {})
+
+
 def test_specialization_is_native(device):
     """One module, one pipeline for each set of values, none for a set seen before."""
     image, kernel = kernels.affine()
-    image = dataclasses.replace(
-        image, requirements=dataclasses.replace(image.requirements, sub_group_sizes=(4,))
-    )
+    fresh = dataclasses.replace(image.requirements, sub_group_sizes=(4,))  # another digest, so a new module
+    image = dataclasses.replace(image, requirements=fresh)
     queue = device.default_queue
     expected = 1.0
     y = lp.ones(100, device=device)
@@ -119,7 +130,7 @@ def test_absent_values_take_their_default(device):
 @pytest.mark.parametrize(
     "values", [{"tests.PAIR": b"\0" * 4}, {"tests.NEGATE": b""}, {"tests.UNKNOWN": b"\0"}]
 )
-def test_specialization_values_of_a_wrong_size_never_reach_the_driver(device, values):
+def test_misfit_specialization_values_never_reach_the_driver(device, values):
     image, kernel = kernels.affine()
     y = lp.zeros(10, device=device)
     with lp.trace() as trace, pytest.raises(lp.KernelArgumentError):
@@ -128,7 +139,7 @@ def test_specialization_values_of_a_wrong_size_never_reach_the_driver(device, va
 
 
 def test_leaf_outside_its_value_is_refused(device):
-    image, kernel = kernels.affine()
+    image, _ = kernels.affine()
     leaf = dataclasses.replace(image.spec_constants[0].leaves[1], offset_bytes=6)
     constant = dataclasses.replace(image.spec_constants[0], leaves=(leaf,))
     from lapilli.vk_runtime.specialization import spec_entries
@@ -167,8 +178,8 @@ def test_missing_aspect_is_refused_in_the_seeds_words(device):
         require_aspects(device, kernel)
     first, *rest = str(caught.value).splitlines()
     assert first == (
-        f"Kernel uses optional feature corresponding to 'aspect::{absent.spelling}' but device does not support "
-        "this aspect."
+        f"Kernel uses optional feature corresponding to 'aspect::{absent.spelling}' but device does not "
+        "support this aspect."
     )
     text = "\n".join(rest)
     assert "'saxpy'" in text and device.name in text and "model.py:12:5: f64 value" in text

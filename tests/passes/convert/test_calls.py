@@ -73,7 +73,8 @@ def test_several_results_are_inlined(lower: Fixture) -> None:
     [
         ("func.func private @f(%x : f32) -> f32", "@f, which is declared but not defined here"),
         (
-            "func.func private @f(%x : f32) -> f32 { %y = func.call @f(%x) : (f32) -> f32\nfunc.return %y : f32 }",
+            "func.func private @f(%x : f32) -> f32 {\n"
+            "%y = func.call @f(%x) : (f32) -> f32\nfunc.return %y : f32 }",
             "@f calls itself; kernels have no recursion",
         ),
         (

@@ -54,8 +54,8 @@ FLOAT_UNARY = {
     "math.ceil": "GL.Ceil",
     "math.trunc": "GL.Trunc",
     "math.roundeven": "GL.RoundEven",
-    "math.round": "GL.Trunc FSub GL.FAbs FOrdGreaterThanEqual Bitcast BitwiseAnd Bitcast BitwiseAnd BitwiseOr "
-    "Bitcast FAdd Select",
+    "math.round": "GL.Trunc FSub GL.FAbs FOrdGreaterThanEqual Bitcast BitwiseAnd Bitcast BitwiseAnd "
+    "BitwiseOr Bitcast FAdd Select",
 }
 NARROW_UNARY = {
     "math.exp": "GL.Exp",
@@ -128,7 +128,7 @@ def test_expansion_computes_f16_in_f32(lower: Fixture, kernel: Fixture, op: str)
     wide = elementwise(lower, kernel, f"{op} %a : f32", "f32", "f32")
     narrow = elementwise(lower, kernel, f"{op} %a : f16", "f16", "f16")
     assert narrow == ["FConvert", *wide, "FConvert"]
-    assert 1 < len(wide) < 50
+    assert 1 < len(wide) < 60
 
 
 @pytest.mark.parametrize("op", [*NARROW_UNARY, *EXPANDED_UNARY])
@@ -168,7 +168,8 @@ def test_power_of_small_constants_needs_no_pow(
     lower: Fixture, kernel: Fixture, exponent: str, expected: list[str], type_: str
 ) -> None:
     line = f"arith.constant {exponent} : {type_}\n%q = math.powf %a, %r : {type_}"
-    body = f"%a = memref.load %x[%i] : memref<?x{type_}>\n%r = {line}\nmemref.store %q, %x[%i] : memref<?x{type_}>"
+    load, store = f"memref.load %x[%i] : memref<?x{type_}>", f"memref.store %q, %x[%i] : memref<?x{type_}>"
+    body = f"%a = {load}\n%r = {line}\n{store}"
     assert body_of(lower(kernel(body, f"%x : memref<?x{type_}>")).names()) == expected
 
 
@@ -245,7 +246,8 @@ def test_cmpf(lower: Fixture, kernel: Fixture, predicate: str) -> None:
             "arith.truncf %a : f32 to bf16",
             "f32",
             "bf16",
-            "Bitcast ShiftRightLogical BitwiseAnd IAdd IAdd ShiftRightLogical BitwiseOr IsNan Select UConvert",
+            "Bitcast ShiftRightLogical BitwiseAnd IAdd IAdd ShiftRightLogical BitwiseOr IsNan Select "
+            "UConvert",
         ),
         ("math.absi %a : i32", "i32", "i32", "GL.SAbs"),
         ("math.ctpop %a : i32", "i32", "i32", "BitCount"),
@@ -321,7 +323,7 @@ def test_arithmetic_without_meaning_on_bools_is_refused(lower: Fixture, kernel: 
 
 
 def test_arithmetic_on_bf16_is_refused(lower: Fixture, kernel: Fixture) -> None:
-    with pytest.raises(PassError, match="no arithmetic on bf16; convert with arith.extf to f32"):
+    with pytest.raises(PassError, match=r"no arithmetic on bf16; convert with arith\.extf to f32"):
         elementwise(lower, kernel, "arith.addf %a, %b : bf16", "bf16 bf16", "bf16")
 
 

@@ -37,7 +37,8 @@ scf.if %f {
   memref.store %one, %x[%i] : memref<?xf32>
 }"""
 COEFF = """%c = spec_constant.get @m.COEFF : !spirv.array<2 x !spirv.array<2 x f32>>
-%e = "spirv.CompositeExtract"(%c) <{indices = [1 : i32, 0 : i32]}> : (!spirv.array<2 x !spirv.array<2 x f32>>) -> f32
+%e = "spirv.CompositeExtract"(%c) <{indices = [1 : i32, 0 : i32]}>
+  : (!spirv.array<2 x !spirv.array<2 x f32>>) -> f32
 memref.store %e, %x[%i] : memref<?xf32>"""
 COUNT = """%n = spec_constant.get @m.COUNT : i64
 %v = arith.uitofp %n : i64 to f32
@@ -77,7 +78,8 @@ def test_composites_nest(lower: Fixture) -> None:
 
 
 VARIABLE = """"spirv.Variable"(%c) <{storage_class = #spirv.storage_class<Function>}>
-  : (!spirv.array<2 x !spirv.array<2 x f32>>) -> !spirv.ptr<!spirv.array<2 x !spirv.array<2 x f32>>, Function>"""
+  : (!spirv.array<2 x !spirv.array<2 x f32>>)
+  -> !spirv.ptr<!spirv.array<2 x !spirv.array<2 x f32>>, Function>"""
 ELEMENT = """"spirv.AccessChain"(%v, %n, %n)
   : (!spirv.ptr<!spirv.array<2 x !spirv.array<2 x f32>>, Function>, i32, i32) -> !spirv.ptr<f32, Function>"""
 
