@@ -56,10 +56,12 @@ def _is_true(binding: Binding | None) -> bool:
 
 def is_cheap(block: Block) -> bool:
     """Whether all of a block may run unasked: pure arithmetic, and little of it."""
-    count = 0
-    for op in block.ops:
-        count += 1
-        if count > _MAXIMUM_SELECTED_OPS or op.regions or op.name.partition(".")[0] not in ("arith", "math"):
+    for position, op in enumerate(block.ops):
+        if (
+            position >= _MAXIMUM_SELECTED_OPS
+            or op.regions
+            or op.name.partition(".")[0] not in ("arith", "math")
+        ):
             return False
     return True
 
@@ -154,7 +156,14 @@ def branch(
     """
     join_ = _Join(fb, test, then, other, node)
     bound = [(name, join_.binding(name)) for name in names]
-    value = join_.value(then.value, other.value, "the value") if then.value and other.value else None
+    value = None
+    if then.value is not None and other.value is not None:
+        try:
+            value = join_.value(then.value, other.value, "the value")
+        except IncompatibleError as error:
+            raise fb.error(
+                node, str(error), "LP2033", hint="choose between numbers or tuples of them"
+            ) from None
     results = join_.emit()
     for name, merged in bound:
         if merged is None:

@@ -220,7 +220,11 @@ def _guard(fb: FunctionBuilder) -> SSAValue:
 def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attribute]:
     parameters = [
         KernelParameter(
-            name=p.name, dtype=p.type.element.spelling, ndim=p.type.ndim, access=_access(fb, i, p.type)
+            name=p.name,
+            dtype=p.type.element.spelling,
+            ndim=p.type.ndim,
+            access=_access(fb, i, p.type),
+            may_alias=p.type.access == "read_write",
         )
         if isinstance(p.type, ArrayType)
         else KernelParameter(name=p.name, dtype=p.type.spelling)

@@ -142,7 +142,7 @@ def min_max(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar, node: a
     bounds = None
     if left.bounds is not None and right.bounds is not None:
         bounds = (choose(left.bounds[0], right.bounds[0]), choose(left.bounds[1], right.bounds[1]))
-    elif (left.bounds or right.bounds) and scalar.is_integer:
+    elif (left.bounds or right.bounds) and scalar.is_integer and scalar.bits:
         known = left.bounds or right.bounds
         assert known is not None
         bounds = (scalar.minimum, known[1]) if name == "min" else (known[0], scalar.maximum)
@@ -210,6 +210,11 @@ def compile_enumerate(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
 
 @intrinsic("builtins.zip")
 def compile_zip(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``zip(t, u)`` over things of known length."""
+    """Compiles ``zip(t, u)`` and ``zip(t, u, strict=True)`` over things of known length."""
     parts = [iterable_items(fb, value, part) for value, part in zip(arguments, node.args, strict=True)]
+    for keyword in node.keywords:
+        strict = fb.evaluate(keyword.value)
+        if isinstance(strict, Scalar) and strict.const and len({len(part) for part in parts}) > 1:
+            lengths = ", ".join(str(len(part)) for part in parts)
+            raise fb.error(node, f"zip(strict=True) of different lengths: {lengths}", "LP2033")
     return Iteration(tuple(Tuple(items) for items in zip(*parts, strict=False)))

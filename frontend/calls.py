@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types as python_types
+from collections.abc import Sequence
 
 from .builtins import BuiltinFunction
 from .conversions import condition, convert
@@ -59,7 +60,7 @@ def _intrinsic_name(obj: object) -> str | None:
 
 
 def _intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str) -> Value:
-    arguments = positional(fb, node)
+    arguments = positional(fb, node, keywords=("strict",) if name == "builtins.zip" else ())
     fb.callee = name
     result = INTRINSICS[name](fb, node, arguments)
     is_pythons = not isinstance(obj, Intrinsic | BuiltinFunction)
@@ -68,8 +69,11 @@ def _intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str) -> V
     return result
 
 
-def positional(fb: FunctionBuilder, node: ast.Call) -> list[Value]:
-    """Evaluates the arguments of a call that takes them by position only.
+def positional(fb: FunctionBuilder, node: ast.Call, *, keywords: Sequence[str] = ()) -> list[Value]:
+    """Evaluates the arguments that a call gives by position.
+
+    Args:
+        keywords: names of keyword arguments that the callee reads itself.
 
     Raises:
         CompileError: a keyword or starred argument.
@@ -77,8 +81,9 @@ def positional(fb: FunctionBuilder, node: ast.Call) -> list[Value]:
     for part in node.args:
         if isinstance(part, ast.Starred):
             raise fb.error(part, "kernels have no '*' arguments", "LP2030", hint="write the arguments out")
-    if node.keywords:
-        keyword = node.keywords[0]
+    for keyword in node.keywords:
+        if keyword.arg in keywords:
+            continue
         raise fb.error(
             keyword,
             f"{ast.unparse(node.func)} takes no keyword argument '{keyword.arg}' in kernels",

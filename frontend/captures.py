@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 
 @dataclass(slots=True)
@@ -44,5 +45,5 @@ class Captures:
 def _is_same(found: object, value: object) -> bool:
     """Compares two objects of one type; repr tells 0.0 from -0.0 and finds NaN again."""
     if isinstance(value, bool | int | float | str | tuple):
-        return repr(found) == repr(value)
+        return repr(found) == repr(cast(object, value))
     return False

@@ -137,7 +137,7 @@ def _short_circuit(fb: FunctionBuilder, node: ast.BoolOp, position: int) -> Valu
         return _short_circuit(fb, node, position + 1)
 
     def this() -> Value:
-        return value
+        return constant(not is_and) if isinstance(value, Scalar) and value.type is BOOL else value
 
     return select_values(fb, test, rest if is_and else this, this if is_and else rest, node)
 

@@ -1,7 +1,7 @@
 """The composition root: the one place where front end, passes, emission and runtime meet.
 
-xdsl is imported when a kernel has to be compiled, the runtime when one is launched, neither at import.  The
-order of a launch is the contract's: arguments, requirements, build, range; what fails leaves nothing behind.
+xdsl is imported when a kernel has to be compiled; a launch of a compiled kernel never touches it.  The order
+of a launch is the contract's: arguments, requirements, build, range; what fails leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, cast
 
-from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError
+from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError, RuntimeFailure
 from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
 from ..ir.target_env import TargetEnv
+from ..vk_runtime.array import Array
+from ..vk_runtime.device import Device, device
+from ..vk_runtime.event import Event
+from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_aspects
+from ..vk_runtime.queue import Queue
+from ..vk_runtime.trace import record
 from .arguments import bind_arguments
 from .captures import Captures
 from .ranges import LaunchRange, NdRange, launch_range
@@ -26,10 +32,6 @@ if TYPE_CHECKING:
 
     from ..passes.pipeline import AnalysedImage, Analysis
     from ..spirv.device_image import DeviceImage
-    from ..vk_runtime.device import Device
-    from ..vk_runtime.event import Event
-    from ..vk_runtime.launch import LaunchRecord
-    from ..vk_runtime.queue import Queue
     from .kernel import KernelFunction, LaunchConfiguration
 
 _lock = threading.RLock()
@@ -88,6 +90,7 @@ def launch(
     spec = _spec_bytes(kernel, configuration.spec_values) if configuration.spec_values else ()
     shape = _exact_range(configuration.range)
     key = (queue.device, shape, spec)
+    events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
     prepared = kernel.records.get(key) if shape is not None else None
     if prepared is None or not prepared.is_current():
         prepared = _prepare(kernel, configuration.range, queue.device, values, spec)
@@ -95,7 +98,7 @@ def launch(
             kernel.records.clear()
         if shape is not None:
             kernel.records[key] = prepared
-    return prepared.record.launch(queue, values, configuration.wait_events)
+    return prepared.record.launch(queue, values, events)
 
 
 def _exact_range(range_: object) -> object:
@@ -103,7 +106,8 @@ def _exact_range(range_: object) -> object:
     if type(range_) is int:
         return range_
     if type(range_) is tuple:
-        return range_ if all(type(part) is int for part in cast("tuple[object, ...]", range_)) else None
+        parts = cast("tuple[object, ...]", range_)
+        return parts if all(type(part) is int for part in parts) else None
     if type(range_) is NdRange:
         global_, local = _exact_range(range_.global_), _exact_range(range_.local)
         return None if global_ is None or local is None else (NdRange, global_, local)
@@ -118,12 +122,10 @@ def _prepare(
     spec: tuple[tuple[str, bytes], ...],
 ) -> Prepared:
     """Checks a launch in the order of the contract and makes what its repetitions use."""
-    from ..vk_runtime import launch as runtime
-
-    runtime.check_arguments(kernel.name, parameters_of(kernel), values, device)
+    check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
     checked = launch_range(range_)
-    record = runtime.prepare(
+    launch_record = prepare(
         device,
         executable.image,
         executable.kernel,
@@ -133,24 +135,33 @@ def _prepare(
         dict(spec),
         is_nd_range=checked.local is not None,
     )
-    return Prepared(record, executable.captures)
+    return Prepared(launch_record, executable.captures)
 
 
 def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:
     """Returns the queue of ``.on``, else the default queue of the first array's device."""
-    from ..vk_runtime.array import Array
-    from ..vk_runtime.device import device
-    from ..vk_runtime.queue import Queue
-
     queue = configuration.queue
     if queue is None:
-        home = next((value.device for value in values if isinstance(value, Array)), None)
-        return (home or device()).default_queue
+        for value in values:
+            if isinstance(value, Array):
+                return value.device.default_queue
+        return device().default_queue
     if not isinstance(queue, Queue):
         raise InvalidError(
-            f"kernel '{kernel.name}': .on(…) expects an lp.Queue, found {queue!r} of type {type(queue).__name__}"
+            f"kernel '{kernel.name}': .on(…) expects an lp.Queue, found {queue!r} of type "
+            f"{type(queue).__name__}"
         )
     return queue
+
+
+def _events(kernel: KernelFunction, events: tuple[object, ...]) -> tuple[Event, ...]:
+    for event in events:
+        if not isinstance(event, Event):
+            raise InvalidError(
+                f"kernel '{kernel.name}': .on(…, wait=…) expects lp.Event objects, found {event!r} of type "
+                f"{type(event).__name__}"
+            )
+    return cast("tuple[Event, ...]", events)
 
 
 def parameters_of(kernel: KernelFunction) -> tuple[Parameter, ...]:
@@ -218,8 +229,6 @@ def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executa
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
         BuildError: the kernel cannot be compiled.
     """
-    from ..vk_runtime.launch import require_aspects
-
     key = (rank, device.target_env)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
@@ -234,8 +243,6 @@ def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executa
 def _build(kernel: KernelFunction, rank: int, device: Device) -> Executable:
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
-    from ..vk_runtime.launch import require_aspects
-    from ..vk_runtime.trace import record
     from .builder import build_module
 
     env, captures = device.target_env, Captures()
@@ -305,9 +312,6 @@ def compile_kernels(
 
 def default_environment() -> TargetEnv:
     """Returns the environment of the default device, or of a plain Vulkan 1.3 device where there is none."""
-    from ..ir.errors import RuntimeFailure
-    from ..vk_runtime.device import device
-
     try:
         return device().target_env
     except RuntimeFailure:

@@ -39,10 +39,12 @@ def build_statements(fb: FunctionBuilder, statements: Sequence[ast.stmt], live: 
                 return
         else:
             build_simple(fb, statement)
+        if not rest:
+            return
         state = jump_state(fb)
         if state is True:
             return  # nothing after a jump runs
-        if state is not False and rest:
+        if state is not False:
             _build_guarded(fb, state, rest, live)
             return
 

@@ -50,8 +50,13 @@ def _adapt_literal(fb: FunctionBuilder, value: Scalar, target: ScalarType, node:
     return _constant_of(float(value.const) if target.is_float else value.const, target)
 
 
+_LONGEST_SPELLED = 40
+"""Characters of a literal that messages show."""
+
+
 def _misfit(fb: FunctionBuilder, value: Scalar, target: ScalarType, node: ast.AST) -> Exception:
     const = value.const
+    spelled = repr(const) if len(repr(const)) <= _LONGEST_SPELLED else f"{repr(const)[:_LONGEST_SPELLED]}…"
     if isinstance(const, float) and target.is_integer:
         return fb.error(
             node,
@@ -63,7 +68,7 @@ def _misfit(fb: FunctionBuilder, value: Scalar, target: ScalarType, node: ast.AS
     wider = "lp.i64 or lp.u64" if target.is_integer else "lp.f64"
     return fb.error(
         node,
-        f"the literal {const!r} does not fit {describe(Scalar(target))}{limits}",
+        f"the literal {spelled} does not fit {describe(Scalar(target))}{limits}",
         "LP2035",
         hint=f"convert it explicitly, or use a wider type such as {wider}",
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import types as python_types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
@@ -15,17 +16,17 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
 from .analysis import RETURN, VALUE, FunctionFacts
-from .assignment import assign_name
+from .assignment import assign_name, variable_type
 from .branches import IncompatibleError, zero_like
 from .control_flow import build_statements
-from .conversions import store_convert
 from .fixed_arrays import fixed_array_type
 from .function_builder import AccessUse, FunctionBuilder, UnknownTypeError
+from .helper_arguments import annotated, annotation_type, bound_arguments, parameter_names
 from .inference import infer_types
-from .ir_types import F32, ir_type, memref_type
-from .names import captured, typed_value
+from .ir_types import ir_type, memref_type
+from .names import typed_value
 from .source import FunctionSource
-from .types import ScalarType, scalar_of
+from .types import ScalarType
 from .values import Array, FixedArray, Scalar, Static, Tuple, Unset, Value, describe
 
 
@@ -52,10 +53,10 @@ def call_helper(fb: FunctionBuilder, function: python_types.FunctionType, node: 
     """
     module = fb.module
     source = module.source_of(function, fb, node)
-    values = _bound_arguments(fb, function, source, node)
+    values = bound_arguments(fb, function, source, node)
     fb.node = node
     with module.entering(fb, function, source, node):
-        values = _annotated(fb, source, values, node)
+        values = annotated(fb, source, values, node)
         instance = _instance(fb, function, source, values)
     _count_uses(fb, instance, list(values.values()))
     if fb.is_dry:
@@ -103,118 +104,6 @@ def _key(value: Value) -> object:
             return ("static", obj if isinstance(obj, str | None) else id(obj))
         case _:
             raise AssertionError(f"an argument that is {describe(value)}")
-
-
-def _bound_arguments(
-    fb: FunctionBuilder, function: python_types.FunctionType, source: FunctionSource, node: ast.Call
-) -> dict[str, Value]:
-    """Returns the value of each parameter of a call, defaults included.
-
-    Raises:
-        CompileError: missing, extra or unknown arguments, or parameters that kernels do not have.
-    """
-    arguments = source.tree.args
-    name = function.__name__
-    if arguments.vararg or arguments.kwarg:
-        extra = arguments.vararg or arguments.kwarg
-        raise fb.error(
-            node,
-            f"'{name}' has the parameter *{extra.arg if extra else ''}, which kernels cannot call",
-            "LP2030",
-            hint="give it a fixed list of parameters",
-        )
-    positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-    given: dict[str, Value] = {}
-    for position, part in enumerate(node.args):
-        if isinstance(part, ast.Starred):
-            raise fb.error(part, "kernels have no '*' arguments", "LP2030", hint="write the arguments out")
-        if position >= len(positional):
-            raise fb.error(
-                part,
-                f"'{name}' takes {len(positional)} positional arguments, found {len(node.args)}",
-                "LP2045",
-            )
-        given[positional[position]] = _argument(fb, part)
-    known = [*(a.arg for a in arguments.args), *(a.arg for a in arguments.kwonlyargs)]
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            raise fb.error(
-                keyword, "kernels have no '**' arguments", "LP2030", hint="write the arguments out"
-            )
-        if keyword.arg not in known:
-            raise fb.error(keyword, f"'{name}' has no parameter '{keyword.arg}'", "LP2045")
-        if keyword.arg in given:
-            raise fb.error(keyword, f"'{name}' gets '{keyword.arg}' twice", "LP2045")
-        given[keyword.arg] = _argument(fb, keyword.value)
-    return {p: given[p] if p in given else _default(fb, function, p, node) for p in _parameters(source)}
-
-
-def _parameters(source: FunctionSource) -> list[str]:
-    arguments = source.tree.args
-    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-
-
-def _argument(fb: FunctionBuilder, node: ast.expr) -> Value:
-    value = fb.evaluate(node)
-    if not isinstance(value, Scalar | Array | FixedArray | Tuple | Static):
-        raise fb.error(node, f"{describe(value)} cannot be an argument", "LP2045")
-    if isinstance(value, FixedArray) and value.prefix:
-        raise fb.error(
-            node, "a row of a fixed array cannot be an argument", "LP2045", hint="pass the whole array"
-        )
-    return value
-
-
-def _default(
-    fb: FunctionBuilder, function: python_types.FunctionType, parameter: str, node: ast.Call
-) -> Value:
-    defaults = dict(function.__kwdefaults__ or {})
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount]
-    values = function.__defaults__ or ()
-    defaults.update(zip(names[len(names) - len(values) :], values, strict=True))
-    if parameter not in defaults:
-        raise fb.error(node, f"'{function.__name__}' gets no value for '{parameter}'", "LP2045")
-    return captured(fb, defaults[parameter], f"the default of '{parameter}'", node)
-
-
-def _annotated(
-    fb: FunctionBuilder, source: FunctionSource, values: dict[str, Value], node: ast.Call
-) -> dict[str, Value]:
-    """Converts arguments to the scalar types that the helper's annotations name."""
-    arguments = source.tree.args
-    result = dict(values)
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        wanted = annotation_type(fb, source, argument.annotation)
-        value = values[argument.arg]
-        if wanted is None or not isinstance(value, Scalar):
-            continue
-        if isinstance(wanted, ScalarType):
-            result[argument.arg] = store_convert(fb, value, wanted, node, f"parameter '{argument.arg}'")
-        elif wanted is float and not value.type.is_float:
-            result[argument.arg] = store_convert(fb, value, F32, node, f"parameter '{argument.arg}'")
-    return result
-
-
-def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast.expr | None) -> object:
-    """Returns the scalar type that a helper's annotation names, or Python's own int, float, bool; else None."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            annotation = ast.parse(annotation.value, mode="eval").body
-        except SyntaxError:
-            return None
-    parts: list[str] = []
-    while isinstance(annotation, ast.Attribute):
-        parts.append(annotation.attr)
-        annotation = annotation.value
-    if not isinstance(annotation, ast.Name):
-        return None  # an array or something that only type checkers read
-    obj = source.resolve(annotation.id)
-    for part in reversed(parts):
-        obj = getattr(obj, part, None)
-    if isinstance(obj, ScalarType):
-        return obj
-    return obj if isinstance(obj, type) and scalar_of(obj) is not None else None
 
 
 def _compiled(fb: FunctionBuilder, source: FunctionSource, values: dict[str, Value]) -> HelperInstance:
@@ -268,7 +157,7 @@ def _facts(source: FunctionSource) -> FunctionFacts:
     facts = FunctionFacts.of(source.tree)
     if len(facts.returns) == 1 and facts.returns[0] is not source.tree.body[-1]:
         facts.assignments[VALUE] += 1  # its type must be known where the other paths begin
-    for parameter in _parameters(source):
+    for parameter in parameter_names(source):
         if facts.assignments[parameter]:
             facts.assignments[parameter] += 1
     return facts
@@ -288,8 +177,6 @@ def _bind_parameters(helper: FunctionBuilder, values: dict[str, Value]) -> list[
         bound = _parameter(helper, name, position, value, types)
         helper.env[name] = bound
         if helper.facts.assignments[name]:
-            from .assignment import variable_type
-
             helper.variable_types[name] = variable_type(bound)
             helper.assigned_at[name] = helper.source.tree
     return types
@@ -319,7 +206,7 @@ def _parameter(
 def _store_parameters(helper: FunctionBuilder) -> None:
     """Brings parameters that the helper assigns again to the type that the variable has."""
     with helper.into(helper.block):
-        for name in _parameters(helper.source):
+        for name in parameter_names(helper.source):
             bound = helper.env[name]
             if helper.facts.assignments[name] and not isinstance(bound, Unset):
                 assign_name(helper, name, bound, helper.source.tree)
@@ -376,17 +263,13 @@ def _flattened(helper: FunctionBuilder, value: Value, leaves: list[SSAValue]) ->
             return value
 
 
-def _rebuilt(shape: Value, results: object, arguments: list[Value]) -> Value:
+def _rebuilt(shape: Value, results: Iterator[SSAValue] | None, arguments: list[Value]) -> Value:
     """Builds the value of a call from its results; `results` is None while types are inferred."""
-    from collections.abc import Iterator
-    from typing import cast
-
-    leaves = cast("Iterator[SSAValue] | None", results)
     match shape:
         case Scalar(type=scalar, const=const) if const is None:
-            return Scalar(scalar, None if leaves is None else next(leaves), bounds=shape.bounds)
+            return Scalar(scalar, None if results is None else next(results), bounds=shape.bounds)
         case FixedArray(type=fixed):
-            return FixedArray(fixed, None if leaves is None else next(leaves))
+            return FixedArray(fixed, None if results is None else next(results))
         case Tuple(items=items):
             return Tuple(tuple(_rebuilt(item, results, arguments) for item in items))
         case Array(parameter=parameter):

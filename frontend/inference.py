@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import suppress
 
 from .assignment import assign_target, declare_annotated
 from .control_flow import build_simple
@@ -40,9 +41,10 @@ def infer_types(fb: FunctionBuilder) -> None:
     before = dict(fb.variable_types)
     fb.is_dry = True
     _walk_until_stable(fb, statements)
-    for name, kind in fb.variable_types.items():
-        fb.variable_types[name] = _settled(kind)
-    _walk_until_stable(fb, statements)
+    weak = {name: kind for name, kind in fb.variable_types.items() if _settled(kind) != kind}
+    if weak:
+        fb.variable_types |= {name: _settled(kind) for name, kind in weak.items()}
+        _walk_until_stable(fb, statements)
     fb.is_dry = False
     kept = {name: kind for name, kind in fb.variable_types.items() if _is_shared(fb, name)}
     fb.variable_types = {**before, **{name: _settled(kind) for name, kind in kept.items()}}
@@ -93,10 +95,8 @@ def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
 
 def _simple(fb: FunctionBuilder, statement: ast.stmt) -> None:
     flags = {name: value for name, value in fb.env.items() if name.startswith("$")}
-    try:
+    with suppress(UnknownTypeError):  # a later walk knows more
         build_simple(fb, statement)
-    except UnknownTypeError:
-        pass  # a later walk knows more
     for name in [name for name in fb.env if name.startswith("$")]:
         del fb.env[name]
     fb.env.update(flags)

@@ -129,7 +129,8 @@ def _emit_count(fb: FunctionBuilder, start: Scalar, stop: Scalar, step: Scalar) 
     a, b, s = fb.ssa(start), fb.ssa(stop), fb.ssa(step)
 
     def distance(low: SSAValue | None, high: SSAValue | None) -> tuple[SSAValue | None, SSAValue | None]:
-        return fb.emit(arith.CmpiOp, [low, high], boolean, less), fb.emit(arith.SubiOp, [high, low], ir)
+        length = high if low is zero else fb.emit(arith.SubiOp, [high, low], ir)
+        return fb.emit(arith.CmpiOp, [low, high], boolean, less), length
 
     size = Scalar(scalar, const=abs(int(step.const))) if step.const is not None else None
     if step.const is not None:
@@ -181,7 +182,8 @@ def iterable_items(fb: FunctionBuilder, value: Value, node: ast.expr) -> Sequenc
         case _:
             raise fb.error(
                 node,
-                f"for loops run over range, tuples, a.shape, enumerate, zip and lp.static_range, found {describe(value)}",
+                "for loops run over range, tuples, a.shape, enumerate, zip and lp.static_range, "
+                f"found {describe(value)}",
                 "LP2033",
                 hint="loop over indices: for i in range(len(a))",
             )

@@ -42,6 +42,7 @@ class KernelFunction:
         self.options = options
         self.signature: Signature = resolve_signature(function, local_names)
         self.name: str = options.name or function.__name__
+        self._source: FunctionSource | None = None
         self.compiled: dict[Hashable, Any] = {}
         """What `frontend.compile` has made of this kernel, by whatever it depends on."""
         self.records: dict[Hashable, Any] = {}
@@ -52,10 +53,12 @@ class KernelFunction:
         """The module-qualified name, which tells kernels of one name apart."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
-    @cached_property
+    @property
     def source(self) -> FunctionSource:
         """The kernel's text; CompileError where it cannot be found."""
-        return FunctionSource.of(self.function)
+        if self._source is None:
+            self._source = FunctionSource.of(self.function)
+        return self._source
 
     @cached_property
     def launcher(self) -> Callable[..., Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
@@ -17,12 +16,13 @@ from xdsl.ir import Block, Region, SSAValue
 from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN
 from .assignment import assign_target
 from .branches import FALSE, build_arm, same_object, select_values
+from .carried import Carried, bind, carried_variables, final_values, ir_leaves, written_by_rounds
 from .control_flow import Live, build_statements, join_arms, jump_state, mark_jumped
 from .conversions import CMPI, condition
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .iteration import Rounds, iterable_items, range_rounds
-from .values import Binding, RangeValue, Scalar, Tuple, Unset, Value, constant, describe
+from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
 """Rounds of an unrolled loop beyond which the program would be absurdly long."""
@@ -60,16 +60,15 @@ def _with_own_flags(
     build()
     fb.loop_depth -= 1
     fb.env.pop(CONTINUE, None)
+    state = jump_state(fb) if node.orelse else False
+    fb.env.pop(BREAK, None)
+    fb.env.update(outer)  # a break in the else leaves the loop outside
     if node.orelse:
-        _build_else(fb, node, live)
-    fb.env.pop(BREAK, None)
-    fb.env.update(outer)
+        _build_else(fb, node, state, live)
 
 
-def _build_else(fb: FunctionBuilder, node: ast.For | ast.While, live: Live) -> None:
-    """Compiles the else of a loop, which runs where the loop was not left early."""
-    state = jump_state(fb)
-    fb.env.pop(BREAK, None)
+def _build_else(fb: FunctionBuilder, node: ast.For | ast.While, state: bool | Scalar, live: Live) -> None:
+    """Compiles the else of a loop, which runs where the loop was not left early (`state` says whether it was)."""
     if state is True:
         return
     if state is False:
@@ -92,9 +91,7 @@ def _unroll(fb: FunctionBuilder, node: ast.For, items: Sequence[Value], position
         return
     last = position + 1 == len(items)
     jumps = _loop_jumps(fb, node)
-    inner_live = (
-        live | (NO_NAMES if last else fb.facts.reads([node])) | (jumps if node.orelse else NO_NAMES)
-    )
+    inner_live = live | (NO_NAMES if last else fb.facts.reads([node])) | (jumps if node.orelse else NO_NAMES)
     inner_live |= jumps & {BREAK, RETURN}
     assign_target(fb, node.target, items[position], node.target)
     build_statements(fb, node.body, inner_live)
@@ -125,110 +122,39 @@ def _loop_jumps(fb: FunctionBuilder, node: ast.For | ast.While) -> Live:
     return fb.facts.writes(node.body) & {BREAK, RETURN}
 
 
-@dataclass(slots=True)
-class _Carried:
-    """The variables that a loop hands from one round to the next."""
-
-    names: list[str]
-    initial: list[SSAValue]
-    shapes: list[Value]
-    """A value of the variable's type, to build another from IR values."""
-
-
-def _carried(fb: FunctionBuilder, node: ast.For | ast.While, live: Live, skip: frozenset[str]) -> _Carried:
-    written = fb.facts.writes([node]) | (fb.facts.writes(node.body) & {BREAK, RETURN})
-    needed = (live | fb.facts.reads([node]) | frozenset(FLAGS)) - {CONTINUE} - skip
-    carried = _Carried([], [], [])
-    for name in sorted(written & needed):
-        binding = fb.env.get(name, FALSE if name in FLAGS else None)
-        if binding is None or isinstance(binding, Unset):
-            continue
-        leaves = _leaves(fb, binding)
-        if leaves is None:
-            continue  # compile-time objects stay what they are; `_check_same` sees to it
-        carried.names.append(name)
-        carried.shapes.append(binding)
-        carried.initial.extend(leaves)
-    return carried
-
-
-def _leaves(fb: FunctionBuilder, value: Value) -> list[SSAValue] | None:
-    """Returns the IR values that make up a variable; None for compile-time objects."""
-    if isinstance(value, Scalar):
-        ssa = fb.ssa(value)
-        return None if ssa is None else [ssa]
-    if isinstance(value, Tuple):
-        parts = [_leaves(fb, item) for item in value.items]
-        if any(part is None for part in parts):
-            return None
-        return [leaf for part in parts if part is not None for leaf in part]
-    return None
-
-
-def _rebuilt(shape: Value, leaves: Sequence[SSAValue], position: int) -> tuple[Value, int]:
-    """Builds a variable of the type of `shape` from IR values; returns it and the next position."""
-    if isinstance(shape, Tuple):
-        items: list[Value] = []
-        for item in shape.items:
-            rebuilt, position = _rebuilt(item, leaves, position)
-            items.append(rebuilt)
-        return Tuple(tuple(items)), position
-    assert isinstance(shape, Scalar)
-    return Scalar(shape.type, leaves[position]), position + 1
-
-
-def _bind(fb: FunctionBuilder, carried: _Carried, leaves: Sequence[SSAValue]) -> None:
-    position = 0
-    for name, shape in zip(carried.names, carried.shapes, strict=True):
-        fb.env[name], position = _rebuilt(shape, leaves, position)
-
-
-def _final(fb: FunctionBuilder, carried: _Carried, node: ast.AST) -> list[SSAValue]:
-    """Returns the IR values that the variables have at the end of a round."""
-    leaves: list[SSAValue] = []
-    for name, shape in zip(carried.names, carried.shapes, strict=True):
-        binding = fb.env.get(name, FALSE)
-        values = None if isinstance(binding, Unset) else _leaves(fb, binding)
-        if values is None:
-            # Unset at the end of a round that jumped away: what it had is as good as anything.
-            values = _leaves(fb, shape)
-        assert values is not None
-        leaves.extend(values)
-    return leaves
-
-
 def _after(
-    fb: FunctionBuilder, before: dict[str, Binding], carried: _Carried, node: ast.stmt, live: Live
+    fb: FunctionBuilder, before: dict[str, Binding], carried: Carried, node: ast.For | ast.While, live: Live
 ) -> None:
     """Settles the variables that the loop wrote and does not carry: they are unset where it ran no round."""
     inner = fb.env
     fb.env = dict(before)
-    for name in fb.facts.names[id(node)].writes - frozenset(carried.names):
+    for name in written_by_rounds(fb, node) - frozenset(carried.names):
         if name in FLAGS or name.startswith("$"):
             continue
         old, new = before.get(name), inner.get(name)
         if old is None or isinstance(old, Unset):
             fb.env[name] = Unset(node, "where the loop runs no round")
-        elif new is not None and new is not old and name in live:
-            if isinstance(new, Unset) or not same_object(old, new):
-                raise fb.error(
-                    node,
-                    f"variable '{name}' is {describe(old)} before the loop and something else after a round",
-                    "LP2037",
-                    hint="use two variables",
-                )
+        elif new is None or new is old or name not in live:
+            continue
+        elif isinstance(new, Unset) or not same_object(old, new):
+            raise fb.error(
+                node,
+                f"variable '{name}' is {describe(old)} before the loop and something else after a round",
+                "LP2037",
+                hint="use two variables",
+            )
 
 
 def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live) -> None:
     if rounds.count == 0:
-        for name in fb.facts.names[id(node)].writes:
+        for name in written_by_rounds(fb, node):
             if not name.startswith("$"):
                 fb.env.setdefault(name, Unset(node, "where the loop runs no round"))
         return
     jumps = _loop_jumps(fb, node)
     target = _target_names(node.target)
     skip = target if not (target & live) and not (target & fb.facts.writes(node.body)) else frozenset[str]()
-    carried = _carried(fb, node, live | jumps, skip)
+    carried = carried_variables(fb, node, live | jumps, skip)
     before = dict(fb.env)
     body_live = live | fb.facts.reads([node]) | jumps
     if jumps or not rounds.is_simple:
@@ -236,7 +162,7 @@ def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live)
     else:
         results = _simple_for(fb, node, rounds, carried, body_live)
     _after(fb, before, carried, node, live)
-    _bind(fb, carried, results)
+    bind(fb, carried, results)
 
 
 def _target_names(target: ast.expr) -> frozenset[str]:
@@ -251,7 +177,7 @@ def _body(fb: FunctionBuilder, node: ast.For, induction: Scalar, live: Live) -> 
 
 
 def _simple_for(
-    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: _Carried, live: Live
+    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live
 ) -> Sequence[SSAValue]:
     fb.node = node
     lower, upper, step = (_needed(fb, v) for v in (rounds.start, rounds.stop, rounds.step))
@@ -259,9 +185,9 @@ def _simple_for(
     outer = fb.env
     fb.env = dict(outer)
     with fb.into(block):
-        _bind(fb, carried, block.args[1:])
+        bind(fb, carried, block.args[1:])
         _body(fb, node, Scalar(rounds.type, block.args[0], bounds=rounds.bounds), live)
-        fb.append(scf.YieldOp.create(operands=_final(fb, carried, node)))
+        fb.append(scf.YieldOp.create(operands=final_values(fb, carried, node)))
     op = scf.ForOp.create(
         operands=[lower, upper, step, *carried.initial],
         result_types=[v.type for v in carried.initial],
@@ -272,7 +198,7 @@ def _simple_for(
 
 
 def _counted_while(
-    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: _Carried, live: Live
+    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live
 ) -> Sequence[SSAValue]:
     """Emits `while round < count and not left`, with the loop variable carried beside the round."""
     fb.node = node
@@ -285,13 +211,13 @@ def _counted_while(
     outer = fb.env
     fb.env = dict(outer)
     with fb.into(before):
-        _bind(fb, carried, before.args[2:])
+        bind(fb, carried, before.args[2:])
         again = fb.emit(arith.CmpiOp, [before.args[0], count], ir_type(BOOL), CMPI["ult"])
         again = _and_not_left(fb, again)
         fb.append(scf.ConditionOp.create(operands=[again, *before.args]))
     fb.env = dict(outer)
     with fb.into(after):
-        _bind(fb, carried, after.args[2:])
+        bind(fb, carried, after.args[2:])
         for flag in FLAGS:
             if flag in fb.env:
                 fb.env[flag] = FALSE  # or this round would not have begun
@@ -299,7 +225,7 @@ def _counted_while(
         next_round = fb.emit(arith.AddiOp, [after.args[0], one], ir)
         next_value = fb.emit(arith.AddiOp, [after.args[1], step], ir)
         assert next_round is not None and next_value is not None
-        fb.append(scf.YieldOp.create(operands=[next_round, next_value, *_final(fb, carried, node)]))
+        fb.append(scf.YieldOp.create(operands=[next_round, next_value, *final_values(fb, carried, node)]))
     op = scf.WhileOp.create(
         operands=[zero, _needed(fb, rounds.start), *carried.initial],
         result_types=types,
@@ -338,57 +264,57 @@ def build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
 def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
     fb.node = node
     jumps = _loop_jumps(fb, node)
-    carried = _carried(fb, node, live | jumps, frozenset())
+    carried = carried_variables(fb, node, live | jumps, frozenset())
     entry = dict(fb.env)
     types = [v.type for v in carried.initial]
     before = Block(arg_types=types)
     body_live = live | fb.facts.reads([node]) | jumps
     with fb.into(before):
-        _bind(fb, carried, before.args)
+        bind(fb, carried, before.args)
         test = _test(fb, node, jumps)
         fb.node = node
         if test.const is False and not jumps:
             _skip(fb, node, entry)
             return
-        handed_on = _final(fb, carried, node)
+        handed_on = final_values(fb, carried, node)
         extra = _set_by_test(fb, node, carried, entry)
-        extra_leaves = _final(fb, extra, node)
+        extra_leaves = final_values(fb, extra, node)
         fb.append(scf.ConditionOp.create(operands=[_needed(fb, test), *handed_on, *extra_leaves]))
     results = [v.type for v in (*handed_on, *extra_leaves)]
     after = Block(arg_types=results)
     fb.env = dict(entry)
     with fb.into(after):
-        _bind(fb, carried, after.args)
-        _bind(fb, extra, after.args[len(types) :])
+        bind(fb, carried, after.args)
+        bind(fb, extra, after.args[len(types) :])
         for flag in FLAGS:
             if flag in fb.env:
                 fb.env[flag] = FALSE
         build_statements(fb, node.body, body_live)
         fb.env.pop(CONTINUE, None)
         fb.node = node
-        fb.append(scf.YieldOp.create(operands=_final(fb, carried, node)))
+        fb.append(scf.YieldOp.create(operands=final_values(fb, carried, node)))
     op = scf.WhileOp.create(
         operands=carried.initial, result_types=results, regions=[Region(before), Region(after)]
     )
     fb.append(op)
     _after(fb, entry, carried, node, live)
-    _bind(fb, carried, op.results)
-    _bind(fb, extra, op.results[len(types) :])
+    bind(fb, carried, op.results)
+    bind(fb, extra, op.results[len(types) :])
     if _is_true_literal(node) and BREAK not in jumps and RETURN in jumps:
         fb.env[RETURN] = constant(True)  # there is no other way out
 
 
 def _set_by_test(
-    fb: FunctionBuilder, node: ast.While, carried: _Carried, entry: dict[str, Binding]
-) -> _Carried:
+    fb: FunctionBuilder, node: ast.While, carried: Carried, entry: dict[str, Binding]
+) -> Carried:
     """Returns the variables that only the condition sets, ``while (x := …) > 0``: every round and the exit see them."""
-    extra = _Carried([], [], [])
+    extra = Carried([], [], [])
     walrus = {n.target.id for n in ast.walk(node.test) if isinstance(n, ast.NamedExpr)}
     for name in sorted(walrus - frozenset(carried.names)):
         binding = fb.env.get(name)
         if binding is None or isinstance(binding, Unset) or binding is entry.get(name):
             continue
-        if _leaves(fb, binding) is not None:
+        if ir_leaves(fb, binding) is not None:
             extra.names.append(name)
             extra.shapes.append(binding)
     return extra
@@ -415,6 +341,6 @@ def _test(fb: FunctionBuilder, node: ast.While, jumps: Live) -> Scalar:
 def _skip(fb: FunctionBuilder, node: ast.While, entry: dict[str, Binding]) -> None:
     """``while False``: nothing runs."""
     fb.env = dict(entry)
-    for name in fb.facts.names[id(node)].writes:
+    for name in written_by_rounds(fb, node):
         if not name.startswith("$"):
             fb.env.setdefault(name, Unset(node, "where the loop runs no round"))

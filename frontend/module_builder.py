@@ -86,8 +86,12 @@ class ModuleBuilder:
             CompileError: it is being compiled already: recursion.
         """
         chain: list[object] = [call.function for call in self.calls]
-        if function in chain or fb.source.function == function:
-            names = [c.function.__name__ for c in self.calls[chain.index(function) :]] if function in chain else []
+        if function in chain or id(fb.source.function) == id(function):
+            names = (
+                [c.function.__name__ for c in self.calls[chain.index(function) :]]
+                if function in chain
+                else []
+            )
             cycle = " → ".join([*(names or [function.__name__]), function.__name__])
             raise fb.error(
                 node,

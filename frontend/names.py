@@ -6,10 +6,11 @@ import ast
 import builtins
 import types as python_types
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
+from ..ir.errors import InvalidError
 from .builtins import BUILTINS, BuiltinFunction
 from .dispatch import expression
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
@@ -19,7 +20,7 @@ from .source import MISSING
 from .spec_constant import SpecializationId
 from .specialization import read_specialization
 from .subscripts import array_attribute
-from .types import ArrayType, ScalarType, Type, scalar_of, type_of_dtype
+from .types import ArrayType, ScalarType, Type, bool_, scalar_of, type_of_dtype
 from .values import Array, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
 
 _FIXED = (Type, Intrinsic, Namespace, python_types.ModuleType, python_types.BuiltinFunctionType, type)
@@ -127,10 +128,14 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
         CompileError: an object without a counterpart on a device.
     """
     match obj:
-        case bool() | int() | float():
+        case bool():
             return constant(obj)
+        case int():  # also members of IntEnum
+            return constant(int(obj))
+        case float():
+            return constant(float(obj))
         case np.generic():
-            return _numpy_scalar(fb, obj, name, node)
+            return _numpy_scalar(fb, cast("np.generic[Any]", obj), name, node)
         case SpecializationId():
             return read_specialization(fb, obj)
         case tuple():
@@ -153,23 +158,30 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
 def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
     if scalar_of(obj) is not None:
         return Static(obj, name)
-    if isinstance(obj, type) and issubclass(obj, np.generic) and obj is not np.generic:
-        return Static(type_of_dtype(obj), name)
-    replaced = BUILTINS.get(getattr(obj, "__name__", ""))
-    if replaced is not None and getattr(builtins, obj.__name__, None) is obj:  # pyright: ignore
+    own_name = getattr(obj, "__name__", "")
+    replaced = BUILTINS.get(own_name)
+    if replaced is not None and getattr(builtins, own_name, None) is obj:
         return Static(replaced, name)
+    if isinstance(obj, type):
+        return Static(_numpy_type(obj) or obj, name)  # a class is a namespace of constants
     if getattr(obj, "__module__", None) == "math" and callable(obj):
         return Static(obj, name)
-    if isinstance(obj, type):  # a class is a namespace of constants
-        return Static(obj, name)
-    if isinstance(obj, int | float):  # enumerations and other subclasses
-        return constant(int(obj) if isinstance(obj, int) else float(obj))
     raise fb.error(
         node,
         f"kernels cannot use '{name}', a captured object of type {type(obj).__name__}",
         "LP2032",
         hint=_captured_hint(obj),
     )
+
+
+def _numpy_type(obj: object) -> ScalarType | None:
+    """Returns what ``np.float32`` is in a kernel, None for other classes."""
+    if obj is np.bool_:
+        return bool_
+    try:
+        return type_of_dtype(obj) if getattr(obj, "__module__", None) == "numpy" else None
+    except InvalidError:
+        return None
 
 
 def _captured_hint(obj: object) -> str:
@@ -182,7 +194,7 @@ def _captured_hint(obj: object) -> str:
     return "pass what the kernel needs as an argument"
 
 
-def _numpy_scalar(fb: FunctionBuilder, obj: np.generic, name: str, node: ast.AST) -> Value:
+def _numpy_scalar(fb: FunctionBuilder, obj: np.generic[Any], name: str, node: ast.AST) -> Value:
     value = obj.item()
     if isinstance(value, bool | int | float):
         return constant(value)

@@ -56,5 +56,7 @@ def unsupported_error(
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         # Only its first line: the caret of a whole definition would be nowhere.
         column = node.col_offset
-        node = ast.Pass(lineno=node.lineno, col_offset=column, end_lineno=node.lineno, end_col_offset=column + 3)
+        node = ast.Pass(
+            lineno=node.lineno, col_offset=column, end_lineno=node.lineno, end_col_offset=column + 3
+        )
     return compile_error(source, node, f"kernels have no {name}", code="LP2030", hint=instead, notes=notes)

@@ -7,7 +7,6 @@ beyond the width, float to integer out of range, array indices out of range) rai
 from __future__ import annotations
 
 import itertools
-import math
 import operator
 
 import numpy as np
@@ -37,9 +36,8 @@ def _unsigned(value, width):
 def _divide(left, right, width):
     if right == 0 or (right == -1 and left == -(1 << (width - 1))):
         raise UndefinedError(f"{left} / {right}")
-    return int(math.trunc(left / right)) if abs(left) < 2**50 else (abs(left) // abs(right)) * (
-        1 if (left < 0) == (right < 0) else -1
-    )
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
 
 
 def _shift(function):
@@ -153,7 +151,7 @@ class _Machine:
         predicate = op.properties["predicate"].value.data
         if name == "cmpf":
             if predicate == 13:
-                return int(not operands[0] == operands[1])
+                return int(operands[0] != operands[1])
             return int(_COMPARE[[None, 0, 4, 5, 2, 3][predicate]](*operands))
         if predicate >= 6:
             operands = [_unsigned(v, _width(op.operands[0].type)) for v in operands]
@@ -214,7 +212,9 @@ class _Machine:
             raise UndefinedError(f"index {index} of shape {array.shape}")
         if name == "load":
             value = array[tuple(index)]
-            return [value if isinstance(value, np.floating) else _signed(int(value), array.dtype.itemsize * 8)]
+            return [
+                value if isinstance(value, np.floating) else _signed(int(value), array.dtype.itemsize * 8)
+            ]
         array[tuple(index)] = (
             stored if isinstance(stored, np.floating) else np.array(stored).astype(array.dtype)
         )

@@ -1,3 +1,4 @@
+# ruff: noqa: B007, SIM102 - the functions have the shape that is tested
 """Control flow: each function runs as Python and, through the frontend, as IR; the results must be equal."""
 
 from __future__ import annotations
@@ -287,7 +288,7 @@ def enumerate_zip(x, i):
     s = 0
     for n, v in enumerate((5, 6, 7), 1):
         s += n * v
-    for a, b in zip((1, 2, 3), (4, 5)):
+    for a, b in zip((1, 2, 3), (4, 5), strict=False):
         s += a * b
     return s
 
@@ -331,7 +332,7 @@ def chained_comparison(x, i):
 
 
 def chained_guard(x, i):
-    if 0 <= i + 4 < len(x) and 0 < x[i + 4]:
+    if 0 <= i + 4 < len(x) and x[i + 4] > 0:
         return 1
     return 0
 
@@ -420,7 +421,8 @@ def pass_and_docstring(x, i):
 FUNCTIONS = [
     f
     for f in list(globals().values())
-    if getattr(f, "__module__", None) == __name__ and getattr(f, "__code__", None) is not None
+    if getattr(f, "__module__", None) == __name__
+    and getattr(f, "__code__", None) is not None
     and f.__code__.co_varnames[:2] == ("x", "i")
 ]
 DATA = [-3, 5, 0, 2, 7, -1, 4, 1]

@@ -1,3 +1,4 @@
+# ruff: noqa: B007, C416, E731, F401, F821, F841, RET503, RUF015, RUF059, SIM105 - the kernels are wrong on purpose
 """Wrong kernels: each is refused with its code, a message that names the thing, and the caret under the place.
 
 The last argument of `case` is the text that the caret underlines.
@@ -65,12 +66,12 @@ def case(code, message, underlined):
 
 @case("LP2031", "unknown name 'nothing'", "nothing")
 def unknown_name(x: lp.Array[lp.f32]):
-    x[0] = nothing  # noqa: F821
+    x[0] = nothing
 
 
 @case("LP2031", "unknown name 'np_missing'", "np_missing")
 def unknown_call(x: lp.Array[lp.f32]):
-    x[0] = np_missing(1)  # noqa: F821
+    x[0] = np_missing(1)
 
 
 @case("LP2032", "'LIST', a captured object of type list", "LIST")
@@ -181,7 +182,7 @@ def unset_after_loop(a: lp.i32, y: lp.Array[lp.i32]):
 
 @case("LP2038", "variable 'r' is read before it is assigned", "r")
 def unset_before(y: lp.Array[lp.i32]):
-    y[0] = r  # noqa: F821
+    y[0] = r
     r = 1
 
 
@@ -354,6 +355,15 @@ def call_number(x: lp.Array[lp.f32]):
     x[0] = FOUR(1)
 
 
+@case(
+    "LP2033",
+    "the value is lp.Array[lp.f32] on one path and tuple of 2 on the other",
+    "x if a > 0 else (1, 2)",
+)
+def choice_of_objects(a: lp.i32, x: lp.Array[lp.f32]):
+    x[0] = (x if a > 0 else (1, 2))[0]
+
+
 @case("LP2053", "kernels cannot assign to an attribute", "x.value")
 def assign_attribute(x: lp.Array[lp.f32]):
     x.value = 1.0
@@ -375,7 +385,7 @@ def with_statement(x: lp.Array[lp.f32]):
 
 @case("LP2030", "kernels have no 'lambda'", "lambda v: v")
 def lambda_expression(x: lp.Array[lp.f32]):
-    f = lambda v: v  # noqa: E731, F841
+    f = lambda v: v
 
 
 @case("LP2030", "kernels have no list comprehensions", "[v for v in (1, 2)]")
@@ -391,7 +401,7 @@ def nested_function(x: lp.Array[lp.f32]):
 
 @case("LP2030", "kernels have no 'import'", "import math")
 def import_statement(x: lp.Array[lp.f32]):
-    import math  # noqa: F401
+    import math
 
 
 @case("LP2030", "kernels have no 'raise'", "raise ValueError")
@@ -406,12 +416,12 @@ def dict_display(x: lp.Array[lp.f32]):
 
 @case("LP2030", "kernels have no f-strings", 'f"{x}"')
 def format_string(x: lp.Array[lp.f32]):
-    f = f"{x}"  # noqa: F841
+    f = f"{x}"
 
 
 @case("LP2030", "kernels have no 'global'", "global FOUR")
 def global_statement(x: lp.Array[lp.f32]):
-    global FOUR  # noqa: PLW0603
+    global FOUR
 
 
 @case("LP2030", "kernels have no 'match'", "match 1:")
@@ -480,7 +490,7 @@ def test_dimension_beyond_given_rank_is_refused():
         lp.CompileError, match=r"lp.global_id\(1\) in a launch range of 1 dimension"
     ) as caught:
         build_module([k], rank=1)
-    assert "LP2047" == caught.value.code
+    assert caught.value.code == "LP2047"
 
 
 def test_deep_nesting_is_an_error_and_not_a_crash(tmp_path):
@@ -496,9 +506,9 @@ def test_deep_nesting_is_an_error_and_not_a_crash(tmp_path):
 
 
 def test_intrinsics_on_the_host_are_refused():
-    with pytest.raises(lp.InvalidError, match="lp.global_id works only inside a kernel"):
+    with pytest.raises(lp.InvalidError, match=r"lp\.global_id works only inside a kernel"):
         lp.global_id(0)
-    with pytest.raises(lp.InvalidError, match="lp.math.sqrt works only inside a kernel"):
+    with pytest.raises(lp.InvalidError, match=r"lp\.math\.sqrt works only inside a kernel"):
         lp.math.sqrt(2.0)
     assert lp.math.pi == math.pi
 

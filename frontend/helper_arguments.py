@@ -1,0 +1,127 @@
+"""Which value each parameter of a helper gets from a call: positions, names, defaults, annotations."""
+
+from __future__ import annotations
+
+import ast
+import types as python_types
+
+from .conversions import store_convert
+from .function_builder import FunctionBuilder
+from .ir_types import F32
+from .names import captured
+from .source import FunctionSource
+from .types import ScalarType, scalar_of
+from .values import Array, FixedArray, Scalar, Static, Tuple, Value, describe
+
+
+def bound_arguments(
+    fb: FunctionBuilder, function: python_types.FunctionType, source: FunctionSource, node: ast.Call
+) -> dict[str, Value]:
+    """Returns the value of each parameter of a call, defaults included.
+
+    Raises:
+        CompileError: missing, extra or unknown arguments, or parameters that kernels do not have.
+    """
+    arguments = source.tree.args
+    name = function.__name__
+    if arguments.vararg or arguments.kwarg:
+        extra = arguments.vararg or arguments.kwarg
+        raise fb.error(
+            node,
+            f"'{name}' has the parameter *{extra.arg if extra else ''}, which kernels cannot call",
+            "LP2030",
+            hint="give it a fixed list of parameters",
+        )
+    positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    given: dict[str, Value] = {}
+    for position, part in enumerate(node.args):
+        if isinstance(part, ast.Starred):
+            raise fb.error(part, "kernels have no '*' arguments", "LP2030", hint="write the arguments out")
+        if position >= len(positional):
+            raise fb.error(
+                part,
+                f"'{name}' takes {len(positional)} positional arguments, found {len(node.args)}",
+                "LP2045",
+            )
+        given[positional[position]] = _argument(fb, part)
+    known = [*(a.arg for a in arguments.args), *(a.arg for a in arguments.kwonlyargs)]
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise fb.error(
+                keyword, "kernels have no '**' arguments", "LP2030", hint="write the arguments out"
+            )
+        if keyword.arg not in known:
+            raise fb.error(keyword, f"'{name}' has no parameter '{keyword.arg}'", "LP2045")
+        if keyword.arg in given:
+            raise fb.error(keyword, f"'{name}' gets '{keyword.arg}' twice", "LP2045")
+        given[keyword.arg] = _argument(fb, keyword.value)
+    return {p: given[p] if p in given else _default(fb, function, p, node) for p in parameter_names(source)}
+
+
+def parameter_names(source: FunctionSource) -> list[str]:
+    """Returns the names of a helper's parameters in order."""
+    arguments = source.tree.args
+    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _argument(fb: FunctionBuilder, node: ast.expr) -> Value:
+    value = fb.evaluate(node)
+    if not isinstance(value, Scalar | Array | FixedArray | Tuple | Static):
+        raise fb.error(node, f"{describe(value)} cannot be an argument", "LP2045")
+    if isinstance(value, FixedArray) and value.prefix:
+        raise fb.error(
+            node, "a row of a fixed array cannot be an argument", "LP2045", hint="pass the whole array"
+        )
+    return value
+
+
+def _default(
+    fb: FunctionBuilder, function: python_types.FunctionType, parameter: str, node: ast.Call
+) -> Value:
+    defaults = dict(function.__kwdefaults__ or {})
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    values = function.__defaults__ or ()
+    defaults.update(zip(names[len(names) - len(values) :], values, strict=True))
+    if parameter not in defaults:
+        raise fb.error(node, f"'{function.__name__}' gets no value for '{parameter}'", "LP2045")
+    return captured(fb, defaults[parameter], f"the default of '{parameter}'", node)
+
+
+def annotated(
+    fb: FunctionBuilder, source: FunctionSource, values: dict[str, Value], node: ast.Call
+) -> dict[str, Value]:
+    """Converts arguments to the scalar types that the helper's annotations name."""
+    arguments = source.tree.args
+    result = dict(values)
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        wanted = annotation_type(fb, source, argument.annotation)
+        value = values[argument.arg]
+        if wanted is None or not isinstance(value, Scalar):
+            continue
+        if isinstance(wanted, ScalarType):
+            result[argument.arg] = store_convert(fb, value, wanted, node, f"parameter '{argument.arg}'")
+        elif wanted is float and not value.type.is_float:
+            result[argument.arg] = store_convert(fb, value, F32, node, f"parameter '{argument.arg}'")
+    return result
+
+
+def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast.expr | None) -> object:
+    """Returns the scalar type that a helper's annotation names, or Python's own int, float, bool; else None."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            annotation = ast.parse(annotation.value, mode="eval").body
+        except SyntaxError:
+            return None
+    parts: list[str] = []
+    while isinstance(annotation, ast.Attribute):
+        parts.append(annotation.attr)
+        annotation = annotation.value
+    if not isinstance(annotation, ast.Name):
+        return None  # an array or something that only type checkers read
+    obj = source.resolve(annotation.id)
+    for part in reversed(parts):
+        obj = getattr(obj, part, None)
+    if isinstance(obj, ScalarType):
+        return obj
+    return obj if isinstance(obj, type) and scalar_of(obj) is not None else None
