@@ -1,0 +1,85 @@
+"""The benchmark harness on tiny sizes: results verified on both sides, reports complete.  No times are judged."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lapilli as lp
+
+from .harness import load
+
+cases = load("cases")
+kernels = load("kernels")
+latency = load("latency")
+command = load("__main__")
+glsl = load("glsl")
+
+_MISSING = glsl.missing_tools()
+needs_glsl = pytest.mark.skipif(
+    bool(_MISSING), reason=f"{', '.join(_MISSING)} not found (Debian: glslang-tools, spirv-tools)"
+)
+TINY: dict[str, Any] = {case.name: case for case in cases.make_cases("tiny")}
+
+
+def assert_is_spread(spread: dict[str, float]) -> None:
+    assert 0 < spread["min"] <= spread["median"] <= spread["max"]
+
+
+@needs_glsl
+@pytest.mark.device
+@pytest.mark.parametrize("name", TINY)
+def test_both_sides_of_a_case_agree_with_numpy(device: lp.Device, name: str) -> None:
+    result = kernels.measure_case(device, TINY[name], 2).as_dict()
+    assert (result["device"], result["case"]) == (device.selector, name)
+    for field in ("lapilli_ms", "glsl_ms", "ratio"):
+        assert_is_spread(result[field])
+
+
+@needs_glsl
+@pytest.mark.device
+@pytest.mark.parametrize("side", ["lapilli", "GLSL"])
+def test_wrong_result_is_refused_on_either_side(device: lp.Device, side: str) -> None:
+    verdicts = iter([True] * ["lapilli", "GLSL"].index(side) + [False])
+    wrong = dataclasses.replace(TINY["saxpy"], check=lambda result, arrays: next(verdicts))
+    with pytest.raises(kernels.WrongResultError, match=f"case 'saxpy', {side}, on device"):
+        kernels.measure_case(device, wrong, 1)
+
+
+@pytest.mark.device
+def test_latency_counts_every_launch(device: lp.Device) -> None:
+    results = latency.measure_latency(device, rounds=2, launches=3)
+    assert {result.what for result in results} == {"launch + wait", "enqueue"}
+    for result in results:
+        assert_is_spread(result.as_dict()["ratio"])
+
+
+@pytest.mark.device
+def test_report_holds_machine_driver_and_ratios(device: lp.Device, tmp_path: Path) -> None:
+    settings = command.Settings(size="tiny", rounds=1, launches=2)
+    report = command.run((device,), settings, command.make_console())
+    path = tmp_path / "results" / "run.json"
+    report.save(path)
+    content = json.loads(path.read_text())
+    assert content["machine"]["cpu"]
+    assert content["machine"]["devices"][device.selector]["driver"] == device.platform.name
+    assert all(result["ratio"]["median"] > 0 for result in content["latency"])
+    if _MISSING:
+        assert "glslang" in content["skipped"][0]
+    else:
+        assert [result["case"] for result in content["kernels"]] == list(TINY)
+
+
+@pytest.mark.device
+def test_missing_compiler_is_named_and_the_rest_runs(
+    device: lp.Device, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "missing_tools", lambda: ["glslangValidator"])
+    settings = command.Settings(size="tiny", rounds=1, launches=2)
+    report = command.run((device,), settings, command.make_console())
+    assert report.latency and not report.kernels
+    assert "apt-get install glslang-tools" in capsys.readouterr().out
