@@ -80,6 +80,10 @@ class FunctionFacts:
                 return self._keep(statement, Names(NO_NAMES, NO_NAMES))  # refused when it is compiled
             case _:
                 pass
+        for name in _partly_written(statement):
+            reads.add(name)
+            writes.add(name)
+            self.assignments[name] += 1
         for child in _children(statement):
             if isinstance(child, ast.stmt):
                 inner = self._visit(child)
@@ -105,6 +109,26 @@ class FunctionFacts:
                 else:
                     writes.add(node.id)
                     self.assignments[node.id] += 1
+
+
+def _partly_written(statement: ast.stmt) -> Iterator[str]:
+    """Yields the variables whose components or members a statement assigns: ``v`` of ``v.x = 1``."""
+    match statement:
+        case ast.Assign(targets=targets):
+            pending: list[ast.expr] = list(targets)
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target) | ast.For(target=target):
+            pending = [target]
+        case _:
+            return
+    while pending:
+        target = pending.pop()
+        if isinstance(target, ast.Tuple | ast.List):
+            pending += target.elts
+        root = target
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            root = root.value
+        if root is not target and isinstance(root, ast.Name):
+            yield root.id
 
 
 def _children(statement: ast.stmt) -> Iterator[ast.AST]:

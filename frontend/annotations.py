@@ -18,7 +18,8 @@ import numpy as np
 
 from ..ir.errors import CompileError, InvalidError, KernelArgumentError
 from .errors import compile_error, signature_error
-from .host_values import scalar_value
+from .struct_types import value_type_of
+from .struct_values import host_value
 from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, ScalarType, Type, scalar_of
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ class ParameterSpec:
 
     name: str
     type: Type
-    """A `ScalarType` or `ArrayType`."""
+    """An `ArrayType`, or the type of a value: scalar, vector, struct, fixed array."""
     default: object = NO_DEFAULT
-    """A NumPy scalar of the type, or `NO_DEFAULT`."""
+    """A host value of the type, or `NO_DEFAULT`."""
     keyword_only: bool = False
     positional_only: bool = False
 
@@ -107,6 +108,11 @@ class Signature:
     def keyword_names(self) -> tuple[str, ...]:
         """Parameters that an argument may name."""
         return tuple(p.name for p in self.parameters if not p.positional_only)
+
+    @cached_property
+    def has_composites(self) -> bool:
+        """Whether a parameter is passed as several scalars: a vector, struct or fixed array."""
+        return any(not isinstance(p.type, ArrayType | ScalarType) for p in self.parameters)
 
     def __str__(self) -> str:
         return f"({', '.join(f'{p.name}: {p.type}' for p in self.parameters)})"
@@ -227,13 +233,9 @@ class _SignatureReader:
         mark = getattr(annotation, "__lapilli_annotation__", None)
         if isinstance(mark, str) and mark in _ACCESS:
             return self.array_type(name, annotation, mark)
-        if isinstance(annotation, FixedArrayType):
-            raise self.error(
-                name,
-                f"parameter '{name}' has type {annotation!r}; a kernel parameter is a scalar or an array",
-                "LP2017",
-                "make it a specialization constant, lp.SpecializationId(…), or pass an lp.In[…]",
-            )
+        composite = value_type_of(annotation)
+        if composite is not None:
+            return composite
         raise self.error(
             name,
             f"the annotation of '{name}' is no lapilli type: found {_described(annotation)}",
@@ -251,11 +253,11 @@ class _SignatureReader:
                 "LP2014",
                 f"write {spelling}[lp.f32] or {spelling}[lp.f32, 2]",
             )
-        element = scalar_of(parameters[0])
-        if element is None:
+        element = value_type_of(parameters[0])
+        if element is None or isinstance(element, FixedArrayType):
             raise self.error(
                 name,
-                f"'{name}': the element type of {spelling}[…] is no lapilli scalar type: "
+                f"'{name}': the element type of {spelling}[…] is no scalar, vector or struct type: "
                 f"found {_described(parameters[0])}",
                 "LP2014",
                 _replacement(name, parameters[0]),
@@ -276,7 +278,7 @@ class _SignatureReader:
     def default(self, name: str, resolved: Type, default: object) -> object:
         if default is inspect.Parameter.empty:
             return NO_DEFAULT
-        if not isinstance(resolved, ScalarType):
+        if isinstance(resolved, ArrayType):
             raise self.error(
                 name,
                 f"array parameter '{name}' has a default, {default!r}; arrays have none",
@@ -284,7 +286,7 @@ class _SignatureReader:
                 "give the array at each launch",
             )
         try:
-            return scalar_value(resolved, default, f"the default of '{name}'")
+            return host_value(resolved, default, f"the default of '{name}'")
         except KernelArgumentError as error:
             raise self.error(name, error.message, "LP2015", None) from error
 

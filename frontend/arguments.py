@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 from ..ir.errors import KernelArgumentError
 from .annotations import Signature
+from .struct_values import leaf_values
+from .types import ArrayType, ScalarType
 
 
 def bind_arguments(
@@ -52,6 +54,25 @@ def bind_arguments(
             "LP3001",
         )
     return tuple(values.get(p.name, p.default) for p in signature.parameters)
+
+
+def scalars_of_arguments(
+    signature: Signature, values: tuple[object, ...], kernel_name: str
+) -> tuple[object, ...]:
+    """Takes vectors, structs and fixed arrays apart: the runtime passes each of their scalars by itself.
+
+    Raises:
+        KernelArgumentError: a value is none of its parameter's type.
+    """
+    flat: list[object] = []
+    for position, (parameter, value) in enumerate(zip(signature.parameters, values, strict=True)):
+        if isinstance(parameter.type, ArrayType | ScalarType):
+            flat.append(value)
+            continue
+        count = len(signature.parameters)
+        what = f"kernel '{kernel_name}', argument '{parameter.name}' ({position + 1} of {count})"
+        flat += leaf_values(parameter.type, value, what)
+    return tuple(flat)
 
 
 def _unknown(kernel_name: str, signature: Signature, name: str) -> KernelArgumentError:

@@ -17,7 +17,8 @@ from .ir_types import BOOL, F32, I32, WEAK_FLOAT, ir_type
 from .powers import power
 from .promotion import MixedSignsError, low_bits, promote, settled
 from .types import ScalarType, bf16
-from .values import Scalar, Tuple, Value, constant, describe
+from .values import Composite, Scalar, Tuple, Value, constant, describe
+from .vector_operators import by_component
 
 SYMBOLS = {
     "Add": "+",
@@ -79,6 +80,11 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
     if operator == "MatMult":
         raise fb.error(
             node, "kernels have no operator @", "LP2030", hint="write the sum of products as a loop"
+        )
+    if isinstance(left, Composite) or isinstance(right, Composite):
+        what = f"operator {SYMBOLS[operator]}"
+        return by_component(
+            fb, [left, right], node, what, lambda pair: binary(fb, operator, pair[0], pair[1], node)
         )
     if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "Add":
         return Tuple((*left.items, *right.items))
@@ -259,9 +265,15 @@ def _shift(fb: FunctionBuilder, operator: str, left: Scalar, right: Scalar, node
 @expression(ast.UnaryOp)
 def compile_unary(fb: FunctionBuilder, node: ast.UnaryOp) -> Value:
     """Compiles ``-a``, ``+a``, ``~a`` and ``not a``."""
+    value = fb.evaluate(node.operand)
+    if isinstance(value, Composite) and not isinstance(node.op, ast.Not):
+        return by_component(fb, [value], node, "a unary operator", lambda part: _unary(fb, node, part[0]))
+    return _unary(fb, node, value)
+
+
+def _unary(fb: FunctionBuilder, node: ast.UnaryOp, value: Value) -> Value:
     from .conversions import condition
 
-    value = fb.evaluate(node.operand)
     if isinstance(node.op, ast.Not):
         return logical_not(fb, condition(fb, value, node.operand))
     if not isinstance(value, Scalar):

@@ -8,10 +8,24 @@ from .arithmetic import binary
 from .conversions import settle, store_convert
 from .dispatch import expression, statement
 from .function_builder import FunctionBuilder, VariableType
+from .parts import convert_composite, load_part, resolve_part, store_part
 from .promotion import join
-from .subscripts import load_element, resolve_element, store_element
+from .struct_types import StructType, value_type_of
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Array, FixedArray, Iteration, RangeValue, Scalar, Static, Tuple, Unset, Value, describe
+from .values import (
+    Array,
+    Composite,
+    FixedArray,
+    Iteration,
+    RangeValue,
+    Scalar,
+    Static,
+    Tuple,
+    Unset,
+    Value,
+    describe,
+)
+from .vector_types import VecType
 
 
 def assign_target(fb: FunctionBuilder, target: ast.expr, value: Value, node: ast.AST) -> None:
@@ -26,8 +40,8 @@ def assign_target(fb: FunctionBuilder, target: ast.expr, value: Value, node: ast
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             for part, item in zip(targets, _unpacked(fb, targets, value, node), strict=True):
                 assign_target(fb, part, item, node)
-        case ast.Subscript():
-            store_element(fb, resolve_element(fb, target), value, target, node)
+        case ast.Subscript() | ast.Attribute():
+            store_part(fb, resolve_part(fb, target), value, target, node)
         case _:
             raise fb.error(
                 target,
@@ -47,7 +61,7 @@ def _unpacked(fb: FunctionBuilder, targets: list[ast.expr], value: Value, node: 
             raise fb.error(
                 target, "kernels have no starred assignment", "LP2030", hint="name each item of the tuple"
             )
-    if not isinstance(value, Tuple):
+    if not isinstance(value, Tuple) or (isinstance(value, Composite) and not value.is_vector):
         raise fb.error(node, f"expected a tuple of {len(targets)} values, found {describe(value)}", "LP2033")
     if len(value.items) != len(targets):
         raise fb.error(node, f"expected {len(targets)} values to unpack, found {len(value.items)}", "LP2033")
@@ -82,13 +96,15 @@ def settled_value(fb: FunctionBuilder, value: Value, node: ast.AST) -> Value:
     if isinstance(value, Scalar):
         return settle(fb, value, node)
     if isinstance(value, Tuple):
-        return Tuple(tuple(settled_value(fb, item, node) for item in value.items))
+        return value.with_items(settled_value(fb, item, node) for item in value.items)
     return value
 
 
 def _converted(fb: FunctionBuilder, value: Value, wanted: VariableType, node: ast.AST, what: str) -> Value:
     if isinstance(wanted, ScalarType):
         return store_convert(fb, value, wanted, node, what)
+    if isinstance(wanted, VecType | StructType):
+        return convert_composite(fb, value, wanted, node, what)
     if isinstance(wanted, tuple) and isinstance(value, Tuple) and len(wanted) == len(value.items):
         pairs = zip(value.items, wanted, strict=True)
         return Tuple(tuple(_converted(fb, item, kind, node, what) for item, kind in pairs))
@@ -132,6 +148,8 @@ def variable_type(value: Value) -> VariableType:
     """Returns what kind of variable holds `value`."""
     if isinstance(value, Scalar):
         return value.type
+    if isinstance(value, Composite):
+        return value.type
     if isinstance(value, Tuple):
         return tuple(variable_type(item) for item in value.items)
     if isinstance(value, RangeValue | Iteration):
@@ -142,6 +160,8 @@ def variable_type(value: Value) -> VariableType:
 def _joined(known: VariableType, found: VariableType) -> VariableType | None:
     if isinstance(known, ScalarType) and isinstance(found, ScalarType):
         return join(known, found)
+    if isinstance(known, VecType | StructType):
+        return known if known == found else None
     if isinstance(known, tuple) and isinstance(found, tuple) and len(known) == len(found):
         items = [_joined(a, b) for a, b in zip(known, found, strict=True)]
         return None if any(item is None for item in items) else tuple(i for i in items if i is not None)
@@ -157,6 +177,8 @@ def _joined(known: VariableType, found: VariableType) -> VariableType | None:
 def _spelled(kind: VariableType) -> str:
     if isinstance(kind, ScalarType):
         return describe(Scalar(kind))
+    if isinstance(kind, VecType | StructType):
+        return repr(kind)
     return f"a tuple of {len(kind)}" if isinstance(kind, tuple) else describe(kind)
 
 
@@ -178,19 +200,12 @@ def compile_augmented(fb: FunctionBuilder, node: ast.AugAssign) -> None:
             read = ast.copy_location(ast.Name(name, ast.Load()), target)
             old = fb.evaluate(read)
             assign_name(fb, name, binary(fb, operator, old, fb.evaluate(node.value), node), node)
-        case ast.Subscript() as target:
-            element = resolve_element(fb, target)
-            old = load_element(fb, element, target)
+        case (ast.Subscript() | ast.Attribute()) as target:
+            part = resolve_part(fb, target)
+            old = load_part(fb, part, target)
             value = binary(fb, operator, old, fb.evaluate(node.value), node)
             fb.node = node
-            store_element(fb, element, value, target, node)
-        case target:
-            raise fb.error(
-                target,
-                f"kernels cannot assign to {_target_kind(target)}",
-                "LP2053",
-                hint="assign to a variable or an array element",
-            )
+            store_part(fb, part, value, target, node)
 
 
 @statement(ast.AnnAssign)
@@ -217,10 +232,13 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
     scalar = scalar_of(obj)
     if isinstance(obj, FixedArrayType):
         return
+    composite = value_type_of(obj)
+    if scalar is None and isinstance(composite, VecType | StructType):
+        scalar = composite
     if scalar is None:
         raise fb.error(
             node.annotation,
-            f"a variable's annotation is a scalar type such as lp.f32, found {describe(annotation)}",
+            f"a variable's annotation is a type such as lp.f32, found {describe(annotation)}",
             "LP2012",
         )
     name = node.target.id

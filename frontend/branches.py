@@ -14,11 +14,24 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from .analysis import FLAGS
 from .conversions import adapt, convert, settle
+from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32, ir_type
 from .promotion import join
 from .types import ScalarType
-from .values import Array, Binding, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
+from .values import (
+    Array,
+    Binding,
+    Composite,
+    FixedArray,
+    Scalar,
+    Static,
+    Tuple,
+    Unset,
+    Value,
+    constant,
+    describe,
+)
 
 _MAXIMUM_SELECTED_OPS = 8
 """Ops on one side up to which computing both sides is cheaper than jumping."""
@@ -104,8 +117,8 @@ def _joined(fb: FunctionBuilder, left: Value, right: Value, node: ast.AST) -> Va
     """Returns a value of the type that the choice between two has, while types are inferred."""
     if isinstance(left, Scalar) and isinstance(right, Scalar):
         return Scalar(joined_type(fb, left, right, node))
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and len(left.items) == len(right.items):
-        return Tuple(tuple(_joined(fb, a, b, node) for a, b in zip(left.items, right.items, strict=True)))
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and left.matches(right):
+        return left.with_items(_joined(fb, a, b, node) for a, b in zip(left.items, right.items, strict=True))
     return left
 
 
@@ -140,9 +153,9 @@ def _unified(fb: FunctionBuilder, value: Value, other: Value, node: ast.AST) -> 
             same = value.const == other.const and value.type is other.type
             return value if same else settle(fb, adapt(fb, value, scalar, node), node)
         return adapt(fb, value, scalar, node)
-    if isinstance(value, Tuple) and isinstance(other, Tuple) and len(value.items) == len(other.items):
+    if isinstance(value, Tuple) and isinstance(other, Tuple) and value.matches(other):
         pairs = zip(value.items, other.items, strict=True)
-        return Tuple(tuple(_unified(fb, a, b, node) for a, b in pairs))
+        return value.with_items(_unified(fb, a, b, node) for a, b in pairs)
     return value
 
 
@@ -176,6 +189,13 @@ def branch(
 @dataclass(slots=True, eq=False)
 class _Slot(Scalar):
     """A scalar that will be result `index` of the branch."""
+
+    index: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _FixedSlot(FixedArray):
+    """A fixed array that will be result `index` of the branch."""
 
     index: int = 0
 
@@ -227,11 +247,17 @@ class _Join:
             return first
         if isinstance(first, Scalar) and isinstance(second, Scalar):
             return self._scalar(first, second)
-        if isinstance(first, Tuple) and isinstance(second, Tuple) and len(first.items) == len(second.items):
+        if isinstance(first, Tuple) and isinstance(second, Tuple) and first.matches(second):
             pairs = zip(first.items, second.items, strict=True)
-            return Tuple(tuple(self.value(a, b, what) for a, b in pairs))
+            return first.with_items([self.value(a, b, what) for a, b in pairs])
         if same_object(first, second):
             return first
+        if isinstance(first, FixedArray) and isinstance(second, FixedArray) and first.type == second.type:
+            return self._fixed_array(first, second)
+        if isinstance(first, Composite) or isinstance(second, Composite):
+            raise IncompatibleError(
+                f"{what} is {describe(first)} on one path and {describe(second)} on the other"
+            )
         raise IncompatibleError(
             f"{what} is {describe(first)} on one path and {describe(second)} on the other; "
             "arrays and compile-time objects cannot depend on run-time conditions"
@@ -251,6 +277,16 @@ class _Join:
             bounds = (min(first.bounds[0], second.bounds[0]), max(first.bounds[1], second.bounds[1]))
         self.pairs.append(pair)
         return _Slot(first.type, bounds=bounds, index=len(self.pairs) - 1)
+
+    def _fixed_array(self, first: FixedArray, second: FixedArray) -> FixedArray:
+        pairs: list[SSAValue] = []
+        for array, arm in ((first, self.then), (second, self.other)):
+            with self.fb.into(arm.block):
+                ssa = fixed_ssa(self.fb, array)
+            assert ssa is not None
+            pairs.append(ssa)
+        self.pairs.append((pairs[0], pairs[1]))
+        return _FixedSlot(first.type, None, index=len(self.pairs) - 1)
 
     def emit(self) -> Sequence[SSAValue]:
         """Emits the branch, or selects where both sides are cheap; returns its results."""
@@ -328,8 +364,10 @@ def _filled(binding: Binding, results: Sequence[SSAValue]) -> Binding:
 def _filled_value(value: Value, results: Sequence[SSAValue]) -> Value:
     if isinstance(value, _Slot):
         return Scalar(value.type, results[value.index], bounds=value.bounds)
+    if isinstance(value, _FixedSlot):
+        return FixedArray(value.type, results[value.index])
     if isinstance(value, Tuple):
-        return Tuple(tuple(_filled_value(item, results) for item in value.items))
+        return value.with_items(_filled_value(item, results) for item in value.items)
     return value
 
 
@@ -343,7 +381,9 @@ def zero_like(value: Value) -> Value:
         const = False if value.type is BOOL else 0.0 if value.type.is_float else 0
         return Scalar(value.type, const=const)
     if isinstance(value, Tuple):
-        return Tuple(tuple(zero_like(item) for item in value.items))
+        return value.with_items(zero_like(item) for item in value.items)
+    if isinstance(value, FixedArray) and not value.prefix:
+        return FixedArray(value.type, None)
     raise IncompatibleError(describe(value))
 
 
@@ -354,7 +394,7 @@ def same_object(first: Value, second: Value) -> bool:
     if isinstance(first, Array) and isinstance(second, Array):
         return first.ssa is second.ssa
     if isinstance(first, FixedArray) and isinstance(second, FixedArray):
-        return first.ssa is second.ssa and not first.prefix and not second.prefix
+        return first.ssa is second.ssa and first.ssa is not None and not first.prefix and not second.prefix
     return False
 
 

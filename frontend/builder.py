@@ -35,6 +35,7 @@ from . import (
     names,
     statements,
     subscripts,
+    vectors,
     work_items,
 )
 from .analysis import FunctionFacts
@@ -48,9 +49,12 @@ from .function_builder import AccessUse, FunctionBuilder
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
 from .module_builder import ModuleBuilder
+from .parts import build_value
 from .source import FunctionSource
-from .types import MAX_DIMENSIONS, ArrayType, ScalarType
-from .values import Array, Scalar
+from .struct_types import StructType, scalar_leaves
+from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType, Type
+from .values import Array, FixedArray, Scalar, Value
+from .vector_types import VecType
 from .work_items import RankTooSmallError, work_item_index
 
 REGISTERED = (
@@ -64,6 +68,7 @@ REGISTERED = (
     names,
     statements,
     subscripts,
+    vectors,
     work_items,
 )
 """The modules whose import fills `dispatch`."""
@@ -173,16 +178,32 @@ def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribut
         if isinstance(kind, ArrayType):
             types.append(memref_type(kind))
             fb.accesses[position] = AccessUse()
-            fb.env[name] = Array(kind, position, name, fb.prologue.insert_arg(types[-1], position))
+            argument = fb.prologue.insert_arg(types[-1], len(types) - 1)
+            fb.env[name] = Array(kind, position, name, argument)
+            argument.name_hint = name
         else:
-            assert isinstance(kind, ScalarType), f"parameter '{name}' of type {kind}"
-            types.append(ir_type(kind))
-            fb.env[name] = Scalar(kind, fb.prologue.insert_arg(types[-1], position))
+            first = len(types)
+            fb.env[name] = _by_value(fb, kind, types)
+            for argument, (path, _, _) in zip(fb.prologue.args[first:], scalar_leaves(kind), strict=True):
+                argument.name_hint = name + "".join(c if c.isalnum() else "_" for c in path)
             if fb.facts.assignments[name]:
-                fb.variable_types[name] = kind
+                assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
+                fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind
                 fb.declared.add(name)
-        fb.prologue.args[position].name_hint = name
     return types
+
+
+def _by_value(fb: FunctionBuilder, kind: Type, types: list[Attribute]) -> Value:
+    """Returns the value of an argument; each of its scalars is an argument of the function."""
+
+    def leaf(scalar: ScalarType) -> Scalar:
+        types.append(ir_type(scalar))
+        return Scalar(scalar, fb.prologue.insert_arg(types[-1], len(types) - 1))
+
+    if isinstance(kind, ScalarType):
+        return leaf(kind)
+    with fb.into(fb.prologue):
+        return build_value(fb, kind, leaf)
 
 
 def _finish_body(fb: FunctionBuilder) -> None:
@@ -218,18 +239,21 @@ def _guard(fb: FunctionBuilder) -> SSAValue:
 
 
 def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attribute]:
-    parameters = [
-        KernelParameter(
-            name=p.name,
-            dtype=p.type.element.spelling,
-            ndim=p.type.ndim,
-            access=_access(fb, i, p.type),
-            may_alias=p.type.access == "read_write",
-        )
-        if isinstance(p.type, ArrayType)
-        else KernelParameter(name=p.name, dtype=p.type.spelling)
-        for i, p in enumerate(kernel.signature.parameters)
-    ]
+    parameters: list[KernelParameter] = []
+    for i, p in enumerate(kernel.signature.parameters):
+        if isinstance(p.type, ArrayType):
+            parameters.append(
+                KernelParameter(
+                    name=p.name,
+                    dtype=p.type.element.spelling,
+                    ndim=p.type.ndim,
+                    access=_access(fb, i, p.type),
+                    may_alias=p.type.access == "read_write",
+                )
+            )
+            continue
+        for path, scalar, _ in scalar_leaves(p.type):
+            parameters.append(KernelParameter(name=p.name + path, dtype=scalar.spelling))
     attributes: dict[str, Attribute] = {
         GPU_KERNEL: UnitAttr(),
         PARAMETERS: parameters_attribute(parameters),

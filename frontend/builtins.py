@@ -20,7 +20,18 @@ from .ir_types import BOOL, F32, I32, ir_type
 from .iteration import iterable_items
 from .subscripts import extent
 from .types import bf16
-from .values import Array, FixedArray, Iteration, RangeValue, Scalar, Tuple, Value, constant, describe
+from .values import (
+    Array,
+    Composite,
+    FixedArray,
+    Iteration,
+    RangeValue,
+    Scalar,
+    Tuple,
+    Value,
+    constant,
+    describe,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,8 @@ def compile_len(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
             return extent(fb, array, 0)
         case FixedArray() as fixed:
             return constant(fixed.remaining_shape[0])
+        case Composite() as struct if not struct.is_vector:
+            raise fb.error(node, f"len takes an array or a tuple, found {describe(struct)}", "LP2033")
         case Tuple(items=items):
             return constant(len(items))
         case other:

@@ -13,8 +13,12 @@ from .function_builder import FunctionBuilder
 from .helpers import call_helper
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32
+from .struct_types import StructType, value_type_of
+from .structs import construct_fixed_array, construct_struct
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Scalar, Static, Value, describe
+from .values import Composite, Scalar, Static, Value, describe
+from .vector_types import VecType
+from .vectors import by_component, construct, works_by_component
 
 _INTEGER_RESULTS = ("floor", "ceil", "trunc")
 """Functions of Python's own math module that return an int; those of lp.math give a float."""
@@ -31,13 +35,13 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):
         return call_helper(fb, obj, node)
-    if isinstance(obj, FixedArrayType):
-        raise fb.error(
-            node,
-            "fixed arrays are not made inside of kernels",
-            "LP2030",
-            hint="use a specialization constant, or separate variables",
-        )
+    composite = value_type_of(obj)
+    if isinstance(composite, StructType):
+        return construct_struct(fb, composite, node)
+    if isinstance(composite, FixedArrayType):
+        return construct_fixed_array(fb, composite, positional(fb, node), node)
+    if isinstance(composite, VecType):
+        return construct(fb, composite, positional(fb, node), node)
     target = obj if isinstance(obj, ScalarType) else scalar_of(obj)
     if target is not None:
         return _conversion(fb, node, obj, target)
@@ -61,6 +65,14 @@ def _intrinsic_name(obj: object) -> str | None:
 
 def _intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str) -> Value:
     arguments = positional(fb, node, keywords=("strict",) if name == "builtins.zip" else ())
+    fb.callee = name
+    if any(isinstance(a, Composite) for a in arguments) and works_by_component(name, len(arguments)):
+        called = ast.unparse(node.func)
+        return by_component(fb, arguments, node, called, lambda part: _of_numbers(fb, node, obj, name, part))
+    return _of_numbers(fb, node, obj, name, arguments)
+
+
+def _of_numbers(fb: FunctionBuilder, node: ast.Call, obj: object, name: str, arguments: list[Value]) -> Value:
     fb.callee = name
     result = INTRINSICS[name](fb, node, arguments)
     is_pythons = not isinstance(obj, Intrinsic | BuiltinFunction)

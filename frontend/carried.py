@@ -11,8 +11,9 @@ from xdsl.ir import SSAValue
 from .analysis import CONTINUE, FLAGS
 from .branches import FALSE
 from .control_flow import Live
+from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
-from .values import Scalar, Tuple, Unset, Value
+from .values import FixedArray, Scalar, Tuple, Unset, Value
 
 
 @dataclass(slots=True)
@@ -62,6 +63,9 @@ def ir_leaves(fb: FunctionBuilder, value: Value) -> list[SSAValue] | None:
     if isinstance(value, Scalar):
         ssa = fb.ssa(value)
         return None if ssa is None else [ssa]
+    if isinstance(value, FixedArray) and not value.prefix:
+        ssa = fixed_ssa(fb, value)
+        return None if ssa is None else [ssa]
     if isinstance(value, Tuple):
         parts = [ir_leaves(fb, item) for item in value.items]
         if any(part is None for part in parts):
@@ -77,7 +81,9 @@ def _rebuilt(shape: Value, leaves: Sequence[SSAValue], position: int) -> tuple[V
         for item in shape.items:
             rebuilt, position = _rebuilt(item, leaves, position)
             items.append(rebuilt)
-        return Tuple(tuple(items)), position
+        return shape.with_items(items), position
+    if isinstance(shape, FixedArray):
+        return FixedArray(shape.type, leaves[position]), position + 1
     assert isinstance(shape, Scalar)
     return Scalar(shape.type, leaves[position]), position + 1
 

@@ -14,7 +14,8 @@ from .folding import fold_comparison
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, I32, ir_type
 from .types import bf16
-from .values import Scalar, Static, Tuple, Value, constant, describe
+from .values import Composite, Scalar, Static, Tuple, Value, constant, describe
+from .vector_operators import by_component
 
 _SIGNED = {"Eq": "eq", "NotEq": "ne", "Lt": "slt", "LtE": "sle", "Gt": "sgt", "GtE": "sge"}
 _UNSIGNED = {"Eq": "eq", "NotEq": "ne", "Lt": "ult", "LtE": "ule", "Gt": "ugt", "GtE": "uge"}
@@ -30,9 +31,11 @@ def compile_comparison(fb: FunctionBuilder, node: ast.Compare) -> Value:
     return _chain(fb, node, left, 0)
 
 
-def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -> Scalar:
+def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -> Value:
     right_node = node.comparators[position]
     right = fb.evaluate(right_node)
+    if any(isinstance(v, Composite) for v in (left, right)):
+        return _compare_vectors(fb, node, left, right)
     first = compare(fb, node.ops[position], left, right, node)
     if position + 1 == len(node.ops):
         return first
@@ -43,6 +46,25 @@ def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -
     )
     assert isinstance(rest, Scalar)
     return rest
+
+
+def _compare_vectors(fb: FunctionBuilder, node: ast.Compare, left: Value, right: Value) -> Value:
+    """Compares component by component: a vector of bools, for `lp.select`."""
+    if len(node.ops) > 1:
+        raise fb.error(
+            node,
+            "comparisons of vectors are not chained: they have no single truth",
+            "LP2030",
+            hint="compare twice, and join the results with &",
+        )
+    name = type(node.ops[0]).__name__
+    return by_component(
+        fb,
+        [left, right],
+        node,
+        f"operator {SYMBOLS.get(name, name)}",
+        lambda pair: compare(fb, node.ops[0], pair[0], pair[1], node),
+    )
 
 
 def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Scalar:

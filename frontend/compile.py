@@ -21,11 +21,12 @@ from ..vk_runtime.event import Event
 from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_aspects
 from ..vk_runtime.queue import Queue
 from ..vk_runtime.trace import record
-from .arguments import bind_arguments
+from .arguments import bind_arguments, scalars_of_arguments
 from .captures import Captures
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
-from .types import ArrayType, ScalarType
+from .struct_types import scalar_leaves
+from .types import ArrayType, Type
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation
@@ -86,6 +87,8 @@ def launch(
         RuntimeFailure: there is no usable device.
     """
     values = bind_arguments(kernel.signature, args, kwargs, kernel.name)
+    if kernel.signature.has_composites:
+        values = scalars_of_arguments(kernel.signature, values, kernel.name)
     queue = _queue_of(kernel, configuration, values)
     spec = _spec_bytes(kernel, configuration.spec_values) if configuration.spec_values else ()
     shape = _exact_range(configuration.range)
@@ -169,16 +172,20 @@ def parameters_of(kernel: KernelFunction) -> tuple[Parameter, ...]:
     found = kernel.compiled.get("parameters")
     if found is None:
         found = kernel.compiled["parameters"] = tuple(
-            _parameter(p.name, p.type) for p in kernel.signature.parameters
+            parameter for p in kernel.signature.parameters for parameter in _parameters(p.name, p.type)
         )
     return cast("tuple[Parameter, ...]", found)
 
 
-def _parameter(name: str, type_: object) -> Parameter:
+def _parameters(name: str, type_: Type) -> list[Parameter]:
+    """Returns what one parameter is to the runtime: an array, or each scalar of a value."""
     if isinstance(type_, ArrayType):
-        return BufferParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim, access=type_.access)
-    assert isinstance(type_, ScalarType), f"parameter '{name}' has type {type_!r}"
-    return ScalarParameter(name=name, dtype=type_.spelling, offset_bytes=None)
+        dtype = type_.element.spelling
+        return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=type_.access)]
+    return [
+        ScalarParameter(name=name + path, dtype=scalar.spelling, offset_bytes=None)
+        for path, scalar, _ in scalar_leaves(type_)
+    ]
 
 
 def _spec_bytes(kernel: KernelFunction, values: Mapping[object, object]) -> tuple[tuple[str, bytes], ...]:

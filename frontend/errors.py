@@ -103,21 +103,21 @@ _HOST_CODES: dict[str, str] = {
     ),
     "LP2013": "A kernel has a fixed list of parameters; *args and **kwargs have no counterpart on a device.",
     "LP2014": (
-        "An array annotation is lp.Array[dtype] or lp.Array[dtype, ndim] with a scalar type and 1 to "
-        "3 dimensions; so are lp.In and lp.Out."
+        "An array annotation is lp.Array[dtype] or lp.Array[dtype, ndim] with a scalar, vector or struct type "
+        "and 1 to 3 dimensions; so are lp.In and lp.Out."
     ),
     "LP2015": "The default of a parameter must be a value that its type holds. Arrays have no defaults.",
     "LP2016": (
         "A kernel returns nothing: results go into arrays that it gets as parameters. The only return "
         "annotation allowed is None."
     ),
-    "LP2017": (
-        "A value of this type cannot be a kernel parameter. Pass it as a specialization constant, or "
-        "put its elements into an array."
-    ),
     "LP2018": (
         "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
-        "at least 1."
+        "at least 1; lp.Vec[element, n] a scalar type and 2 to 4 components."
+    ),
+    "LP2019": (
+        "A struct is a class with annotated members: scalars, vectors, lp.FixedArray[…] and other structs. "
+        "Alignments are powers of two."
     ),
     "LP2900": "Symbols clash or stay unresolved when device code is linked.",
     "LP3000": (

@@ -8,17 +8,17 @@ from functools import lru_cache
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..ir.dialects.spirv.attributes import StorageClassAttr
-from ..ir.dialects.spirv.composite import CompositeExtractOp
+from ..ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp, CompositeInsertOp
 from ..ir.dialects.spirv.enums import StorageClass
-from ..ir.dialects.spirv.memory import AccessChainOp, LoadOp, VariableOp
+from ..ir.dialects.spirv.memory import AccessChainOp, LoadOp, StoreOp, VariableOp
 from ..ir.dialects.spirv.types import ArrayType as SpirvArrayType
 from ..ir.dialects.spirv.types import PointerType
 from .conversions import as_index
 from .function_builder import FunctionBuilder
-from .ir_types import ir_type
+from .ir_types import BOOL, ir_type
 from .types import FixedArrayType, i64
 from .types import i32 as lapilli_i32
 from .values import FixedArray, Scalar, Value
@@ -31,6 +31,77 @@ def fixed_array_type(fixed: FixedArrayType) -> Attribute:
     for length in reversed(fixed.shape):
         result = SpirvArrayType.get(result, length)
     return result
+
+
+def fixed_ssa(fb: FunctionBuilder, value: FixedArray) -> SSAValue | None:
+    """Returns the IR value of a fixed array, zeros where it has none; None while types are inferred."""
+    if fb.is_dry or value.ssa is not None:
+        return value.ssa
+    zero = fb.constant(False if value.type.element is BOOL else 0, value.type.element)
+    assert zero is not None
+    return _filled(fb, fixed_array_type(value.type), value.type.shape, zero)
+
+
+def _filled(fb: FunctionBuilder, ir: Attribute, shape: Sequence[int], part: SSAValue) -> SSAValue:
+    if not shape:
+        return part
+    assert isinstance(ir, SpirvArrayType)
+    inner = _filled(fb, ir.element_type, shape[1:], part)
+    return fb.prologue_value(("filled", ir, part), CompositeConstructOp, ir, operands=(inner,) * shape[0])
+
+
+def construct_fixed(
+    fb: FunctionBuilder, kind: FixedArrayType, leaves: Sequence[SSAValue | None]
+) -> FixedArray:
+    """Makes a fixed array of its elements in C order."""
+    if fb.is_dry:
+        return FixedArray(kind, None)
+    parts, shape = list(leaves), list(kind.shape)
+    while shape:
+        length = shape.pop()
+        ir = ir_type(kind.element)
+        for n in reversed(kind.shape[len(shape) :]):
+            ir = SpirvArrayType.get(ir, n)
+        parts = [
+            fb.emit(CompositeConstructOp, parts[i : i + length], ir) for i in range(0, len(parts), length)
+        ]
+    return FixedArray(kind, parts[0])
+
+
+def insert_fixed(
+    fb: FunctionBuilder, base: FixedArray, indices: Sequence[Scalar], value: Scalar, node: ast.AST
+) -> FixedArray:
+    """Returns a fixed array with one element replaced.
+
+    Raises:
+        CompileError: another number of indices than it has dimensions, or a literal one out of range.
+    """
+    if len(indices) != base.type.ndim:
+        raise fb.error(node, f"{base.type!r} takes {base.type.ndim} indices, found {len(indices)}", "LP2041")
+    checked = [_checked(fb, i, length, node) for i, length in zip(indices, base.type.shape, strict=True)]
+    if fb.is_dry:
+        return FixedArray(base.type, None)
+    ir, ssa = fixed_array_type(base.type), fixed_ssa(fb, base)
+    if all(index.const is not None for index in checked):
+        path = ArrayAttr([IntegerAttr(int(index.const or 0), i32) for index in checked])
+        return FixedArray(base.type, fb.emit(CompositeInsertOp, [fb.ssa(value), ssa], ir, {"indices": path}))
+    variable = fb.prologue_value(
+        ("scratch", ir, object()),
+        VariableOp,
+        PointerType.get(ir, StorageClass.Function),
+        operands=(),
+        properties={"storage_class": StorageClassAttr(StorageClass.Function)},
+    )
+    fb.append(StoreOp.create(operands=[variable, _needed(ssa)]))
+    element = PointerType.get(ir_type(base.type.element), StorageClass.Function)
+    place = fb.emit(AccessChainOp, [variable, *(_narrow(fb, index) for index in checked)], element)
+    fb.append(StoreOp.create(operands=[_needed(place), _needed(fb.ssa(value))]))
+    return FixedArray(base.type, fb.emit(LoadOp, [variable], ir))
+
+
+def _needed(ssa: SSAValue | None) -> SSAValue:
+    assert ssa is not None
+    return ssa
 
 
 def load_fixed(fb: FunctionBuilder, base: FixedArray, indices: Sequence[Scalar], node: ast.AST) -> Value:
@@ -55,11 +126,12 @@ def load_fixed(fb: FunctionBuilder, base: FixedArray, indices: Sequence[Scalar],
     scalar = base.type.element
     if fb.is_dry:
         return Scalar(scalar)
-    assert base.ssa is not None
+    ssa = fixed_ssa(fb, base)
+    assert ssa is not None
     if all(index.const is not None for index in prefix):
         path = ArrayAttr([IntegerAttr(int(index.const or 0), i32) for index in prefix])
-        return Scalar(scalar, fb.emit(CompositeExtractOp, [base.ssa], ir_type(scalar), {"indices": path}))
-    return Scalar(scalar, _load_from_variable(fb, base.ssa, base.type, prefix))
+        return Scalar(scalar, fb.emit(CompositeExtractOp, [ssa], ir_type(scalar), {"indices": path}))
+    return Scalar(scalar, _load_from_variable(fb, ssa, base.type, prefix))
 
 
 def _checked(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> Scalar:
@@ -90,9 +162,15 @@ def _load_from_variable(
     """Emits a load from a variable that holds the array: SPIR-V extracts by literal indices only."""
     pointer = PointerType.get(fixed_array_type(fixed), StorageClass.Function)
     storage = {"storage_class": StorageClassAttr(StorageClass.Function)}
-    variable = fb.prologue_value(
-        ("variable", array), VariableOp, pointer, operands=(array,), properties=storage
-    )
+    if array.owner is fb.prologue or (
+        isinstance(array.owner, Operation) and array.owner.parent is fb.prologue
+    ):
+        variable = fb.prologue_value(
+            ("variable", array), VariableOp, pointer, operands=(array,), properties=storage
+        )
+    else:  # made in the body: its value goes into the variable here
+        variable = fb.prologue_value(("scratch", array), VariableOp, pointer, operands=(), properties=storage)
+        fb.append(StoreOp.create(operands=[variable, array]))
     path = [_narrow(fb, index) for index in indices]
     element = PointerType.get(ir_type(fixed.element), StorageClass.Function)
     place = fb.emit(AccessChainOp, [variable, *path], element)

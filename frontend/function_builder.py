@@ -22,15 +22,18 @@ from .dispatch import EXPRESSIONS
 from .errors import compile_error
 from .ir_types import IR_INDEX, constant_attribute, ir_type
 from .source import FunctionSource
+from .struct_types import StructType
 from .types import ScalarType
 from .values import Array, Binding, FixedArray, Scalar, Static, Value, describe
+from .vector_types import VecType
 
 if TYPE_CHECKING:
     from .analysis import FunctionFacts
     from .module_builder import ModuleBuilder
 
-VariableType = ScalarType | tuple["VariableType", ...] | Array | FixedArray | Static
-"""What a variable is in the whole function: a scalar type, a tuple, or the one compile-time object it names."""
+VariableType = ScalarType | VecType | StructType | tuple["VariableType", ...] | Array | FixedArray | Static
+"""What a variable is in the whole function: a scalar, vector or struct type, a tuple, or the one compile-time
+object that it names."""
 
 
 class UnknownTypeError(Exception):

@@ -19,7 +19,7 @@ from .analysis import RETURN, VALUE, FunctionFacts
 from .assignment import assign_name, variable_type
 from .branches import IncompatibleError, zero_like
 from .control_flow import build_statements
-from .fixed_arrays import fixed_array_type
+from .fixed_arrays import fixed_array_type, fixed_ssa
 from .function_builder import AccessUse, FunctionBuilder, UnknownTypeError
 from .helper_arguments import annotated, annotation_type, bound_arguments, parameter_names
 from .inference import infer_types
@@ -27,7 +27,7 @@ from .ir_types import ir_type, memref_type
 from .names import typed_value
 from .source import FunctionSource
 from .types import ScalarType
-from .values import Array, FixedArray, Scalar, Static, Tuple, Unset, Value, describe
+from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Unset, Value, describe
 
 
 @dataclass(eq=False)
@@ -98,6 +98,8 @@ def _key(value: Value) -> object:
             return array
         case FixedArray(type=fixed):
             return fixed
+        case Composite(type=kind, items=items):
+            return (kind, *(_key(item) for item in items))
         case Tuple(items=items):
             return tuple(_key(item) for item in items)
         case Static(obj=obj):
@@ -198,7 +200,7 @@ def _parameter(
         case FixedArray(type=fixed):
             return FixedArray(fixed, argument(fixed_array_type(fixed)))
         case Tuple(items=items):
-            return Tuple(tuple(_parameter(helper, name, position, item, types) for item in items))
+            return value.with_items([_parameter(helper, name, position, item, types) for item in items])
         case _:
             return value
 
@@ -255,8 +257,10 @@ def _flattened(helper: FunctionBuilder, value: Value, leaves: list[SSAValue]) ->
             leaves.append(ssa)
             return Scalar(scalar, bounds=value.bounds)
         case Tuple(items=items):
-            return Tuple(tuple(_flattened(helper, item, leaves) for item in items))
-        case FixedArray(type=fixed, ssa=ssa) if ssa is not None:
+            return value.with_items([_flattened(helper, item, leaves) for item in items])
+        case FixedArray(type=fixed):
+            ssa = fixed_ssa(helper, value)
+            assert ssa is not None
             leaves.append(ssa)
             return FixedArray(fixed, None)
         case _:
@@ -271,7 +275,7 @@ def _rebuilt(shape: Value, results: Iterator[SSAValue] | None, arguments: list[V
         case FixedArray(type=fixed):
             return FixedArray(fixed, None if results is None else next(results))
         case Tuple(items=items):
-            return Tuple(tuple(_rebuilt(item, results, arguments) for item in items))
+            return shape.with_items([_rebuilt(item, results, arguments) for item in items])
         case Array(parameter=parameter):
             return arguments[parameter]
         case _:
@@ -285,7 +289,11 @@ def _leaves(fb: FunctionBuilder, value: Value) -> list[SSAValue]:
             ssa = fb.ssa(value)
             assert ssa is not None
             return [ssa]
-        case Array(ssa=ssa) | FixedArray(ssa=ssa) if ssa is not None:
+        case FixedArray():
+            ssa = fixed_ssa(fb, value)
+            assert ssa is not None
+            return [ssa]
+        case Array(ssa=ssa) if ssa is not None:
             return [ssa]
         case Tuple(items=items):
             return [leaf for item in items for leaf in _leaves(fb, item)]

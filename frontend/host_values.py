@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..ir.errors import FeatureNotSupportedError, KernelArgumentError
-from .types import FixedArrayType, ScalarType, integer_of, is_number, unwrap_scalar
+from .types import FixedArrayType, ScalarType, Type, integer_of, is_number, unwrap_scalar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,9 @@ def _float_value(target: ScalarType, value: object, what: str) -> Any:
     return result
 
 
-def fixed_array_value(target: FixedArrayType, values: tuple[object, ...], what: str) -> NDArray[Any]:
+def fixed_array_value(
+    target: FixedArrayType, values: tuple[object, ...], what: str, *, called: Type | None = None
+) -> NDArray[Any]:
     """Returns a C-ordered ndarray of `target`, a new one.
 
     Args:
@@ -70,6 +72,7 @@ def fixed_array_value(target: FixedArrayType, values: tuple[object, ...], what: 
         values: nothing for zeros; one number for every element (as SYCL's marray); one nested sequence or
             ndarray of the type's shape; or the parts along dimension 0.
         what: the thing that gets the value, for messages.
+        called: the type that messages name, where the user wrote another one (a vector).
 
     Raises:
         KernelArgumentError: the shape differs, or an element does not fit.
@@ -86,7 +89,7 @@ def fixed_array_value(target: FixedArrayType, values: tuple[object, ...], what: 
     found = _shape_of(value)
     if found != target.shape:
         raise KernelArgumentError(
-            f"{what} has type {target!r}: expected a value of shape {target.shape}, "
+            f"{what} has type {called or target!r}: expected a value of shape {target.shape}, "
             f"found {'a ragged sequence' if found is None else f'shape {found}'}",
             code=MISFIT_CODE,
         )

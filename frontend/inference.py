@@ -19,7 +19,7 @@ from .ir_types import INDEX_TYPE
 from .iteration import iterable_items, range_rounds
 from .promotion import settled
 from .types import ScalarType
-from .values import RangeValue, Scalar, Value
+from .values import Array, RangeValue, Scalar, Value
 
 _MAXIMUM_WALKS = 64
 """More than any chain of promotions takes; a safeguard against walking for ever."""
@@ -52,7 +52,11 @@ def infer_types(fb: FunctionBuilder) -> None:
 
 def needs_inference(fb: FunctionBuilder) -> bool:
     """Whether some variable without a declared type is assigned more than once."""
-    return any(count > 1 and name not in fb.declared for name, count in fb.facts.assignments.items())
+    # A store into an array is none into a variable, though it looks like one into a vector's component.
+    return any(
+        count > 1 and name not in fb.declared and not isinstance(fb.env.get(name), Array)
+        for name, count in fb.facts.assignments.items()
+    )
 
 
 def _is_shared(fb: FunctionBuilder, name: str) -> bool:

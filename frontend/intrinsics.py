@@ -63,9 +63,9 @@ class Namespace:
 
 MATH_FUNCTIONS: Final = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp", "copysign", "cos", "cosh",
-    "degrees", "erf", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmod", "fract", "hypot", "isfinite", "isinf",
-    "isnan", "ldexp", "log", "log10", "log1p", "log2", "mix", "pow", "radians", "rsqrt", "sign", "sin", "sinh",
-    "smoothstep", "sqrt", "step", "tan", "tanh", "trunc",
+    "cross", "degrees", "dot", "erf", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmod", "fract", "hypot",
+    "isfinite", "isinf", "isnan", "ldexp", "length", "log", "log10", "log1p", "log2", "mix", "normalize", "pow",
+    "radians", "rsqrt", "sign", "sin", "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "trunc",
 )  # fmt: skip
 """Names of the functions of ``lp.math``."""
 

@@ -73,7 +73,9 @@ def storage_type(scalar: ScalarType) -> Attribute:
 @lru_cache(maxsize=256)
 def memref_type(array: ArrayType) -> MemRefType[Attribute]:
     """Returns the memref of an array parameter: every extent dynamic, C order."""
-    return MemRefType(storage_type(array.element), [DYNAMIC_INDEX] * array.ndim)
+    from .storage import element_type
+
+    return MemRefType(element_type(array.element), [DYNAMIC_INDEX] * array.ndim)
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, ir_type
 from .promotion import MixedSignsError, promote
 from .types import ScalarType, i32, u32
-from .values import Iteration, RangeValue, Scalar, Tuple, Value, constant, describe
+from .values import Composite, Iteration, RangeValue, Scalar, Tuple, Value, constant, describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def iterable_items(fb: FunctionBuilder, value: Value, node: ast.expr) -> Sequenc
         CompileError: kernels cannot loop over it.
     """
     match value:
-        case Tuple(items=items):
+        case Tuple(items=items) if not isinstance(value, Composite) or value.is_vector:
             return items
         case Iteration(rounds=rounds):
             return rounds

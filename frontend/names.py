@@ -16,12 +16,15 @@ from .dispatch import expression
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .intrinsics import Intrinsic, Namespace
 from .kernel import KernelFunction
+from .parts import array_part, composite_attribute, load_part, typed_composite
 from .source import MISSING
 from .spec_constant import SpecializationId
 from .specialization import read_specialization
+from .struct_types import StructType
 from .subscripts import array_attribute
 from .types import ArrayType, ScalarType, Type, bool_, scalar_of, type_of_dtype
-from .values import Array, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
+from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
+from .vector_types import VecType
 
 _FIXED = (Type, Intrinsic, Namespace, python_types.ModuleType, python_types.BuiltinFunctionType, type)
 """What is not watched for changes: lapilli's own names, modules, and Python's builtins."""
@@ -92,6 +95,8 @@ def typed_value(kind: VariableType) -> Value:
     """Returns some value of a variable's type."""
     if isinstance(kind, ScalarType):
         return Scalar(kind)
+    if isinstance(kind, VecType | StructType):
+        return typed_composite(kind)
     return Tuple(tuple(typed_value(item) for item in kind)) if isinstance(kind, tuple) else kind
 
 
@@ -220,7 +225,12 @@ def _captured_tuple(fb: FunctionBuilder, obj: tuple[object, ...], name: str, nod
 @expression(ast.Attribute)
 def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     """Compiles ``a.shape``, ``lp.math``, ``math.pi``."""
+    place = array_part(fb, node)
+    if place is not None:
+        return load_part(fb, place, node)
     base = fb.evaluate(node.value)
+    if isinstance(base, Composite):
+        return composite_attribute(fb, base, node)
     if isinstance(base, Array):
         return array_attribute(fb, base, node)
     if isinstance(base, FixedArray):

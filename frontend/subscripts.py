@@ -10,16 +10,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
 
+from ..ir.errors import CompileError
 from .conversions import CMPI, as_index, store_convert
 from .dispatch import expression
 from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, integer_attribute, ir_type, storage_type
-from .values import Array, FixedArray, Scalar, Static, Tuple, Value, constant, describe
+from .types import FixedArray as FixedArrayTypeName
+from .types import ScalarType
+from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Value, constant, describe
+from .vector_types import Vec
 
 _LARGEST_EXTENT = (1 << 31) - 1
 
@@ -35,18 +40,44 @@ class Element:
 @expression(ast.Subscript)
 def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
     """Compiles the read of ``a[i]``."""
+    from .parts import array_part, composite_item, load_part
+
+    part = array_part(fb, node)
+    if part is not None:
+        return load_part(fb, part, node)
     base = fb.evaluate(node.value)
     match base:
+        case Composite() if base.is_vector:
+            return composite_item(fb, base, node)
+        case Static(obj=type() as written) if written in (FixedArrayTypeName, Vec):
+            return _written_type(fb, written, node)
+        case Composite():
+            raise fb.error(
+                node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint="name its member"
+            )
         case Array():
             return load_element(fb, _element(fb, base, node), node)
         case FixedArray():
-            return load_fixed(fb, base, _index_values(fb, node), node)
+            return load_fixed(fb, base, index_values(fb, node), node)
         case Tuple(items=items):
             return items[_literal_index(fb, node, len(items))]
         case _:
             raise fb.error(
                 node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint=_subscript_hint(base)
             )
+
+
+def _written_type(fb: FunctionBuilder, written: Any, node: ast.Subscript) -> Value:
+    """Evaluates ``lp.Vec[lp.f32, 3]`` and ``lp.FixedArray[lp.f32, 4]`` written inside of a kernel."""
+    parts: list[object] = []
+    for part in _index_nodes(node):
+        value = fb.evaluate(part)
+        parts.append(value.const if isinstance(value, Scalar) else getattr(value, "obj", None))
+    try:
+        found = written[tuple(parts)]
+    except CompileError as error:
+        raise fb.error(node, error.message, error.code or "LP2018") from None
+    return Static(found, ast.unparse(node))
 
 
 def _subscript_hint(base: Value) -> str | None:
@@ -109,7 +140,8 @@ def _index(fb: FunctionBuilder, node: ast.expr, what: str) -> Scalar:
     return value
 
 
-def _index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
+def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
+    """Evaluates the indices into a fixed array or vector; CompileError where one is no integer."""
     return [_index(fb, part, "an index of a fixed array") for part in _index_nodes(node)]
 
 
@@ -179,7 +211,7 @@ def array_attribute(fb: FunctionBuilder, array: Array, node: ast.Attribute) -> V
         case "ndim":
             return constant(array.type.ndim)
         case "dtype":
-            return Static(array.type.element, array.type.element.name)
+            return Static(array.type.element, str(array.type.element))
         case _:
             raise fb.error(
                 node,
@@ -189,6 +221,28 @@ def array_attribute(fb: FunctionBuilder, array: Array, node: ast.Attribute) -> V
             )
 
 
+def require_readable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
+    """Raises CompileError where an array is write-only."""
+    if not array.type.is_readable:
+        raise fb.error(
+            node,
+            f"'{array.name}' is {array.type!r}, which is write-only; it cannot be read",
+            "LP2040",
+            hint=f"declare it lp.Array[{array.type.element!r}, {array.type.ndim}]",
+        )
+
+
+def require_writable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
+    """Raises CompileError where an array is read-only."""
+    if not array.type.is_writable:
+        raise fb.error(
+            node,
+            f"'{array.name}' is {array.type!r}, which is read-only; it cannot be written",
+            "LP2039",
+            hint=f"declare it lp.Array[{array.type.element!r}, {array.type.ndim}]",
+        )
+
+
 def load_element(fb: FunctionBuilder, element: Element, node: ast.AST) -> Scalar:
     """Emits the read of an element.
 
@@ -196,15 +250,10 @@ def load_element(fb: FunctionBuilder, element: Element, node: ast.AST) -> Scalar
         CompileError: the array is write-only.
     """
     array = element.array
-    if not array.type.is_readable:
-        raise fb.error(
-            node,
-            f"'{array.name}' is {array.type!r}, which is write-only; it cannot be read",
-            "LP2040",
-            hint=f"declare it lp.Array[lp.{array.type.element.name}, {array.type.ndim}]",
-        )
+    require_readable(fb, array, node)
     fb.accesses[array.parameter].reads = True
     scalar = array.type.element
+    assert isinstance(scalar, ScalarType)
     if fb.is_dry:
         return Scalar(scalar)
     assert array.ssa is not None
@@ -233,14 +282,9 @@ def store_element(
         CompileError: the array is read-only, or the value does not convert to its elements.
     """
     array = element.array
-    if not array.type.is_writable:
-        raise fb.error(
-            node,
-            f"'{array.name}' is {array.type!r}, which is read-only; it cannot be written",
-            "LP2039",
-            hint=f"declare it lp.Array[lp.{array.type.element.name}, {array.type.ndim}]",
-        )
+    require_writable(fb, array, node)
     fb.accesses[array.parameter].writes = True
+    assert isinstance(array.type.element, ScalarType)
     stored = store_convert(fb, value, array.type.element, value_node, f"'{array.name}'")
     if fb.is_dry:
         return

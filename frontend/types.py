@@ -205,6 +205,13 @@ PYTHON_TYPES: dict[type, ScalarType] = {int: i32, float: f32, bool: bool_}
 """What Python's own types mean in annotations and as conversions of a kernel."""
 
 
+def vec_type(element: str, size: int) -> Type:
+    """Returns the vector type of scalar type `element`; what unpickles one."""
+    from .vector_types import VecType
+
+    return VecType(SCALAR_TYPES[element], size)
+
+
 def scalar_type(spelling: str) -> ScalarType:
     """Returns the scalar type spelt `spelling`; KeyError where there is none."""
     return SCALAR_TYPES[spelling]
@@ -317,12 +324,12 @@ class ArrayType(Type):
     """An array parameter: storage on the device, C order, dimension 0 slowest.
 
     Args:
-        element: type of one element.
+        element: type of one element: a scalar, vector or struct type.
         ndim: 1 to 3.
         access: what the kernel may do with it.
     """
 
-    element: ScalarType
+    element: Type
     ndim: int = 1
     access: Access = "read_write"
 
@@ -330,12 +337,12 @@ class ArrayType(Type):
     def spelling(self) -> str:
         """``Array[f32, 2]``, ``In[f32]``, ``Out[f32]``."""
         name = {"read": "In", "write": "Out", "read_write": "Array"}[self.access]
-        return f"{name}[{self.element.spelling}{f', {self.ndim}' if self.ndim != 1 else ''}]"
+        return f"{name}[{self.element}{f', {self.ndim}' if self.ndim != 1 else ''}]"
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype of the elements."""
-        return self.element.dtype
+        return cast("ScalarType", self.element).dtype
 
     @property
     def is_readable(self) -> bool:
@@ -348,10 +355,11 @@ class ArrayType(Type):
         return self.access != "read"
 
     def __repr__(self) -> str:
-        return f"lp.{self.spelling.replace(self.element.spelling, repr(self.element), 1)}"
+        name = {"read": "In", "write": "Out", "read_write": "Array"}[self.access]
+        return f"lp.{name}[{self.element!r}{f', {self.ndim}' if self.ndim != 1 else ''}]"
 
 
-def parse_type(spelling: str) -> ScalarType | FixedArrayType:
+def parse_type(spelling: str) -> Type:
     """Returns the type that `spelling` names: the inverse of ``Type.spelling`` for value types.
 
     Raises:
@@ -364,6 +372,10 @@ def parse_type(spelling: str) -> ScalarType | FixedArrayType:
         element, *lengths = (part.strip() for part in rest[:-1].split(","))
         if element in SCALAR_TYPES and lengths and all(n.isdecimal() and int(n) > 0 for n in lengths):
             return FixedArrayType(SCALAR_TYPES[element], tuple(map(int, lengths)))
+    if head == "Vec" and bracket and rest.endswith("]"):
+        element, _, size = (part.strip() for part in rest[:-1].partition(","))
+        if element in SCALAR_TYPES and size in ("2", "3", "4"):
+            return vec_type(element, int(size))
     raise InvalidError(
         f"{spelling!r} names no lapilli type; expected one of {', '.join(SCALAR_TYPES)} "
         "or FixedArray[type, n, …]"

@@ -6,14 +6,16 @@ exist as one IR value.  Every class is immutable after construction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
 from .ir_types import WEAK_FLOAT, WEAK_INT
+from .struct_types import StructType
 from .types import ArrayType, FixedArrayType, ScalarType, bool_
+from .vector_types import VecType
 
 if TYPE_CHECKING:
     import ast
@@ -76,6 +78,36 @@ class Tuple:
 
     def __iter__(self) -> Iterator[Value]:
         return iter(self.items)
+
+    def matches(self, other: Value) -> bool:
+        """Whether `other` is made of as many items, and is a value of the same type where it has one."""
+        return type(other) is Tuple and len(other.items) == len(self.items)
+
+    def with_items(self, items: Iterable[Value]) -> Tuple:
+        """Returns the same kind of value with other items."""
+        return Tuple(tuple(items))
+
+
+@dataclass(slots=True, eq=False)
+class Composite(Tuple):
+    """A vector or a struct: its components or members, each a value of its own.
+
+    There is no IR value for the whole.  Devices compute component by component, control flow and calls hand each
+    one on by itself, and what nobody reads is never computed.
+    """
+
+    type: VecType | StructType
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a vector."""
+        return isinstance(self.type, VecType)
+
+    def matches(self, other: Value) -> bool:
+        return isinstance(other, Composite) and other.type == self.type
+
+    def with_items(self, items: Iterable[Value]) -> Composite:
+        return Composite(tuple(items), self.type)
 
 
 @dataclass(slots=True, eq=False)
@@ -148,6 +180,8 @@ def describe(value: Value) -> str:
             if value.prefix:
                 return f"row of {fixed!r}"
             return repr(fixed)
+        case Composite(type=kind):
+            return repr(kind)
         case Tuple(items=items):
             return f"tuple of {len(items)}"
         case Static(obj=None):

@@ -20,6 +20,7 @@ from ..ir.aspects import Aspect
 from ..ir.attribute_values import memref_element_type
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
+from ..ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ..ir.dialects.spirv.types import PointerType
 from ..ir.type_structure import held_types, struct_name
 
@@ -117,7 +118,7 @@ class AspectRules:
 
     def _of_memory(self, op: Operation) -> Iterator[Need]:
         name = op.name
-        if isinstance(op, memref.LoadOp | memref.StoreOp):
+        if isinstance(op, memref.LoadOp | memref.StoreOp | LoadFieldOp | StoreFieldOp):
             yield from self._of_access(op.memref)
         elif name in _ALLOCATIONS:
             yield from self.of_type(_pointee(op.results[0].type))
@@ -133,10 +134,19 @@ class AspectRules:
         # The 8- and 16-bit storage features are about buffers, not about a kernel's own variables.
         if isinstance(memory, OpResult) and memory.op.name in _ALLOCATIONS:
             return
-        width = bit_width(_pointee(memory.type))
-        member = _STORAGE_ASPECTS.get(width)
-        if member is not None:
-            yield Need(self.number(member), f"array of {width}-bit elements")
+        pointee = _pointee(memory.type)
+        for held in held_types(pointee):
+            width = bit_width(held)
+            member = _STORAGE_ASPECTS.get(width)
+            if member is not None:
+                whole = f"array of {width}-bit elements"
+                yield Need(
+                    self.number(member), whole if held is pointee else f"array with {width}-bit members"
+                )
+            elif width == 64 or (
+                struct_name(held) is not None
+            ):  # declaring the type needs as much as a value
+                yield from self._of_held_type(held)
 
 
 def _pointee(type_: Attribute) -> Attribute:

@@ -100,7 +100,8 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
 
 
 def _parameter_problems(parameter: Parameter) -> Iterator[str]:
-    if parameter.dtype not in DTYPE_BYTES:
+    is_composite = isinstance(parameter, BufferParameter) and parameter.dtype.startswith(("Vec[", "{"))
+    if parameter.dtype not in DTYPE_BYTES and not is_composite:
         yield f"no data type is called {parameter.dtype!r}"
     if not isinstance(parameter, BufferParameter):
         return

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
+from .composite_element import composite_element
 from .dtypes import numpy_dtype, spelling_of
 from .transfer import copy_buffer, download, fill, upload
 
@@ -68,6 +69,11 @@ class Array:
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return self.size * self.dtype.itemsize
+
+    @property
+    def host_shape(self) -> tuple[int, ...]:
+        """Shape of the NumPy array that `numpy` returns: vectors add a dimension, their components."""
+        return (*self.shape, *self.dtype.shape)
 
     @property
     def device(self) -> Device:
@@ -132,25 +138,25 @@ class Array:
         """
         queue, logical, buffer = self._device.default_queue, self._device.logical, self.buffer
         if isinstance(source, Array):
-            self._require_same(source.shape, source.dtype, "copy_from: the source")
+            self._require_same(source.host_shape, source.dtype.base, "copy_from: the source")
             if source.device is self._device:
                 copy_buffer(queue, logical, source.buffer, buffer, self.nbytes)
                 return self
             source = source.numpy()
         host = cast(
             "np.ndarray[Any, Any]",
-            source if isinstance(source, np.ndarray) else np.asarray(source, self.dtype),
+            source if isinstance(source, np.ndarray) else np.asarray(source, self.dtype.base),
         )
         self._require_same(host.shape, host.dtype, "copy_from: the source")
-        upload(queue, logical, buffer, host.astype(self.dtype, copy=False))
+        upload(queue, logical, buffer, host.astype(self.dtype.base, copy=False))
         return self
 
     def _require_same(self, shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
-        if tuple(shape) != self.shape:
-            raise InvalidError(f"{what} has shape {tuple(shape)}; expected {self.shape}")
-        if dtype.newbyteorder("=") != self.dtype:
+        if tuple(shape) != self.host_shape:
+            raise InvalidError(f"{what} has shape {tuple(shape)}; expected {self.host_shape}")
+        if dtype.newbyteorder("=") != self.dtype.base:
             raise InvalidError(
-                f"{what} has dtype {dtype}; expected {self.dtype}; convert it with astype first"
+                f"{what} has dtype {dtype}; expected {self.dtype.base}; convert it with astype first"
             )
 
     def fill(self, value: object) -> Self:
@@ -239,6 +245,8 @@ def element(value: object, spelling: str) -> np.ndarray[Any, Any]:
         InvalidError: it is no number or does not fit.
     """
     dtype = numpy_dtype(spelling)
+    if dtype.subdtype is not None or dtype.names is not None:
+        return composite_element(value, dtype, spelling)
     host = np.asarray(value)
     if host.ndim or (host.dtype.kind not in "biuf" and spelling_of(host.dtype) != spelling):
         raise InvalidError(f"expected one number for an array of {spelling}; found {value!r}")

@@ -108,7 +108,13 @@ def zeros_like(
     return empty_like(array, dtype, device=device).fill(0)
 
 
-def asarray(source: object, *, device: Device | str | None = None, queue: Queue | None = None) -> Array:
+def asarray(
+    source: object,
+    *,
+    dtype: object = None,
+    device: Device | str | None = None,
+    queue: Queue | None = None,
+) -> Array:
     """Copies host data to a device, in C order; the dtype is kept.
 
     An Array of that device (of any device, where none is named) is returned unchanged, one of another device
@@ -116,12 +122,16 @@ def asarray(source: object, *, device: Device | str | None = None, queue: Queue 
 
     Args:
         source: a NumPy array of any strides, a nested sequence, a number, or an Array.
+        dtype: the element type, where it is not the source's: ``lp.f32x4`` takes host shape (n, 4).
         device: a device or selector; by default that of `queue`, else the default device.
         queue: only says which device.
 
     Raises:
-        InvalidError: an object, complex or text dtype, or more than three dimensions.
+        InvalidError: an object, complex or text dtype, more than three dimensions, or a source that `dtype`
+            does not fit.
     """
+    if dtype is not None:
+        return _asarray_of(source, spelling_of(dtype), device, queue)
     if isinstance(source, Array):
         if device is None and queue is None:
             return source
@@ -136,3 +146,24 @@ def asarray(source: object, *, device: Device | str | None = None, queue: Queue 
     spelling = spelling_of(host.dtype)
     host = np.atleast_1d(host).astype(numpy_dtype(spelling), copy=False)
     return empty(host.shape, spelling, device=device, queue=queue).copy_from(host)
+
+
+def _asarray_of(source: object, spelling: str, device: Device | str | None, queue: Queue | None) -> Array:
+    """Copies host data, or another array, to an array of a given element type."""
+    if isinstance(source, Array):
+        if source.spelling == spelling:
+            return asarray(source, device=device, queue=queue)
+        device = source.device if device is None and queue is None else device
+        source = source.numpy()
+    dtype = numpy_dtype(spelling)
+    try:
+        host = cast("np.ndarray[Any, Any]", np.asarray(source))
+        if host.dtype != dtype.base:
+            host = cast("np.ndarray[Any, Any]", np.asarray(source, dtype.base))
+    except (ValueError, TypeError) as error:
+        raise InvalidError(f"this is no array of {spelling}: {error}") from error
+    parts = dtype.shape
+    if parts and (host.ndim < 2 or host.shape[-len(parts) :] != parts):
+        raise InvalidError(f"an array of {spelling} takes host shape (n, {parts[0]}); found {host.shape}")
+    shape = host.shape[: host.ndim - len(parts)] if parts else np.atleast_1d(host).shape
+    return empty(shape, spelling, device=device, queue=queue).copy_from(host.reshape((*shape, *parts)))

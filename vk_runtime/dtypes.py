@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import InvalidError
+from .composite_dtypes import composite_dtype, composite_spelling
 
 NUMPY_NAMES = {
     "bool": "bool",
@@ -42,7 +43,9 @@ def bfloat16_dtype() -> np.dtype[Any]:
 
 
 def numpy_dtype(spelling: str) -> np.dtype[Any]:
-    """Returns the NumPy dtype of a scalar type of lapilli."""
+    """Returns the NumPy dtype of an element type as lapilli spells it."""
+    if spelling not in SIZE_BYTES:
+        return composite_dtype(spelling)
     return bfloat16_dtype() if spelling == "bf16" else np.dtype(NUMPY_NAMES[spelling])
 
 
@@ -56,7 +59,7 @@ def spelling_of(dtype: object) -> str:
         InvalidError: arrays cannot hold it.
     """
     named = dtype if isinstance(dtype, str) else getattr(dtype, "spelling", None)
-    if isinstance(named, str) and named in SIZE_BYTES:
+    if isinstance(named, str) and (named in SIZE_BYTES or named.startswith(("Vec[", "{"))):
         return named
     try:
         found: np.dtype[Any] = np.dtype(dtype)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType]
@@ -67,6 +70,8 @@ def spelling_of(dtype: object) -> str:
         return spelling
     if found.name == "bfloat16":
         return "bf16"
+    if found.names is not None or (found.subdtype is not None and found.shape in ((2,), (3,), (4,))):
+        return composite_spelling(found)
     raise InvalidError(f"arrays cannot hold dtype {found}: {_choices()}")
 
 

@@ -86,6 +86,9 @@ def fill(
         wait_for_uses(device, buffer, writes_only=False)
         np.frombuffer(buffer.host_bytes(count * pattern.itemsize), dtype=pattern.dtype)[:] = pattern
         return
+    if pattern.itemsize not in (1, 2, 4, 8):
+        upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))
+        return
     repeats = 4 // pattern.itemsize
     word = np.repeat(pattern.reshape(1), repeats) if repeats else pattern.reshape(1)
     words = np.frombuffer(word.tobytes(), np.uint32)

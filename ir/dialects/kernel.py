@@ -1,8 +1,9 @@
 """The `kernel` dialect: what lapilli knows of a kernel that upstream MLIR has no word for.
 
-One operation, `kernel.global_range`, and discardable attributes on kernel functions.  Everything else of a
-kernel is upstream's: a kernel is a `func.func` with the unit attribute `gpu.kernel`, or a `gpu.func …
-kernel`.  Dimensions are lapilli's here: 0 is the slowest.  Only the `gpu` dialect's x, y, z are Vulkan's.
+The operation `kernel.global_range`, those on parts of array elements (`kernel_fields`), and discardable
+attributes on kernel functions.  Everything else of a kernel is upstream's: a kernel is a `func.func` with the
+unit attribute `gpu.kernel`, or a `gpu.func … kernel`.  Dimensions are lapilli's here: 0 is the slowest.  Only
+the `gpu` dialect's x, y, z are Vulkan's.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
+from .kernel_fields import LoadFieldOp, StoreFieldOp
 
 GPU_KERNEL = "gpu.kernel"
 """Unit attribute that makes a `func.func` a kernel."""
@@ -80,7 +82,7 @@ class KernelParameter:
 
     name: str
     dtype: str
-    """Scalar or element type, one of `DTYPES`."""
+    """Scalar or element type: one of `DTYPES`; of arrays also ``Vec[f32, 4]`` or a struct's layout in braces."""
     ndim: int | None = None
     """Dimensions of an array; None for a scalar."""
     access: str = "read_write"
@@ -134,7 +136,7 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
     if unknown := sorted(entry.data.keys() - known):
         raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(known)}")
     name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
-    if dtype not in DTYPES:
+    if dtype not in DTYPES and (ndim is None or not dtype.startswith(("Vec[", "{"))):
         raise VerifyException(f"{where}: unknown dtype '{dtype}', expected one of {', '.join(DTYPES)}")
     if isinstance(type_, MemRefType) != (ndim is not None):
         raise VerifyException(
@@ -265,5 +267,28 @@ class GlobalRangeOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
 
-KERNEL = Dialect("kernel", [GlobalRangeOp])
+__all__ = [
+    "ACCESS_MODES",
+    "DTYPES",
+    "GPU_KERNEL",
+    "KERNEL",
+    "LOCAL_SIZE",
+    "MASKED",
+    "NO_CONTRACTION",
+    "PARAMETERS",
+    "RANK",
+    "Function",
+    "GlobalRangeOp",
+    "KernelParameter",
+    "LoadFieldOp",
+    "StoreFieldOp",
+    "is_kernel",
+    "kernel_local_size",
+    "kernel_parameters",
+    "kernel_rank",
+    "parameters_attribute",
+    "verify_attributes",
+]
+
+KERNEL = Dialect("kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp])
 """The dialect, for `Context.load_dialect`."""

@@ -14,7 +14,7 @@ from ...ir.dialects.spirv.enums import MemoryAccess, StorageClass
 from ...ir.target_env import BindingModel
 from .argument_block import ArgumentBlock, FieldKey, FieldKind
 from .function_lowering import FunctionLowering
-from .types import scalar_bytes
+from .types import scalar_bytes, storage_alignment
 
 _DECORATIONS: dict[str, Mapping[str, UnitAttr]] = {
     "read": {"non_writable": UnitAttr()},
@@ -25,6 +25,14 @@ _ALIASED: Mapping[str, UnitAttr] = {"aliased": UnitAttr()}
 """Without it a driver may take for granted that no other buffer is the same memory (SPIR-V 1.6, 2.18.2).  It
 stands alone: spirv-opt, and with it SwiftShader, merges loads of a NonWritable variable whether aliased or not."""
 _PLAIN: Mapping[str, Attribute] = {}
+
+
+def _aligned(size_bytes: int) -> Mapping[str, Attribute]:
+    """Returns what an access through an address says of its alignment."""
+    return {
+        "memory_access": MemoryAccessAttr(MemoryAccess.Aligned),
+        "alignment": IntegerAttr(size_bytes, i32),
+    }
 
 
 class ArrayParameter:
@@ -57,11 +65,7 @@ class ArrayParameter:
         self.global_symbol: str | None = None
         """Its variable; None where the kernel does not touch its elements, and for addresses."""
         if self._is_address:
-            size = scalar_bytes(self.element_type)
-            self.access = {
-                "memory_access": MemoryAccessAttr(MemoryAccess.Aligned),
-                "alignment": IntegerAttr(size, i32),
-            }
+            self.access = _aligned(storage_alignment(self.element_type))
 
     def extent(self, dimension: int) -> SSAValue:
         """Returns the extent along a dimension, slowest first."""
@@ -74,15 +78,24 @@ class ArrayParameter:
             return self._fn.index(known)
         return self._block.field(FieldKey(self._number, FieldKind.EXTENT, dimension), i32)
 
-    def element_pointer(self, indices: Sequence[SSAValue]) -> SSAValue:
-        """Returns a pointer to one element; C order: the last index is the fastest."""
+    def field_access(self, type_: Attribute) -> Mapping[str, Attribute]:
+        """Returns the properties of loads and stores of a scalar inside of an element."""
+        return _aligned(scalar_bytes(type_)) if self._is_address else _PLAIN
+
+    def element_pointer(
+        self, indices: Sequence[SSAValue], path: Sequence[SSAValue] = (), type_: Attribute | None = None
+    ) -> SSAValue:
+        """Returns a pointer to one element, or to its part of type `type_` at `path`.
+
+        C order: the last index is the fastest.
+        """
         fn = self._fn
         linear = indices[0]
         for dimension, index in enumerate(indices[1:], start=1):
             row = fn.emit(spirv.IMulOp, (linear, self.extent(dimension)), i32)
             linear = fn.emit(spirv.IAddOp, (row, index), i32)
-        pointer = fn.module.types.pointer(self.element_type, self._storage_class)
-        return fn.emit(spirv.AccessChainOp, (self._base_pointer(), fn.index(0), linear), pointer)
+        pointer = fn.module.types.pointer(type_ or self.element_type, self._storage_class)
+        return fn.emit(spirv.AccessChainOp, (self._base_pointer(), fn.index(0), linear, *path), pointer)
 
     def _base_pointer(self) -> SSAValue:
         if self._base is None:

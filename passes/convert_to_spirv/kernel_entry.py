@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     VectorType,
-    i16,
     i32,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -131,8 +130,15 @@ class KernelEntry:
                 return self._first(spirv.INotEqualOp, (wide, fn.index(0)), type_)
             return self._first(spirv.UConvertOp, (wide,), type_)
         if isinstance(type_, Float16Type):
-            bits = self._first(spirv.UConvertOp, (self._block.field(key, i32),), i16)
-            return self._first(spirv.BitcastOp, (bits,), type_)
+            # Through a vector: an i16 would need Int16, which a device may lack that has Float16.
+            pair = self._first(
+                spirv.BitcastOp, (self._block.field(key, i32),), fn.type(VectorType(type_, [2]))
+            )
+            return fn.first(
+                spirv.CompositeExtractOp.create(
+                    operands=(pair,), result_types=(type_,), properties={"indices": _component(0)}
+                )
+            )
         return self._block.field(key, type_)
 
     def global_range(self, dimension: int) -> SSAValue:

@@ -1,11 +1,12 @@
-"""Handlers of array accesses (`memref.load store dim`)."""
+"""Handlers of array accesses (`memref.load store dim`, `kernel.load_field store_field`)."""
 
 from __future__ import annotations
 
 from xdsl.dialects import memref
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp, field_operands
 from .function_lowering import FunctionLowering, Handler
 from .work_item_handlers import entry_of
 
@@ -24,6 +25,28 @@ def _store(fn: FunctionLowering, op: Operation) -> None:
     fn.add(spirv.StoreOp.create(operands=(pointer, fn.value(value)), properties=array.access))
 
 
+def _load_field(fn: FunctionLowering, op: Operation) -> None:
+    array = entry_of(fn, op).array(op.operands[0])
+    type_ = fn.type(op.results[0].type)
+    pointer = array.element_pointer(*_field(fn, op, 1), type_)
+    fn.values[op.results[0]] = fn.emit(spirv.LoadOp, (pointer,), type_, array.field_access(type_))
+
+
+def _store_field(fn: FunctionLowering, op: Operation) -> None:
+    array = entry_of(fn, op).array(op.operands[1])
+    type_ = fn.type(op.operands[0].type)
+    pointer = array.element_pointer(*_field(fn, op, 2), type_)
+    value = fn.value(op.operands[0])
+    fn.add(spirv.StoreOp.create(operands=(pointer, value), properties=array.field_access(type_)))
+
+
+def _field(fn: FunctionLowering, op: Operation, first: int) -> tuple[list[SSAValue], list[SSAValue]]:
+    """Returns the lowered indices and path of an access to a part of an element."""
+    indices, path = field_operands(op, first)
+    steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]
+    return [fn.value(index) for index in indices], steps
+
+
 def _dim(fn: FunctionLowering, op: Operation) -> None:
     source, index = op.operands
     dimension = fn.constant_number(fn.value(index))
@@ -38,5 +61,7 @@ MEMORY_HANDLERS: dict[type[Operation], Handler] = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     memref.DimOp: _dim,
+    LoadFieldOp: _load_field,
+    StoreFieldOp: _store_field,
 }
-"""Handlers of the memref dialect."""
+"""Handlers of the memref dialect, and of parts of elements."""

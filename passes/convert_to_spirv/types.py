@@ -32,7 +32,14 @@ from xdsl.ir import Attribute
 
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
-from ...ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, StructMember, StructType
+from ...ir.dialects.spirv.types import (
+    ArrayType,
+    PointerType,
+    RuntimeArrayType,
+    StructMember,
+    StructType,
+    component_count,
+)
 from ..narrowing import is_integer_type, is_vector_type
 
 _INTEGERS = {1: i1, 8: i8, 16: i16, 32: i32, 64: i64}
@@ -66,6 +73,39 @@ def scalar_bytes(type_: Attribute) -> int:
         return type_.width.data // 8
     assert isinstance(type_, AnyFloat), f"{type_} is no scalar with a size"
     return type_.bitwidth // 8
+
+
+def storage_alignment(type_: Attribute) -> int:
+    """Returns the alignment in bytes that an element has in memory: its largest scalar's."""
+    if isinstance(type_, StructType):
+        return max(storage_alignment(member.type) for member in type_.members)
+    if isinstance(type_, ArrayType):
+        return storage_alignment(type_.element_type)
+    return scalar_bytes(scalar_of(type_))
+
+
+def storage_bytes(type_: Attribute) -> int:
+    """Returns the bytes from one element of an array to the next."""
+    if isinstance(type_, StructType):
+        last = type_.members[-1]
+        end = (last.offset or 0) + storage_bytes(last.type)
+        alignment = storage_alignment(type_)
+        return -(-end // alignment) * alignment
+    if isinstance(type_, ArrayType):
+        return type_.count.data * type_.stride.data
+    return scalar_bytes(scalar_of(type_)) * component_count(type_)
+
+
+def _has_layout(type_: Attribute) -> bool:
+    """Whether a type of several scalars says where each lies in memory, or needs not to."""
+    if isinstance(type_, StructType):
+        return bool(type_.members) and all(
+            m.offset is not None and _has_layout(m.type) for m in type_.members
+        )
+    if isinstance(type_, ArrayType):
+        return bool(type_.stride.data) and _has_layout(type_.element_type)
+    # A vector of three would be aligned like one of four; i1 has no size.
+    return not is_bool(type_) and component_count(type_) != 3
 
 
 @dataclass(slots=True)
@@ -132,8 +172,10 @@ class TypeConverter:
         if type_.element_type == IntegerType(1):
             raise TypeError("arrays of bool are arrays of i8 that hold 0 or 1, found i1 elements")
         element = self(type_.element_type)
-        if not is_scalar(type_.element_type):
-            raise TypeError(f"elements of array parameters are scalars, found {type_}")
+        if not (is_scalar(type_.element_type) or _has_layout(element)):
+            raise TypeError(
+                f"elements of array parameters are scalars, vectors or structs with a layout, found {type_}"
+            )
         return element
 
     def pointer(self, pointee: Attribute, storage_class: StorageClass) -> PointerType:
@@ -158,7 +200,7 @@ class TypeConverter:
         """Returns `struct { element data[]; }`, the layout of a storage buffer that holds an array."""
         known = self._blocks.get(element)
         if known is None:
-            array = RuntimeArrayType.get(element, scalar_bytes(element))
+            array = RuntimeArrayType.get(element, storage_bytes(element))
             known = self._blocks[element] = StructType.get([StructMember(array, 0)])
         return known
 

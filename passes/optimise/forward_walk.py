@@ -11,6 +11,7 @@ from typing import TypeAlias
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...ir.dialects.kernel_fields import LoadFieldOp
 from .effects import body_blocks, is_pure_class, is_write_class, read_only_arrays, writes_memory
 from .fold_casts import CAST_FOLDS
 from .fold_control_flow import CONTROL_FLOW, replace
@@ -127,7 +128,7 @@ class ForwardWalk:
         kind = type(op)
         if is_pure_class(kind):
             self._merge(op, self._known)
-        elif kind is memref.LoadOp:
+        elif kind is memref.LoadOp or kind is LoadFieldOp:
             self._merge(op, self._known if op.operands[0] in self._read_only else self._loads)
         elif is_write_class(kind):
             self._loads.clear()

@@ -24,6 +24,27 @@ __version__ = "0.1.0"
 
 _NAMES_BY_MODULE = {
     "frontend.types": "FixedArray bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+    "frontend.vector_types": "Vec "
+    + " ".join(
+        f"{name}x{size}"
+        for name in (
+            "bool",
+            "i8",
+            "i16",
+            "i32",
+            "i64",
+            "u8",
+            "u16",
+            "u32",
+            "u64",
+            "f16",
+            "bf16",
+            "f32",
+            "f64",
+        )
+        for size in (2, 3, 4)
+    ),
+    "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
     "frontend.spec_constant": "SpecializationId",
     "frontend.ranges": "NdRange Range",

@@ -1,0 +1,272 @@
+"""Struct types: ``@lp.struct`` on an annotated class, with C layout on host and device.
+
+Each member lies at the next multiple of its alignment, and the size is a multiple of the largest alignment, as
+a C compiler does it.  Vectors and fixed arrays are laid out as C arrays of their element.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar, cast, dataclass_transform, overload
+
+import numpy as np
+
+from ..ir.errors import CompileError, InvalidError
+from .types import FixedArrayType, ScalarType, Type, integer_of, scalar_of
+from .vector_types import VecType
+
+ClassT = TypeVar("ClassT", bound=type)
+
+STRUCT_ATTRIBUTE = "__lapilli_struct__"
+"""Where a class made by `struct` keeps its `StructType`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One member of a struct."""
+
+    name: str
+    type: Type
+    """A scalar, vector, fixed array or struct type."""
+    offset_bytes: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StructType(Type):
+    """The members of a class made by `struct`; equal only to itself.
+
+    Args:
+        name: of the class.
+        fields: in order, with their offsets.
+        alignment: bytes; the largest of the members' and what was asked for.
+        size_bytes: of one value, padding at the end included.
+        python_class: the class.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    alignment: int
+    size_bytes: int
+    python_class: type
+
+    @property
+    def spelling(self) -> str:
+        """The layout, which is what counts where arrays meet: ``{x: f32 @0, v: f32[3] @4; 16}``."""
+        return self._spelling
+
+    @cached_property
+    def _spelling(self) -> str:
+        members = ", ".join(f"{f.name}: {storage_spelling(f.type)} @{f.offset_bytes}" for f in self.fields)
+        return f"{{{members}; {self.size_bytes}}}"
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype with the members' names and offsets."""
+        return np.dtype(
+            {
+                "names": [f.name for f in self.fields],
+                "formats": [dtype_of(f.type) for f in self.fields],
+                "offsets": [f.offset_bytes for f in self.fields],
+                "itemsize": self.size_bytes,
+            }
+        )
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a value in memory."""
+        return self.size_bytes
+
+    def index_of(self, name: str) -> int | None:
+        """Returns the position of a member, None where there is none of that name."""
+        return next((i for i, f in enumerate(self.fields) if f.name == name), None)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Aligned:
+    """A member with a stricter alignment: ``position: lp.Aligned[lp.f32x3, 16]``."""
+
+    def __new__(cls, *_: object) -> Aligned:
+        raise InvalidError("lp.Aligned is only an annotation of struct members, lp.Aligned[lp.f32x3, 16]")
+
+    def __class_getitem__(cls, parameters: object) -> AlignedMember:
+        parts = cast("tuple[object, ...]", parameters if isinstance(parameters, tuple) else (parameters,))
+        if len(parts) != 2:
+            raise CompileError("lp.Aligned[T, N] takes a type and an alignment in bytes", code="LP2019")
+        return AlignedMember(parts[0], checked_alignment(parts[1], "lp.Aligned[T, N]"))
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedMember:
+    """What ``lp.Aligned[T, N]`` evaluates to."""
+
+    type: object
+    alignment: int
+
+
+def checked_alignment(value: object, what: str) -> int:
+    """Returns an alignment in bytes; CompileError unless it is a power of two up to 4096."""
+    number = None if isinstance(value, bool) else integer_of(value)
+    if number is None or not 1 <= number <= 4096 or number & (number - 1):
+        raise CompileError(
+            f"{what}: an alignment is a power of two from 1 to 4096, found {value!r}", code="LP2019"
+        )
+    return number
+
+
+def value_type_of(obj: object) -> Type | None:
+    """Returns the type of values that `obj` names (``lp.f32``, ``lp.f32x4``, a struct class, …), or None."""
+    if isinstance(obj, VecType | FixedArrayType | StructType):
+        return obj
+    struct_type = obj.__dict__.get(STRUCT_ATTRIBUTE) if isinstance(obj, type) else None
+    return struct_type if isinstance(struct_type, StructType) else scalar_of(obj)
+
+
+def dtype_of(kind: Type) -> np.dtype[Any]:
+    """Returns the NumPy dtype of a value type."""
+    assert isinstance(kind, ScalarType | VecType | FixedArrayType | StructType)
+    return kind.dtype
+
+
+def storage_spelling(kind: Type) -> str:
+    """Returns how the layout of a struct member is written: vectors and fixed arrays are both ``f32[4]``."""
+    if isinstance(kind, VecType):
+        return f"{kind.element.spelling}[{kind.size}]"
+    if isinstance(kind, FixedArrayType):
+        return f"{kind.element.spelling}[{', '.join(map(str, kind.shape))}]"
+    return kind.spelling
+
+
+def alignment_of(kind: Type) -> int:
+    """Returns the C alignment of a value type in bytes."""
+    if isinstance(kind, StructType):
+        return kind.alignment
+    if isinstance(kind, VecType | FixedArrayType):
+        return kind.element.itemsize
+    assert isinstance(kind, ScalarType)
+    return kind.itemsize
+
+
+def size_of(kind: Type) -> int:
+    """Returns the bytes of a value of a value type."""
+    return dtype_of(kind).itemsize
+
+
+def scalar_leaves(kind: Type, prefix: str = "", offset: int = 0) -> Iterator[tuple[str, ScalarType, int]]:
+    """Yields the scalars of a value in C order: path (``.position.x``), type, offset in bytes."""
+    if isinstance(kind, ScalarType):
+        yield prefix, kind, offset
+    elif isinstance(kind, VecType):
+        for i in range(kind.size):
+            yield f"{prefix}.{'xyzw'[i]}", kind.element, offset + i * kind.element.itemsize
+    elif isinstance(kind, FixedArrayType):
+        for i, index in enumerate(np.ndindex(*kind.shape)):
+            path = f"{prefix}[{', '.join(map(str, index))}]"
+            yield path, kind.element, offset + i * kind.element.itemsize
+    else:
+        assert isinstance(kind, StructType)
+        for member in kind.fields:
+            yield from scalar_leaves(member.type, f"{prefix}.{member.name}", offset + member.offset_bytes)
+
+
+@overload
+@dataclass_transform()
+def struct(cls: ClassT, /) -> ClassT: ...
+
+
+@overload
+@dataclass_transform()
+def struct(*, align: int | None = None) -> Callable[[ClassT], ClassT]: ...
+
+
+def struct(cls: type | None = None, /, *, align: int | None = None) -> Any:
+    """Makes a struct of an annotated class: ``@lp.struct`` or ``@lp.struct(align=16)``.
+
+    Instances are made by position or name; members that are not given are zero, or what the class says.
+    ``S.dtype`` is the NumPy dtype.
+
+    Args:
+        cls: the class; its annotations are the members in order.
+        align: least alignment in bytes, a power of two.
+
+    Raises:
+        CompileError: a member's annotation is no value type, or there is none.
+    """
+    least = 1 if align is None else checked_alignment(align, "@lp.struct(align=…)")
+    names = sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage]  # types of the scope around
+    if cls is not None:
+        return _make(cls, least, dict(names))
+
+    def decorate(decorated: type) -> type:
+        return _make(decorated, least, dict(names))
+
+    return decorate
+
+
+def _make(cls: type, least_alignment: int, names: dict[str, object]) -> type:
+    from .struct_values import add_methods
+
+    if not isinstance(cast(object, cls), type):
+        raise CompileError(f"@lp.struct decorates a class, found {cls!r}", code="LP2019")
+    members = [(name, *_member(cls, name, raw, names)) for name, raw in _annotations(cls).items()]
+    if not members:
+        raise CompileError(
+            f"struct '{cls.__name__}' has no members; write each as 'name: lp.f32'", code="LP2019"
+        )
+    fields: list[Field] = []
+    offset, largest = 0, least_alignment
+    for name, kind, alignment in members:
+        offset = -(-offset // alignment) * alignment
+        fields.append(Field(name, kind, offset))
+        offset += size_of(kind)
+        largest = max(largest, alignment)
+    size = -(-offset // largest) * largest
+    result = StructType(cls.__name__, tuple(fields), largest, size, cls)
+    setattr(cls, STRUCT_ATTRIBUTE, result)
+    add_methods(cls, result)
+    return cls
+
+
+def _annotations(cls: type) -> dict[str, Any]:
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return inspect.get_annotations(cls)
+
+
+def _member(cls: type, name: str, annotation: Any, names: dict[str, object]) -> tuple[Type, int]:
+    """Returns the type and the alignment of one member."""
+    what = f"member '{name}' of struct '{cls.__name__}'"
+    if name.startswith("__") or name == "dtype":
+        raise CompileError(f"{what} has a name that structs use themselves", code="LP2019")
+    if hasattr(annotation, "__forward_arg__"):
+        annotation = annotation.__forward_arg__
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, vars(sys.modules.get(cls.__module__, object())), names)
+        except CompileError:
+            raise
+        except Exception as error:  # whatever the expression raises is the user's to read
+            raise CompileError(
+                f"{what}: the annotation {annotation!r} cannot be evaluated: {type(error).__name__}: {error}",
+                code="LP2019",
+            ) from error
+    alignment = 1
+    if isinstance(annotation, AlignedMember):
+        annotation, alignment = annotation.type, annotation.alignment
+    kind = value_type_of(annotation)
+    if kind is None:
+        raise CompileError(
+            f"{what}: expected a scalar, a vector, lp.FixedArray[…] or a struct, found {annotation!r}",
+            code="LP2019",
+        )
+    return kind, max(alignment, alignment_of(kind))

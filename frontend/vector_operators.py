@@ -1,0 +1,62 @@
+"""Operators and functions of vectors: one result for each component."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from .conversions import convert
+from .function_builder import FunctionBuilder
+from .ir_types import I32, INDEX_TYPE
+from .promotion import settled
+from .values import Composite, Scalar, Static, Value, describe
+from .vector_types import VecType
+
+
+def by_component(
+    fb: FunctionBuilder,
+    values: Sequence[Value],
+    node: ast.AST,
+    what: str,
+    compute: Callable[[list[Value]], Value],
+) -> Value:
+    """Computes each component of a result; numbers beside vectors count for every component.
+
+    Args:
+        what: the operator or function, for messages.
+        compute: makes one component from one value of each operand.
+
+    Raises:
+        CompileError: vectors of different sizes, or a struct.
+    """
+    vectors = [v for v in values if isinstance(v, Composite)]
+    sizes = {v.type.size for v in vectors if isinstance(v.type, VecType)}
+    wrong = next((v for v in vectors if not v.is_vector), None)
+    if wrong is not None:
+        raise fb.error(node, f"{what} takes numbers and vectors, found {describe(wrong)}", "LP2033")
+    if len(sizes) != 1:
+        found = " and ".join(describe(v) for v in vectors)
+        raise fb.error(node, f"{what} takes vectors of one size, found {found}", "LP2033")
+    (size,) = sizes
+    items: list[Scalar] = []
+    for position in range(size):
+        operands = [v.items[position] if isinstance(v, Composite) else _of_component(v) for v in values]
+        item = compute(operands)
+        assert isinstance(item, Scalar), describe(item)
+        items.append(item)
+    return vector_of(fb, items)
+
+
+def _of_component(value: Value) -> Value:
+    """Returns what a number or type beside a vector is for one component."""
+    if isinstance(value, Static) and isinstance(value.obj, VecType):
+        return Static(value.obj.element, value.obj.element.name)
+    return value
+
+
+def vector_of(fb: FunctionBuilder, items: Sequence[Scalar]) -> Composite:
+    """Makes a vector of components of one type."""
+    kind = items[0].type
+    if not kind.bits or kind is INDEX_TYPE:  # literals, ids
+        kind = I32 if kind is INDEX_TYPE else settled(kind)
+    return Composite(tuple(convert(fb, item, kind) for item in items), VecType(kind, len(items)))

@@ -1,0 +1,106 @@
+"""Vector types: ``lp.Vec[lp.f32, 4]`` and its short names ``lp.f32x4``.
+
+A vector is two to four scalars of one type.  On the host it is a NumPy array of shape (n,); in memory its
+components follow each other without padding, as NumPy's ``('<f4', (4,))`` has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..ir.errors import CompileError, InvalidError
+from .types import SCALAR_TYPES, FixedArrayType, ScalarType, Type, integer_of, scalar_of, vec_type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAX_COMPONENTS = 4
+"""Components of the longest vector (SPIR-V has vectors of 2 to 4)."""
+
+
+@dataclass(frozen=True, repr=False)
+class VecType(Type):
+    """Two to four components of one scalar type.
+
+    Args:
+        element: type of one component.
+        size: number of components.
+    """
+
+    element: ScalarType
+    size: int
+
+    @property
+    def spelling(self) -> str:
+        """``Vec[f32, 4]``."""
+        return f"Vec[{self.element.spelling}, {self.size}]"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy subarray dtype ``('<f4', (4,))``."""
+        return np.dtype((self.element.dtype, (self.size,)))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a value in memory."""
+        return self.size * self.element.itemsize
+
+    def __call__(self, *values: object) -> NDArray[Any]:
+        """Makes a host value, an array of shape (size,).
+
+        Args:
+            values: nothing for zeros; one number for every component; the components; or one sequence of them.
+
+        Raises:
+            KernelArgumentError: the values do not fit the type.
+        """
+        from .host_values import fixed_array_value
+
+        return fixed_array_value(FixedArrayType(self.element, (self.size,)), values, "value", called=self)
+
+    def __repr__(self) -> str:
+        return f"lp.{self.element.spelling}x{self.size}"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return (vec_type, (self.element.spelling, self.size))
+
+
+class Vec:
+    """Spelling of `VecType`: ``lp.Vec[lp.f32, 4]``."""
+
+    def __new__(cls, *_: object) -> Vec:
+        raise InvalidError(
+            "lp.Vec is not called; its type is written with brackets, lp.Vec[lp.f32, 4], "
+            "and a value is lp.f32x4(x, y, z, w)"
+        )
+
+    def __class_getitem__(cls, parameters: object) -> VecType:
+        parts = cast("tuple[object, ...]", parameters if isinstance(parameters, tuple) else (parameters,))
+        element = scalar_of(parts[0]) if parts else None
+        size = integer_of(parts[1]) if len(parts) == 2 and not isinstance(parts[1], bool) else None
+        if element is None or size is None or not 2 <= size <= MAX_COMPONENTS:
+            found = ", ".join(map(repr, parts))
+            raise CompileError(
+                f"lp.Vec[element, n]: a scalar type such as lp.f32 and 2 to {MAX_COMPONENTS} components; found "
+                f"lp.Vec[{found}]",
+                code="LP2018",
+            )
+        return VecType(element, size)
+
+
+VECTOR_ALIASES: dict[str, VecType] = {
+    f"{element.spelling}x{size}": VecType(element, size)
+    for element in SCALAR_TYPES.values()
+    for size in range(2, MAX_COMPONENTS + 1)
+}
+"""Every vector type by its short name: ``f32x4``, ``boolx2``."""
+
+
+def __getattr__(name: str) -> VecType:
+    try:
+        return VECTOR_ALIASES[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

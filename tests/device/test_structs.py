@@ -1,0 +1,202 @@
+"""Structs in kernels, in arrays and as arguments, on every device, against NumPy records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = pytest.mark.device
+
+N = 6
+
+
+@lp.struct
+class Material:
+    colour: lp.f32x3
+    shine: lp.f32 = 0.5
+
+
+@lp.struct
+class Body:
+    mass: lp.f32
+    position: lp.f32x3
+    material: Material
+    tag: lp.u32 = 7
+    weights: lp.FixedArray[lp.f32, 2, 2]
+
+
+@lp.struct(align=32)
+class Wide:
+    a: lp.i32
+    b: lp.Aligned[lp.f32x2, 16]
+
+
+def bodies() -> np.ndarray:
+    rng = np.random.default_rng(5)
+    host = np.zeros(N, Body.dtype)
+    host["mass"], host["position"] = rng.normal(size=N), rng.normal(size=(N, 3))
+    host["material"]["colour"], host["weights"] = rng.normal(size=(N, 3)), rng.normal(size=(N, 2, 2))
+    host["tag"] = np.arange(N)
+    return host
+
+
+def moved(body: Body, step):
+    body.position += step
+    body.material.colour.y = 2.0
+    return body
+
+
+@lp.kernel
+def update(a: lp.Array[Body], by: Body, scale: lp.FixedArray[lp.f32, 2]):
+    i = lp.global_id(0)
+    body = moved(a[i], by.position)
+    body.weights[i % 2, 1] = by.weights[1, i % 2] * scale[i % 2]
+    for j in range(2):
+        body.weights[j, 0] += scale[j]
+    a[i] = body
+
+
+def test_fields_of_locals_arguments_and_elements(device):
+    host = bodies()
+    array = lp.asarray(host, device=device)
+    by = Body(1.0, (1, 2, 3), weights=[[1, 2], [3, 4]])
+    update[N](array, by, [10, 100])
+    host["position"] += np.float32([1, 2, 3])
+    host["material"]["colour"][:, 1] = 2
+    for i in range(N):
+        host["weights"][i, i % 2, 1] = np.float32([3, 4])[i % 2] * np.float32([10, 100])[i % 2]
+    host["weights"][:, :, 0] += np.float32([10, 100])
+    np.testing.assert_array_equal(array.numpy(), host)
+
+
+@lp.kernel
+def touch(a: lp.Array[Body], out: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    copy = a[i]
+    a[i].mass = 4.0
+    a[i].tag += lp.u32(i)
+    a[i].position[i % 3] *= 2.0
+    a[i].weights[i % 2, 0] = 8.0
+    a[i].material.shine -= 1.0
+    out[i] = copy.mass + a[i].mass
+
+
+def test_storing_a_field_leaves_the_rest(device):
+    host = bodies()
+    array, out = lp.asarray(host, device=device), lp.zeros(N, device=device)
+    touch[N](array, out)
+    np.testing.assert_array_equal(out.numpy(), host["mass"] + np.float32(4))
+    host["mass"] = 4
+    host["tag"] += np.arange(N, dtype=np.uint32)
+    for i in range(N):
+        host["position"][i, i % 3] *= 2
+        host["weights"][i, i % 2, 0] = 8
+    host["material"]["shine"] -= 1
+    np.testing.assert_array_equal(array.numpy(), host)
+
+
+@lp.kernel
+def choose(out: lp.Out[Material], n: lp.i32):
+    i = lp.global_id(0)
+    best = Material(lp.f32x3(1.0, 2.0, 3.0))
+    for j in range(n):
+        if j == i:
+            best = Material(shine=lp.f32(j))
+        elif j > 3:
+            best.colour[0] += 1.0
+    out[i] = best
+
+
+def test_structs_cross_control_flow_and_have_defaults(device):
+    out = lp.zeros(4, Material, device=device)
+    choose[4](out, 5)
+    host = out.numpy()
+    np.testing.assert_array_equal(host["shine"], [0, 1, 2, 3])
+    np.testing.assert_array_equal(host["colour"], [[1, 0, 0]] * 4)
+
+
+@lp.kernel
+def rows(out: lp.Out[lp.f32], n: lp.i32):
+    i = lp.global_id(0)
+    table = lp.FixedArray[lp.f32, 3](1.0, 2.0, 3.0)
+    other = lp.FixedArray[lp.f32, 3](5)
+    for j in range(n):
+        table[(i + j) % 3] += other[j % 3]
+        if j == 2:
+            table, other = other, table
+    out[i] = table[0] * 100.0 + table[1] * 10.0 + table[2]
+
+
+def test_fixed_arrays_are_values(device):
+    out = lp.zeros(4, device=device)
+    rows[4](out, 4)
+    expected = []
+    for i in range(4):
+        table, other = [1.0, 2.0, 3.0], [5.0, 5.0, 5.0]
+        for j in range(4):
+            table[(i + j) % 3] += other[j % 3]
+            if j == 2:
+                table, other = other, table
+        expected.append(table[0] * 100 + table[1] * 10 + table[2])
+    np.testing.assert_array_equal(out.numpy(), np.float32(expected))
+
+
+@lp.kernel
+def wide(a: lp.Array[Wide]):
+    i = lp.global_id(0)
+    a[i] = Wide(a[i].a + 1, a[i].b.yx)
+
+
+def test_alignment(device):
+    assert (Wide.dtype.itemsize, Wide.dtype.fields["b"][1]) == (32, 16)
+    host = np.zeros(3, Wide.dtype)
+    host["a"], host["b"] = [1, 2, 3], [[1, 2], [3, 4], [5, 6]]
+    array = lp.asarray(host, device=device)
+    wide[3](array)
+    found = array.numpy()
+    np.testing.assert_array_equal(found["a"], [2, 3, 4])
+    np.testing.assert_array_equal(found["b"], [[2, 1], [4, 3], [6, 5]])
+
+
+@lp.struct
+class Mixed:
+    flag: lp.bool_
+    small: lp.i16
+    big: lp.f64
+    flags: lp.boolx2
+
+
+@lp.kernel
+def mixed(a: lp.Array[Mixed], v: Mixed):
+    i = lp.global_id(0)
+    a[i] = Mixed(not a[i].flag, a[i].small + v.small, a[i].big * v.big, a[i].flags.yx)
+
+
+def test_members_of_every_size(device):
+    host = np.zeros(2, Mixed.dtype)
+    host["flag"], host["small"], host["big"], host["flags"] = (
+        [True, False],
+        [-3, 4],
+        [1.5, 2.5],
+        [[0, 1], [1, 1]],
+    )
+    array = lp.asarray(host, device=device)
+    try:
+        mixed[2](array, Mixed(True, 5, 3.0))
+    except lp.KernelNotSupportedError as error:
+        assert "swiftshader" in device.selector, error
+        return
+    found = array.numpy()
+    assert found["flag"].tolist() == [False, True] and found["small"].tolist() == [2, 9]
+    assert found["big"].tolist() == [4.5, 7.5] and found["flags"].tolist() == [[True, False], [True, True]]
+
+
+def test_host_side(device):
+    array = lp.full(2, Material((1, 2, 3)), Material, device=device)
+    assert array.numpy()["colour"][1].tolist() == [1, 2, 3] and array.numpy()["shine"].tolist() == [0.5, 0.5]
+    same = lp.empty(2, Material.dtype, device=device)
+    assert same.spelling == array.spelling
+    with pytest.raises(lp.KernelArgumentError, match="argument 'v' .* expected an instance"):
+        mixed[2](lp.zeros(2, Mixed, device=device), 3)

@@ -1,0 +1,59 @@
+"""One vector or struct as a NumPy element: what `fill` writes."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from ..ir.errors import InvalidError
+
+
+def composite_element(value: object, dtype: np.dtype[Any], spelling: str) -> np.ndarray[Any, Any]:
+    """Returns `value` as a 0-d array of raw bytes, as long as one element.
+
+    Args:
+        value: of a vector one number or its components; of a struct a record of its dtype, an instance, or 0.
+        dtype: the element's.
+        spelling: as lapilli spells it, for messages.
+
+    Raises:
+        InvalidError: it does not fit.
+    """
+    if dtype.names is not None:
+        record = np.zeros((), dtype)
+        _assign(record, value, dtype, spelling)
+        return _raw(record)
+    host = np.asarray(value)
+    if host.dtype.kind not in "biuf" or host.shape not in ((), dtype.shape):
+        raise InvalidError(
+            f"expected one number or {dtype.shape[0]} for an array of {spelling}; found {value!r}"
+        )
+    base = dtype.base
+    if base.kind in "iu":
+        limits = np.iinfo(base)
+        if any(n != int(n) or not limits.min <= n <= limits.max for n in host.ravel().tolist()):
+            raise InvalidError(f"{value!r} does not fit {spelling}")
+    return _raw(np.broadcast_to(host.astype(base), dtype.shape))
+
+
+def _assign(record: Any, value: Any, dtype: np.dtype[Any], spelling: str) -> None:
+    if isinstance(value, int | float) and value == 0:
+        return
+    names = dtype.names or ()
+    if isinstance(value, np.void | np.ndarray) and cast("Any", value).dtype == dtype:
+        record[()] = value
+        return
+    if isinstance(value, int | float | np.ndarray) or not all(hasattr(value, name) for name in names):
+        raise InvalidError(f"expected a struct with the members {', '.join(names)}, or 0; found {value!r}")
+    fields: Any = dtype.fields
+    for name in names:
+        kind, member = fields[name][0], getattr(value, name)
+        if kind.names is not None:
+            _assign(record[name], member, kind, spelling)
+        else:
+            record[name] = member
+
+
+def _raw(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.frombuffer(host.tobytes(), f"V{host.nbytes}").reshape(())
