@@ -49,6 +49,8 @@ class ElementPart:
     element: Element
     type: Type
     path: tuple[Step, ...] = ()
+    swizzle: tuple[int, ...] | None = None
+    """Which components of the vector at `path` are meant, None: all."""
 
 
 @dataclass(slots=True, eq=False)
@@ -96,10 +98,45 @@ def _part_below(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
     outer = _part_below(fb, node.value)
     if outer is None:
         return None
+    if outer.swizzle is not None:
+        return _below_swizzle(fb, outer, outer.swizzle, node)
     if isinstance(node, ast.Attribute) and isinstance(outer.type, VecType) and len(node.attr) > 1:
-        return None  # a swizzle is made of a whole vector
+        positions = _swizzle_positions(fb, outer.type, node)
+        return ElementPart(outer.element, outer.type, outer.path, positions)
     steps, kind = _steps(fb, outer.type, node)
     return ElementPart(outer.element, kind, (*outer.path, *steps))
+
+
+def _below_swizzle(
+    fb: FunctionBuilder, outer: ElementPart, swizzle: tuple[int, ...], node: ast.Attribute | ast.Subscript
+) -> ElementPart:
+    """Returns what ``.x``, ``.yx`` and ``[0]`` are behind a swizzle."""
+    assert isinstance(outer.type, VecType)
+    kind = VecType(outer.type.element, len(swizzle))
+    if isinstance(node, ast.Attribute) and len(node.attr) > 1:
+        chosen = tuple(swizzle[p] for p in _swizzle_positions(fb, kind, node))
+        return ElementPart(outer.element, outer.type, outer.path, chosen)
+    (step,), scalar = _steps(fb, kind, node)
+    if not isinstance(step, int):
+        raise fb.error(
+            node,
+            "a swizzle of an array element takes literal indices",
+            "LP2051",
+            hint="put it into a variable first",
+        )
+    return ElementPart(outer.element, scalar, (*outer.path, swizzle[step]))
+
+
+def _swizzle_positions(fb: FunctionBuilder, kind: VecType, node: ast.Attribute) -> tuple[int, ...]:
+    positions = tuple(COMPONENTS.find(letter) for letter in node.attr)
+    if not 2 <= len(positions) <= len(COMPONENTS) or any(not 0 <= p < kind.size for p in positions):
+        raise fb.error(
+            node,
+            f"{kind!r} has no swizzle '{node.attr}'",
+            "LP2046",
+            hint=f"a swizzle is 2 to 4 of {', '.join(COMPONENTS[: kind.size])}",
+        )
+    return positions
 
 
 def _steps(
@@ -184,6 +221,8 @@ def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> 
     """
     place = array_part(fb, target)
     if place is not None:
+        if place.swizzle is not None:
+            raise _swizzle_target(fb, target)
         return place
     steps: list[ast.Subscript | ast.Attribute] = []
     root: ast.expr = target
@@ -205,15 +244,19 @@ def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> 
     path: list[tuple[Step, ...]] = []
     for node in reversed(steps):
         if isinstance(node, ast.Attribute) and isinstance(kind, VecType) and len(node.attr) > 1:
-            raise fb.error(
-                node,
-                f"the swizzle '{node.attr}' cannot be assigned to",
-                "LP2053",
-                hint="assign the components one by one: v.x = …",
-            )
+            raise _swizzle_target(fb, node)
         more, kind = _steps(fb, kind, node)
         path.append(more)
     return VariablePart(root.id, base, tuple(path))
+
+
+def _swizzle_target(fb: FunctionBuilder, node: ast.Attribute | ast.Subscript) -> Exception:
+    return fb.error(
+        node,
+        f"the swizzle '{ast.unparse(node)}' cannot be assigned to",
+        "LP2053",
+        hint="assign the components one by one: v.x = …",
+    )
 
 
 # ---- values of variables ----
@@ -351,10 +394,11 @@ def typed_composite(kind: VecType | StructType) -> Composite:
     """Returns some value of a type, for type inference."""
     if isinstance(kind, VecType):
         return Composite(tuple(Scalar(kind.element) for _ in range(kind.size)), kind)
-    return Composite(tuple(_typed(f.type) for f in kind.fields), kind)
+    return Composite(tuple(typed_value_of(f.type) for f in kind.fields), kind)
 
 
-def _typed(kind: Type) -> Value:
+def typed_value_of(kind: Type) -> Value:
+    """Returns some value of a type, for type inference."""
     if isinstance(kind, VecType | StructType):
         return typed_composite(kind)
     if isinstance(kind, FixedArrayType):
@@ -380,15 +424,12 @@ def composite_attribute(fb: FunctionBuilder, base: Composite, node: ast.Attribut
         return Static(kind.element, kind.element.name)
     if len(node.attr) == 1:
         return base.items[_component(fb, kind, node)]
-    positions = [COMPONENTS.find(letter) for letter in node.attr]
-    if not 2 <= len(positions) <= len(COMPONENTS) or any(not 0 <= p < kind.size for p in positions):
-        raise fb.error(
-            node,
-            f"{kind!r} has no swizzle '{node.attr}'",
-            "LP2046",
-            hint=f"a swizzle is 2 to 4 of {', '.join(COMPONENTS[: kind.size])}",
-        )
-    return Composite(tuple(base.items[p] for p in positions), VecType(kind.element, len(positions)))
+    return _swizzled(base, _swizzle_positions(fb, kind, node))
+
+
+def _swizzled(base: Composite, positions: tuple[int, ...]) -> Composite:
+    assert isinstance(base.type, VecType)
+    return Composite(tuple(base.items[p] for p in positions), VecType(base.type.element, len(positions)))
 
 
 def composite_item(fb: FunctionBuilder, base: Composite, node: ast.Subscript) -> Value:
@@ -409,12 +450,16 @@ def _load_place(fb: FunctionBuilder, place: ElementPart, node: ast.AST) -> Value
         return load_element(fb, place.element, node)
     require_readable(fb, array, node)
     fb.accesses[array.parameter].reads = True
-    return _load(fb, place.element, place.type, place.path)
+    value = _load(fb, place.element, place.type, place.path)
+    if place.swizzle is None:
+        return value
+    assert isinstance(value, Composite)
+    return _swizzled(value, place.swizzle)
 
 
 def _load(fb: FunctionBuilder, element: Element, kind: Type, path: tuple[Step, ...]) -> Value:
     if fb.is_dry:
-        return _typed(kind)
+        return typed_value_of(kind)
     if isinstance(kind, ScalarType):
         return _load_scalar(fb, element, kind, path)
     if isinstance(kind, VecType):

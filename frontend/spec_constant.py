@@ -13,13 +13,15 @@ import sys
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..ir.errors import KernelArgumentError
-from .host_values import MISFIT_CODE, fixed_array_value, scalar_value
-from .types import FixedArrayType, ScalarType, scalar_of
+from .host_values import MISFIT_CODE
+from .struct_types import dtype_of, scalar_leaves, size_of, value_type_of
+from .struct_values import from_record, to_record, zero_of
+from .types import ScalarType, Type
 
 _symbols: weakref.WeakValueDictionary[str, SpecializationId] = weakref.WeakValueDictionary()
 """Live ids by symbol: two ids must never share one, or setting the first would set the second."""
@@ -43,7 +45,7 @@ class SpecializationId:
     """A specialization constant: ``COEFF = lp.SpecializationId(lp.FixedArray[lp.f32, 3, 3])``.
 
     Args:
-        type: a scalar type, or a fixed array of one.
+        type: a scalar, vector or struct type, or a fixed array.
         default: what the value is where none is set, as `type` is made from it; zero where absent.
 
     Raises:
@@ -51,14 +53,14 @@ class SpecializationId:
     """
 
     def __init__(self, type: object, *default: object) -> None:
-        resolved = type if isinstance(type, FixedArrayType) else scalar_of(type)
+        resolved = value_type_of(type)
         if resolved is None:
             raise KernelArgumentError(
-                "lp.SpecializationId(type, *default): expected a scalar type such as lp.f32 or "
-                f"lp.FixedArray[lp.f32, n], found {type!r}",
+                "lp.SpecializationId(type, *default): expected a scalar type such as lp.f32, a vector or struct "
+                f"type, or lp.FixedArray[lp.f32, n], found {type!r}",
                 code=MISFIT_CODE,
             )
-        self.type: ScalarType | FixedArrayType = resolved
+        self.type: Type = resolved
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # the only way to the defining scope
         self._globals: Mapping[str, object] = frame.f_globals
         self._module: str = frame.f_globals.get("__name__", "__main__")
@@ -72,11 +74,11 @@ class SpecializationId:
                 f"{self._what()} has type {resolved!r}: expected at most one default, found {len(default)}",
                 code=MISFIT_CODE,
             )
-        self._default: bytes = self._encode(default or (0,))
+        self._default: bytes = self._encode(default)
 
     @property
     def default(self) -> Any:
-        """The default: a Python scalar rounded to the type, or a new NumPy array."""
+        """The default: a Python scalar rounded to the type, a new NumPy array, or a struct instance."""
         return self.from_bytes(self._default)
 
     @property
@@ -109,9 +111,7 @@ class SpecializationId:
     @property
     def leaves(self) -> tuple[Leaf, ...]:
         """The scalars of the value in C order."""
-        element = self.type.element if isinstance(self.type, FixedArrayType) else self.type
-        size = element.itemsize
-        return tuple(Leaf(element, offset, size) for offset in range(0, self.size_bytes, size))
+        return tuple(Leaf(kind, offset, kind.itemsize) for _, kind, offset in scalar_leaves(self.type))
 
     def to_bytes(self, value: object) -> bytes:
         """Returns the host bytes of `value`, C order.
@@ -127,15 +127,13 @@ class SpecializationId:
         Raises:
             KernelArgumentError: `data` has not the size of the type.
         """
-        if len(data) != self.type.dtype.itemsize:
+        expected = size_of(self.type)
+        if len(data) != expected:
             raise KernelArgumentError(
-                f"{self._what()} has type {self.type!r}: expected {self.type.dtype.itemsize} bytes, "
-                f"found {len(data)}",
+                f"{self._what()} has type {self.type!r}: expected {expected} bytes, found {len(data)}",
                 code=MISFIT_CODE,
             )
-        if isinstance(self.type, FixedArrayType):
-            return np.frombuffer(data, self.type.element.dtype).reshape(self.type.shape).copy()
-        return cast(object, np.frombuffer(data, self.type.dtype)[0].item())
+        return from_record(self.type, np.frombuffer(data, dtype_of(self.type))[0])
 
     def suggest_name(self, name: str, *, scope: str = "") -> None:
         """Tells an id that has no name yet under which one a kernel found it.
@@ -174,9 +172,10 @@ class SpecializationId:
         return f"specialization constant '{self.name}'"
 
     def _encode(self, values: tuple[object, ...]) -> bytes:
-        if isinstance(self.type, FixedArrayType):
-            return fixed_array_value(self.type, values, self._what()).tobytes()
-        return cast(bytes, scalar_value(self.type, values[0], self._what()).tobytes())
+        if not values:
+            return to_record(self.type, zero_of(self.type), self._what()).tobytes()
+        value = values[0] if len(values) == 1 else values
+        return to_record(self.type, value, self._what()).tobytes()
 
     def __repr__(self) -> str:
         return f"<lp.SpecializationId {self.name}: {self.type!r} = {self.default!r}>"

@@ -2,58 +2,98 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from typing import Any, cast
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    VectorType,
+    i32,
+)
+from xdsl.ir import Attribute, SSAValue
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute
-
-from ..ir.dialects.spec_constant import DeclareOp, GetOp
+from ..ir.dialects.spec_constant import HOST_DTYPES, HOST_LAYOUT, DeclareOp, GetOp
+from ..ir.dialects.spirv.composite import CompositeExtractOp
+from ..ir.dialects.spirv.types import StructType as SpirvStructType
 from .fixed_arrays import fixed_array_type
 from .function_builder import FunctionBuilder
 from .ir_types import constant_attribute, ir_type
+from .parts import typed_value_of
 from .spec_constant import SpecializationId
-from .types import FixedArrayType, ScalarType
-from .values import FixedArray, Scalar, Value
+from .struct_types import StructType, scalar_leaves
+from .struct_values import leaf_values
+from .types import FixedArrayType, ScalarType, Type
+from .values import Composite, FixedArray, Scalar, Value
+from .vector_types import VecType
 
 
 def read_specialization(fb: FunctionBuilder, constant: SpecializationId) -> Value:
     """Returns the value that a specialization constant has in a pipeline."""
     kind = constant.type
     if fb.is_dry:
-        return FixedArray(kind, None) if isinstance(kind, FixedArrayType) else Scalar(kind)
+        return typed_value_of(kind)
     if constant.symbol not in fb.module.spec_constants:
         fb.module.spec_constants[constant.symbol] = declaration(fb, constant)
     symbol = SymbolRefAttr(constant.symbol)
     ir = _ir_type(kind)
     ssa = fb.prologue_value(("spec", constant.symbol), GetOp, ir, properties={"constant": symbol})
-    return FixedArray(kind, ssa) if isinstance(kind, FixedArrayType) else Scalar(kind, ssa)
+    return _parts(fb, ssa, kind, ())
 
 
-def _ir_type(kind: ScalarType | FixedArrayType) -> Attribute:
-    return fixed_array_type(kind) if isinstance(kind, FixedArrayType) else ir_type(kind)
+def _parts(fb: FunctionBuilder, ssa: SSAValue, kind: Type, path: tuple[int, ...]) -> Value:
+    """Returns the value at a path of a constant; each part is read from it once per function."""
+    if isinstance(kind, VecType):
+        items = [_parts(fb, ssa, kind.element, (*path, i)) for i in range(kind.size)]
+        return Composite(tuple(items), kind)
+    if isinstance(kind, StructType):
+        items = [_parts(fb, ssa, field.type, (*path, i)) for i, field in enumerate(kind.fields)]
+        return Composite(tuple(items), kind)
+    assert isinstance(kind, ScalarType | FixedArrayType)
+    part = ssa
+    if path:
+        indices = ArrayAttr([IntegerAttr(i, i32) for i in path])
+        part = fb.prologue_value(
+            ("part", ssa, path),
+            CompositeExtractOp,
+            _ir_type(kind),
+            operands=(ssa,),
+            properties={"indices": indices},
+        )
+    return FixedArray(kind, part) if isinstance(kind, FixedArrayType) else Scalar(kind, part)
+
+
+def _ir_type(kind: Type) -> Attribute:
+    if isinstance(kind, FixedArrayType):
+        return fixed_array_type(kind)
+    if isinstance(kind, VecType):
+        return VectorType(ir_type(kind.element), [kind.size])
+    if isinstance(kind, StructType):
+        return SpirvStructType.get(
+            [_ir_type(field.type) for field in kind.fields], kind.name if kind.name.isascii() else ""
+        )
+    assert isinstance(kind, ScalarType)
+    return ir_type(kind)
 
 
 def declaration(fb: FunctionBuilder, constant: SpecializationId) -> DeclareOp:
     """Returns the module-level declaration, located at its first use."""
     kind = constant.type
-    element = kind.element if isinstance(kind, FixedArrayType) else kind
-    leaves = [constant_attribute(value, element) for value in _leaves(constant.default)]
-    return DeclareOp.create(
+    kinds = [scalar for _, scalar, _ in scalar_leaves(kind)]
+    values = leaf_values(kind, constant.default, "the default")
+    leaves = [constant_attribute(value, scalar) for value, scalar in zip(values, kinds, strict=True)]
+    op = DeclareOp.create(
         properties={
             "sym_name": StringAttr(constant.symbol),
             "const_type": _ir_type(kind),
             "default": ArrayAttr(leaves),
             "short_name": StringAttr(constant.name),
-            "lapilli_type": StringAttr(kind.spelling),
+            "lapilli_type": StringAttr(str(kind)),
         },
         location=fb.location(),
     )
-
-
-def _leaves(default: Any) -> Iterator[float]:
-    """Yields the scalars of a host value in C order."""
-    values = cast("list[Any]", default.ravel().tolist()) if hasattr(default, "ravel") else [default]
-    for value in values:
-        yield value if isinstance(value, int) or not math.isnan(value) else math.nan
+    if isinstance(kind, StructType):
+        offsets = [offset for _, _, offset in scalar_leaves(kind)]
+        op.attributes[HOST_LAYOUT] = DenseArrayBase.from_list(i32, [*offsets, kind.size_bytes])
+        op.attributes[HOST_DTYPES] = ArrayAttr([StringAttr(scalar.spelling) for scalar in kinds])
+    return op

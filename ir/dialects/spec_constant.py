@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
+    i32,
 )
 from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 from xdsl.irdl import (
@@ -35,6 +36,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from ..attribute_values import elements, integers
 from ..type_structure import scalar_leaves
 
 
@@ -42,6 +44,16 @@ def _leaf_type(leaf: Attribute) -> Attribute | None:
     if isinstance(leaf, FloatAttr):
         return cast("FloatAttr[AnyFloat]", leaf).type
     return cast("IntegerAttr[IntegerType]", leaf).type if isinstance(leaf, IntegerAttr) else None
+
+
+HOST_LAYOUT = "spec_constant.host_layout"
+"""array<i32>: offset in bytes of each scalar in the host value, then its size; without it they lie tightly."""
+HOST_DTYPES = "spec_constant.host_dtypes"
+"""Array of strings: the scalar type of each scalar as lapilli spells it, where they differ."""
+
+
+MAX_HOST_BYTES = 1 << 20
+"""Largest host value of a constant that has a layout."""
 
 
 @irdl_op_definition
@@ -88,6 +100,36 @@ class DeclareOp(IRDLOperation):
         return self.sym_name.data.rpartition(".")[2]
 
     def verify_(self) -> None:
+        self._verify_scalars()
+        self._verify_host_value()
+
+    def _verify_host_value(self) -> None:
+        """Checks what the discardable attributes say of the value on the host."""
+        count = len(self.default.data)
+        layout = self.attributes.get(HOST_LAYOUT)
+        if layout is not None:
+            offsets = integers(layout, i32)
+            sizes = [_host_bytes(leaf) for leaf in self.default.data]
+            ends = [0, *(a + b for a, b in zip(offsets or (), sizes, strict=False))]
+            if (
+                offsets is None
+                or len(offsets) != count + 1
+                or any(offset < end for offset, end in zip(offsets, ends, strict=True))
+                or offsets[-1] > MAX_HOST_BYTES
+            ):
+                raise VerifyException(
+                    f"@{self.sym_name.data}: '{HOST_LAYOUT}' must be array<i32> of {count} ascending offsets "
+                    f"that do not overlap, and the size; found {layout}"
+                )
+        dtypes = self.attributes.get(HOST_DTYPES)
+        if dtypes is not None:
+            names = elements(dtypes)
+            if names is None or len(names) != count or not all(isinstance(n, StringAttr) for n in names):
+                raise VerifyException(
+                    f"@{self.sym_name.data}: '{HOST_DTYPES}' must be an array of {count} strings, found {dtypes}"
+                )
+
+    def _verify_scalars(self) -> None:
         try:
             expected = scalar_leaves(self.const_type)
         except TypeError as error:
@@ -188,6 +230,12 @@ class GetOp(IRDLOperation):
         printer.print_attribute(self.result.type)
 
 
+def _host_bytes(leaf: Attribute) -> int:
+    """Returns the bytes of a scalar in the host value; a bool is 1."""
+    width = getattr(_leaf_type(leaf), "bitwidth", 32)
+    return max(1, int(width) // 8)
+
+
 def lookup(user: Operation, symbol: str) -> DeclareOp | None:
     """Returns the declaration of `symbol` seen from `user`, None where there is none.
 
@@ -217,4 +265,4 @@ def _is_detached(op: Operation) -> bool:
 SPEC_CONSTANT = Dialect("spec_constant", [DeclareOp, GetOp])
 """The dialect, for `Context.load_dialect`."""
 
-__all__ = ["SPEC_CONSTANT", "DeclareOp", "GetOp", "lookup"]
+__all__ = ["HOST_DTYPES", "HOST_LAYOUT", "SPEC_CONSTANT", "DeclareOp", "GetOp", "lookup"]

@@ -24,12 +24,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from ...ir.attribute_values import integers
 from ...ir.dialects import spirv
-from ...ir.dialects.spec_constant import DeclareOp, GetOp
+from ...ir.dialects.spec_constant import HOST_DTYPES, HOST_LAYOUT, DeclareOp, GetOp
 from ...ir.dialects.spirv.types import element_count, element_type_at
 from ...ir.kernel_info import SpecConstantInfo, SpecConstantLeaf
 from ..errors import PassError
-from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type
+from ..narrowing import is_array_attribute, is_float_attribute, is_integer_attribute, is_integer_type
 from .types import integer_attribute
 
 if TYPE_CHECKING:
@@ -139,19 +140,25 @@ def _info(symbol: str, constant: _Constant, offset_bytes: int) -> SpecConstantIn
     declaration = constant.declaration
     spelled = None if declaration.lapilli_type is None else declaration.lapilli_type.data
     dtype_of = _unsigned_dtypes if spelled is not None and _names_unsigned(spelled) else _signed_dtypes
+    layout = integers(declaration.attributes.get(HOST_LAYOUT))
+    dtypes = _host_dtypes(declaration)
     leaves: list[SpecConstantLeaf] = []
     default = bytearray()
     for number, leaf in enumerate(declaration.default.data):
         data = _host_bytes(leaf)
+        if layout is not None:
+            default += bytes(layout[number] - len(default))
         leaves.append(
             SpecConstantLeaf(
                 spec_id=constant.first_spec_id + number,
-                dtype=dtype_of(leaf),
+                dtype=dtypes[number] if dtypes else dtype_of(leaf),
                 offset_bytes=len(default),
                 size_bytes=len(data),
             )
         )
         default += data
+    if layout is not None:
+        default += bytes(layout[-1] - len(default))
     return SpecConstantInfo(
         symbol=symbol,
         name=declaration.display_name,
@@ -161,6 +168,14 @@ def _info(symbol: str, constant: _Constant, offset_bytes: int) -> SpecConstantIn
         default=bytes(default),
         leaves=tuple(leaves),
     )
+
+
+def _host_dtypes(declaration: DeclareOp) -> list[str] | None:
+    """Returns the scalar type of each leaf where the declaration says it."""
+    names = declaration.attributes.get(HOST_DTYPES)
+    if not is_array_attribute(names):
+        return None
+    return [name.data for name in names.data if isinstance(name, StringAttr)]
 
 
 def _names_unsigned(spelled: str) -> bool:

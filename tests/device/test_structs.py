@@ -198,5 +198,5 @@ def test_host_side(device):
     assert array.numpy()["colour"][1].tolist() == [1, 2, 3] and array.numpy()["shine"].tolist() == [0.5, 0.5]
     same = lp.empty(2, Material.dtype, device=device)
     assert same.spelling == array.spelling
-    with pytest.raises(lp.KernelArgumentError, match="argument 'v' .* expected an instance"):
+    with pytest.raises(lp.KernelArgumentError, match=r"argument 'v' .* expected an instance"):
         mixed[2](lp.zeros(2, Mixed, device=device), 3)

@@ -19,7 +19,9 @@ def construct(x: lp.In[lp.f32x4], out: lp.Out[lp.f32x4]):
     i = lp.global_id(0)
     v = x[i]
     two = lp.f32x2(v.x, 3)
-    out[i] = lp.f32x4(two, v.wz) + lp.f32x4(1.0) - lp.Vec[lp.f32, 4]() * lp.f32x4(lp.f32x3(v.xyz), v[3])
+    out[i] = (
+        lp.f32x4(two, x[i].zwx.yx) + lp.f32x4(1.0) - lp.Vec[lp.f32, 4]() * lp.f32x4(lp.f32x3(v.xyz), v[3])
+    )
 
 
 def test_construction_splats_and_swizzles(device):
@@ -154,7 +156,9 @@ def test_conversions(device):
     np.testing.assert_array_equal(truth.numpy(), (x > 0) @ [1, 2])
 
 
-SCALARS = [getattr(lp, name) for name in "i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64".split()]
+SCALARS = [
+    getattr(lp, name) for name in ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"]
+]
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
@@ -190,7 +194,7 @@ def test_arrays_of_vectors_on_the_host(device):
 def test_wrong_arguments(device):
     y = lp.zeros(N, lp.f32x4, device=device)
     out, crossed = lp.zeros((N, 4), device=device), lp.empty(N, lp.f32x3, device=device)
-    with pytest.raises(lp.KernelArgumentError, match="'y'.*Vec.f32, 3.*found.*Vec.f32, 4"):
+    with pytest.raises(lp.KernelArgumentError, match=r"'y'.*Vec.f32, 3.*found.*Vec.f32, 4"):
         geometry[N](y, (1, 2, 3), out, crossed)
     with pytest.raises(
         lp.KernelArgumentError, match=r"'w' \(2 of 4\) has type lp.f32x3: expected a value of shape"
