@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from .arithmetic import binary
+from .composites import convert_composite
 from .conversions import settle, store_convert
 from .dispatch import expression, statement
 from .function_builder import FunctionBuilder, VariableType
-from .parts import convert_composite, load_part, resolve_part, store_part
+from .parts import load_part, resolve_part, store_part
 from .promotion import join
 from .struct_types import StructType, value_type_of
 from .types import FixedArrayType, ScalarType, scalar_of

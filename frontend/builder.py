@@ -41,6 +41,7 @@ from . import (
 from .analysis import FunctionFacts
 from .annotations import Signature
 from .captures import Captures
+from .composites import build_value
 from .control_flow import build_statements
 from .conversions import CMPI
 from .definition import KernelOptions
@@ -49,7 +50,6 @@ from .function_builder import AccessUse, FunctionBuilder
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
 from .module_builder import ModuleBuilder
-from .parts import build_value
 from .source import FunctionSource
 from .struct_types import StructType, scalar_leaves
 from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType, Type

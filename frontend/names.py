@@ -12,11 +12,12 @@ import numpy as np
 
 from ..ir.errors import InvalidError
 from .builtins import BUILTINS, BuiltinFunction
+from .composites import typed_composite
 from .dispatch import expression
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .intrinsics import Intrinsic, Namespace
 from .kernel import KernelFunction
-from .parts import array_part, composite_attribute, load_part, typed_composite
+from .parts import array_part, composite_attribute, load_part
 from .source import MISSING
 from .spec_constant import SpecializationId
 from .specialization import read_specialization

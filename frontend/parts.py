@@ -7,50 +7,25 @@ in its own right; assigning it gives the variable a new value with that part rep
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
 
-from ..ir.dialects.kernel import LoadFieldOp, StoreFieldOp
-from ..ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
+from .composites import convert_composite, value_type
 from .conversions import CMPI, as_index, store_convert
-from .fixed_arrays import construct_fixed, insert_fixed, load_fixed
+from .fixed_arrays import insert_fixed, load_fixed
 from .function_builder import FunctionBuilder
-from .ir_types import BOOL, integer_attribute, ir_type, storage_type
-from .storage import element_type, is_loaded_whole
+from .ir_types import BOOL, ir_type
+from .part_memory import ElementPart, Step, load_place, store_place, swizzled
 from .struct_types import StructType
-from .subscripts import (
-    Element,
-    index_values,
-    load_element,
-    require_readable,
-    require_writable,
-    resolve_element,
-    store_element,
-)
+from .subscripts import index_values, resolve_element
 from .types import FixedArrayType, ScalarType, Type
-from .values import Array, Composite, FixedArray, Scalar, Tuple, Value, constant, describe
+from .values import Array, Composite, FixedArray, Scalar, Static, Value, constant, describe
 from .vector_types import VecType
 
 COMPONENTS = "xyzw"
 """Names of a vector's components."""
-
-Step = int | Scalar
-"""One step into a composite: a member or component by number, or an index known at run time."""
-
-
-@dataclass(slots=True, eq=False)
-class ElementPart:
-    """An array element, or a part of one."""
-
-    element: Element
-    type: Type
-    path: tuple[Step, ...] = ()
-    swizzle: tuple[int, ...] | None = None
-    """Which components of the vector at `path` are meant, None: all."""
 
 
 @dataclass(slots=True, eq=False)
@@ -265,7 +240,7 @@ def _swizzle_target(fb: FunctionBuilder, node: ast.Attribute | ast.Subscript) ->
 def load_part(fb: FunctionBuilder, part: Part, node: ast.AST) -> Value:
     """Returns the value of a part."""
     if isinstance(part, ElementPart):
-        return _load_place(fb, part, node)
+        return load_place(fb, part, node)
     value = part.base
     for steps in part.path:
         value = _step_into(fb, value, steps, node)
@@ -316,7 +291,7 @@ def store_part(fb: FunctionBuilder, part: Part, value: Value, node: ast.AST, val
         CompileError: the array is read-only, or the value does not convert.
     """
     if isinstance(part, ElementPart):
-        _store_place(fb, part, value, node, value_node)
+        store_place(fb, part, value, node, value_node)
         return
     from .assignment import assign_name
 
@@ -359,54 +334,6 @@ def _select_component(fb: FunctionBuilder, index: Scalar, position: int, new: Sc
     return Scalar(old.type, fb.emit(arith.SelectOp, operands, ir_type(old.type)))
 
 
-def value_type(value: Value) -> Type:
-    """Returns the type of a number, vector, struct or fixed array."""
-    assert isinstance(value, Scalar | Composite | FixedArray)
-    return value.type
-
-
-def convert_composite(fb: FunctionBuilder, value: Value, wanted: Type, node: ast.AST, what: str) -> Value:
-    """Converts a value as storing does: components within a kind, structs not at all.
-
-    Raises:
-        CompileError: it is of another type.
-    """
-    if isinstance(wanted, ScalarType):
-        return store_convert(fb, value, wanted, node, what)
-    if isinstance(value, Composite) and value.type == wanted:
-        return value
-    if isinstance(value, FixedArray) and value.type == wanted and not value.prefix:
-        return value
-    source = value.type if isinstance(value, Composite) else None
-    if isinstance(source, VecType) and isinstance(wanted, VecType) and source.size == wanted.size:
-        assert isinstance(value, Composite)
-        items = [store_convert(fb, item, wanted.element, node, what) for item in value.items]
-        return Composite(tuple(items), wanted)
-    raise fb.error(
-        node,
-        f"{what} holds {wanted!r}, found {describe(value)}",
-        "LP2033",
-        hint=f"make one: {wanted!r}(…)",
-    )
-
-
-def typed_composite(kind: VecType | StructType) -> Composite:
-    """Returns some value of a type, for type inference."""
-    if isinstance(kind, VecType):
-        return Composite(tuple(Scalar(kind.element) for _ in range(kind.size)), kind)
-    return Composite(tuple(typed_value_of(f.type) for f in kind.fields), kind)
-
-
-def typed_value_of(kind: Type) -> Value:
-    """Returns some value of a type, for type inference."""
-    if isinstance(kind, VecType | StructType):
-        return typed_composite(kind)
-    if isinstance(kind, FixedArrayType):
-        return FixedArray(kind, None)
-    assert isinstance(kind, ScalarType)
-    return Scalar(kind)
-
-
 def composite_attribute(fb: FunctionBuilder, base: Composite, node: ast.Attribute) -> Value:
     """Compiles ``v.x``, swizzles such as ``v.zyx``, and members of structs.
 
@@ -419,17 +346,10 @@ def composite_attribute(fb: FunctionBuilder, base: Composite, node: ast.Attribut
         assert isinstance(step, int)
         return base.items[step]
     if node.attr == "dtype":
-        from .values import Static
-
         return Static(kind.element, kind.element.name)
     if len(node.attr) == 1:
         return base.items[_component(fb, kind, node)]
-    return _swizzled(base, _swizzle_positions(fb, kind, node))
-
-
-def _swizzled(base: Composite, positions: tuple[int, ...]) -> Composite:
-    assert isinstance(base.type, VecType)
-    return Composite(tuple(base.items[p] for p in positions), VecType(base.type.element, len(positions)))
+    return swizzled(base, _swizzle_positions(fb, kind, node))
 
 
 def composite_item(fb: FunctionBuilder, base: Composite, node: ast.Subscript) -> Value:
@@ -439,145 +359,3 @@ def composite_item(fb: FunctionBuilder, base: Composite, node: ast.Subscript) ->
             node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint="name its member"
         )
     return _step_into(fb, base, (_vector_index(fb, base.type, node),), node)
-
-
-# ---- memory ----
-
-
-def _load_place(fb: FunctionBuilder, place: ElementPart, node: ast.AST) -> Value:
-    array = place.element.array
-    if isinstance(array.type.element, ScalarType):
-        return load_element(fb, place.element, node)
-    require_readable(fb, array, node)
-    fb.accesses[array.parameter].reads = True
-    value = _load(fb, place.element, place.type, place.path)
-    if place.swizzle is None:
-        return value
-    assert isinstance(value, Composite)
-    return _swizzled(value, place.swizzle)
-
-
-def _load(fb: FunctionBuilder, element: Element, kind: Type, path: tuple[Step, ...]) -> Value:
-    if fb.is_dry:
-        return typed_value_of(kind)
-    if isinstance(kind, ScalarType):
-        return _load_scalar(fb, element, kind, path)
-    if isinstance(kind, VecType):
-        if not path and is_loaded_whole(kind):
-            return _load_vector(fb, element, kind)
-        items = [_load_scalar(fb, element, kind.element, (*path, i)) for i in range(kind.size)]
-        return Composite(tuple(items), kind)
-    if isinstance(kind, StructType):
-        items = [_load(fb, element, f.type, (*path, i)) for i, f in enumerate(kind.fields)]
-        return Composite(tuple(items), kind)
-    assert isinstance(kind, FixedArrayType)
-    leaves = [_load_scalar(fb, element, kind.element, (*path, *index)) for index in _indices(kind)]
-    return construct_fixed(fb, kind, [fb.ssa(leaf) for leaf in leaves])
-
-
-def _indices(kind: FixedArrayType) -> Iterator[tuple[int, ...]]:
-    import numpy as np
-
-    yield from np.ndindex(*kind.shape)
-
-
-def _load_vector(fb: FunctionBuilder, element: Element, kind: VecType) -> Composite:
-    array = element.array
-    whole = fb.emit(memref.LoadOp, [array.ssa, *element.indices], element_type(kind))
-    return Composite(tuple(extract(fb, whole, kind.element, i) for i in range(kind.size)), kind)
-
-
-def extract(fb: FunctionBuilder, whole: SSAValue | None, kind: ScalarType, *path: int) -> Scalar:
-    """Returns a scalar of an IR value that is a composite."""
-    indices = ArrayAttr([IntegerAttr(i, i32) for i in path])
-    return Scalar(kind, fb.emit(CompositeExtractOp, [whole], ir_type(kind), {"indices": indices}))
-
-
-def _path_properties(path: Sequence[Step]) -> dict[str, Attribute]:
-    return {"path": LoadFieldOp.path_attribute([s if isinstance(s, int) else None for s in path])}
-
-
-def _path_operands(fb: FunctionBuilder, path: Sequence[Step]) -> list[SSAValue | None]:
-    return [_narrow(fb, step) for step in path if not isinstance(step, int)]
-
-
-def _narrow(fb: FunctionBuilder, index: Scalar) -> SSAValue | None:
-    if index.type.bits == 64:
-        return fb.emit(arith.TruncIOp, [fb.ssa(index)], i32)
-    return fb.ssa(index)
-
-
-def _load_scalar(fb: FunctionBuilder, element: Element, kind: ScalarType, path: tuple[Step, ...]) -> Scalar:
-    operands = [element.array.ssa, *element.indices, *_path_operands(fb, path)]
-    loaded = fb.emit(LoadFieldOp, operands, storage_type(kind), _path_properties(path))
-    if kind is not BOOL:
-        return Scalar(kind, loaded)
-    byte = storage_type(BOOL)
-    zero = fb.prologue_value(
-        ("i8", 0), arith.ConstantOp, byte, properties={"value": integer_attribute(0, byte)}
-    )
-    return Scalar(BOOL, fb.emit(arith.CmpiOp, [loaded, zero], ir_type(BOOL), CMPI["ne"]))
-
-
-def _store_place(
-    fb: FunctionBuilder, place: ElementPart, value: Value, node: ast.AST, value_node: ast.AST
-) -> None:
-    array = place.element.array
-    if isinstance(array.type.element, ScalarType):
-        store_element(fb, place.element, value, node, value_node)
-        return
-    require_writable(fb, array, node)
-    fb.accesses[array.parameter].writes = True
-    stored = convert_composite(fb, value, place.type, value_node, f"'{array.name}'")
-    if not fb.is_dry:
-        _store(fb, place.element, place.type, place.path, stored, node)
-
-
-def _store(
-    fb: FunctionBuilder, element: Element, kind: Type, path: tuple[Step, ...], value: Value, node: ast.AST
-) -> None:
-    if isinstance(kind, ScalarType):
-        assert isinstance(value, Scalar)
-        _store_scalar(fb, element, value, path)
-    elif isinstance(kind, VecType) and not path and is_loaded_whole(kind):
-        assert isinstance(value, Composite)
-        parts = [fb.ssa(item) for item in value.items if isinstance(item, Scalar)]
-        whole = fb.emit(CompositeConstructOp, parts, element_type(kind))
-        assert whole is not None and element.array.ssa is not None
-        fb.append(memref.StoreOp.create(operands=[whole, element.array.ssa, *element.indices]))
-    elif isinstance(kind, FixedArrayType):
-        assert isinstance(value, FixedArray)
-        for index in _indices(kind):
-            part = load_fixed(fb, value, [constant(i) for i in index], node)
-            assert isinstance(part, Scalar)
-            _store_scalar(fb, element, part, (*path, *index))
-    else:
-        assert isinstance(value, Tuple) and isinstance(kind, VecType | StructType)
-        kinds = [kind.element] * kind.size if isinstance(kind, VecType) else [f.type for f in kind.fields]
-        for position, (item, part_kind) in enumerate(zip(value.items, kinds, strict=True)):
-            _store(fb, element, part_kind, (*path, position), item, node)
-
-
-def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tuple[Step, ...]) -> None:
-    ssa = fb.ssa(value)
-    if value.type is BOOL:
-        ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
-    operands = [ssa, element.array.ssa, *element.indices, *_path_operands(fb, path)]
-    fb.append(
-        StoreFieldOp.create(
-            operands=[operand for operand in operands if operand is not None],
-            properties=_path_properties(path),
-        )
-    )
-
-
-def build_value(fb: FunctionBuilder, kind: Type, leaf: Callable[[ScalarType], Scalar]) -> Value:
-    """Makes a value of a type from its scalars, asked for in C order."""
-    if isinstance(kind, ScalarType):
-        return leaf(kind)
-    if isinstance(kind, VecType):
-        return Composite(tuple(leaf(kind.element) for _ in range(kind.size)), kind)
-    if isinstance(kind, StructType):
-        return Composite(tuple(build_value(fb, f.type, leaf) for f in kind.fields), kind)
-    assert isinstance(kind, FixedArrayType)
-    return construct_fixed(fb, kind, [fb.ssa(leaf(kind.element)) for _ in range(kind.size)])

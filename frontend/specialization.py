@@ -16,10 +16,10 @@ from xdsl.ir import Attribute, SSAValue
 from ..ir.dialects.spec_constant import HOST_DTYPES, HOST_LAYOUT, DeclareOp, GetOp
 from ..ir.dialects.spirv.composite import CompositeExtractOp
 from ..ir.dialects.spirv.types import StructType as SpirvStructType
+from .composites import typed_value_of
 from .fixed_arrays import fixed_array_type
 from .function_builder import FunctionBuilder
 from .ir_types import constant_attribute, ir_type
-from .parts import typed_value_of
 from .spec_constant import SpecializationId
 from .struct_types import StructType, scalar_leaves
 from .struct_values import leaf_values

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from .composites import build_value, convert_composite
 from .conversions import convert, store_convert
 from .fixed_arrays import construct_fixed
 from .function_builder import FunctionBuilder
-from .parts import build_value, convert_composite
 from .struct_types import StructType
 from .struct_values import host_value, leaf_values
 from .types import FixedArrayType, ScalarType, Type

@@ -6,11 +6,11 @@ import ast
 
 from .arithmetic import binary
 from .builtins import expect_count
+from .composites import build_value
 from .conversions import convert
 from .dispatch import INTRINSICS, intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import I32
-from .parts import build_value
 from .struct_types import StructType
 from .types import FixedArrayType, ScalarType, Type
 from .values import Composite, FixedArray, Scalar, Value, constant, describe

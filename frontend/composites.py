@@ -1,0 +1,74 @@
+"""Vectors, structs and fixed arrays as values: their types, making them from scalars, converting them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from .conversions import store_convert
+from .fixed_arrays import construct_fixed
+from .function_builder import FunctionBuilder
+from .struct_types import StructType
+from .types import FixedArrayType, ScalarType, Type
+from .values import Composite, FixedArray, Scalar, Value, describe
+from .vector_types import VecType
+
+
+def value_type(value: Value) -> Type:
+    """Returns the type of a number, vector, struct or fixed array."""
+    assert isinstance(value, Scalar | Composite | FixedArray)
+    return value.type
+
+
+def convert_composite(fb: FunctionBuilder, value: Value, wanted: Type, node: ast.AST, what: str) -> Value:
+    """Converts a value as storing does: components within a kind, structs not at all.
+
+    Raises:
+        CompileError: it is of another type.
+    """
+    if isinstance(wanted, ScalarType):
+        return store_convert(fb, value, wanted, node, what)
+    if isinstance(value, Composite) and value.type == wanted:
+        return value
+    if isinstance(value, FixedArray) and value.type == wanted and not value.prefix:
+        return value
+    source = value.type if isinstance(value, Composite) else None
+    if isinstance(source, VecType) and isinstance(wanted, VecType) and source.size == wanted.size:
+        assert isinstance(value, Composite)
+        items = [store_convert(fb, item, wanted.element, node, what) for item in value.items]
+        return Composite(tuple(items), wanted)
+    raise fb.error(
+        node,
+        f"{what} holds {wanted!r}, found {describe(value)}",
+        "LP2033",
+        hint=f"make one: {wanted!r}(…)",
+    )
+
+
+def typed_composite(kind: VecType | StructType) -> Composite:
+    """Returns some value of a type, for type inference."""
+    if isinstance(kind, VecType):
+        return Composite(tuple(Scalar(kind.element) for _ in range(kind.size)), kind)
+    return Composite(tuple(typed_value_of(f.type) for f in kind.fields), kind)
+
+
+def typed_value_of(kind: Type) -> Value:
+    """Returns some value of a type, for type inference."""
+    if isinstance(kind, VecType | StructType):
+        return typed_composite(kind)
+    if isinstance(kind, FixedArrayType):
+        return FixedArray(kind, None)
+    assert isinstance(kind, ScalarType)
+    return Scalar(kind)
+
+
+def build_value(fb: FunctionBuilder, kind: Type, leaf: Callable[[ScalarType], Scalar]) -> Value:
+    """Makes a value of a type from its scalars, asked for in C order."""
+    if isinstance(kind, ScalarType):
+        return leaf(kind)
+    if isinstance(kind, VecType):
+        return Composite(tuple(leaf(kind.element) for _ in range(kind.size)), kind)
+    if isinstance(kind, StructType):
+        return Composite(tuple(build_value(fb, f.type, leaf) for f in kind.fields), kind)
+    assert isinstance(kind, FixedArrayType)
+    return construct_fixed(fb, kind, [fb.ssa(leaf(kind.element)) for _ in range(kind.size)])

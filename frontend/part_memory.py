@@ -1,0 +1,173 @@
+"""Loads and stores of array elements that are vectors or structs, and of their parts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
+from xdsl.ir import Attribute, SSAValue
+
+from ..ir.dialects.kernel import LoadFieldOp, StoreFieldOp
+from ..ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
+from .composites import convert_composite, typed_value_of
+from .conversions import CMPI
+from .fixed_arrays import construct_fixed, load_fixed
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, integer_attribute, ir_type, storage_type
+from .storage import element_type, is_loaded_whole
+from .struct_types import StructType
+from .subscripts import Element, load_element, require_readable, require_writable, store_element
+from .types import FixedArrayType, ScalarType, Type
+from .values import Composite, FixedArray, Scalar, Tuple, Value, constant
+from .vector_types import VecType
+
+Step = int | Scalar
+"""One step into a composite: a member or component by number, or an index known at run time."""
+
+
+@dataclass(slots=True, eq=False)
+class ElementPart:
+    """An array element, or a part of one."""
+
+    element: Element
+    type: Type
+    path: tuple[Step, ...] = ()
+    swizzle: tuple[int, ...] | None = None
+    """Which components of the vector at `path` are meant, None: all."""
+
+
+def load_place(fb: FunctionBuilder, place: ElementPart, node: ast.AST) -> Value:
+    """Emits the read of an array element or a part of one; CompileError where the array is write-only."""
+    array = place.element.array
+    if isinstance(array.type.element, ScalarType):
+        return load_element(fb, place.element, node)
+    require_readable(fb, array, node)
+    fb.accesses[array.parameter].reads = True
+    value = _load(fb, place.element, place.type, place.path)
+    if place.swizzle is None:
+        return value
+    assert isinstance(value, Composite)
+    return swizzled(value, place.swizzle)
+
+
+def _load(fb: FunctionBuilder, element: Element, kind: Type, path: tuple[Step, ...]) -> Value:
+    if fb.is_dry:
+        return typed_value_of(kind)
+    if isinstance(kind, ScalarType):
+        return _load_scalar(fb, element, kind, path)
+    if isinstance(kind, VecType):
+        if not path and is_loaded_whole(kind):
+            return _load_vector(fb, element, kind)
+        items = [_load_scalar(fb, element, kind.element, (*path, i)) for i in range(kind.size)]
+        return Composite(tuple(items), kind)
+    if isinstance(kind, StructType):
+        items = [_load(fb, element, f.type, (*path, i)) for i, f in enumerate(kind.fields)]
+        return Composite(tuple(items), kind)
+    assert isinstance(kind, FixedArrayType)
+    leaves = [_load_scalar(fb, element, kind.element, (*path, *index)) for index in _indices(kind)]
+    return construct_fixed(fb, kind, [fb.ssa(leaf) for leaf in leaves])
+
+
+def _indices(kind: FixedArrayType) -> Iterator[tuple[int, ...]]:
+    yield from np.ndindex(*kind.shape)
+
+
+def _load_vector(fb: FunctionBuilder, element: Element, kind: VecType) -> Composite:
+    array = element.array
+    whole = fb.emit(memref.LoadOp, [array.ssa, *element.indices], element_type(kind))
+    return Composite(tuple(extract(fb, whole, kind.element, i) for i in range(kind.size)), kind)
+
+
+def extract(fb: FunctionBuilder, whole: SSAValue | None, kind: ScalarType, *path: int) -> Scalar:
+    """Returns a scalar of an IR value that is a composite."""
+    indices = ArrayAttr([IntegerAttr(i, i32) for i in path])
+    return Scalar(kind, fb.emit(CompositeExtractOp, [whole], ir_type(kind), {"indices": indices}))
+
+
+def _path_properties(path: Sequence[Step]) -> dict[str, Attribute]:
+    return {"path": LoadFieldOp.path_attribute([s if isinstance(s, int) else None for s in path])}
+
+
+def _path_operands(fb: FunctionBuilder, path: Sequence[Step]) -> list[SSAValue | None]:
+    return [_narrow(fb, step) for step in path if not isinstance(step, int)]
+
+
+def _narrow(fb: FunctionBuilder, index: Scalar) -> SSAValue | None:
+    if index.type.bits == 64:
+        return fb.emit(arith.TruncIOp, [fb.ssa(index)], i32)
+    return fb.ssa(index)
+
+
+def _load_scalar(fb: FunctionBuilder, element: Element, kind: ScalarType, path: tuple[Step, ...]) -> Scalar:
+    operands = [element.array.ssa, *element.indices, *_path_operands(fb, path)]
+    loaded = fb.emit(LoadFieldOp, operands, storage_type(kind), _path_properties(path))
+    if kind is not BOOL:
+        return Scalar(kind, loaded)
+    byte = storage_type(BOOL)
+    zero = fb.prologue_value(
+        ("i8", 0), arith.ConstantOp, byte, properties={"value": integer_attribute(0, byte)}
+    )
+    return Scalar(BOOL, fb.emit(arith.CmpiOp, [loaded, zero], ir_type(BOOL), CMPI["ne"]))
+
+
+def store_place(
+    fb: FunctionBuilder, place: ElementPart, value: Value, node: ast.AST, value_node: ast.AST
+) -> None:
+    """Emits the write of one; CompileError where the array is read-only or the value does not convert."""
+    array = place.element.array
+    if isinstance(array.type.element, ScalarType):
+        store_element(fb, place.element, value, node, value_node)
+        return
+    require_writable(fb, array, node)
+    fb.accesses[array.parameter].writes = True
+    stored = convert_composite(fb, value, place.type, value_node, f"'{array.name}'")
+    if not fb.is_dry:
+        _store(fb, place.element, place.type, place.path, stored, node)
+
+
+def _store(
+    fb: FunctionBuilder, element: Element, kind: Type, path: tuple[Step, ...], value: Value, node: ast.AST
+) -> None:
+    if isinstance(kind, ScalarType):
+        assert isinstance(value, Scalar)
+        _store_scalar(fb, element, value, path)
+    elif isinstance(kind, VecType) and not path and is_loaded_whole(kind):
+        assert isinstance(value, Composite)
+        parts = [fb.ssa(item) for item in value.items if isinstance(item, Scalar)]
+        whole = fb.emit(CompositeConstructOp, parts, element_type(kind))
+        assert whole is not None and element.array.ssa is not None
+        fb.append(memref.StoreOp.create(operands=[whole, element.array.ssa, *element.indices]))
+    elif isinstance(kind, FixedArrayType):
+        assert isinstance(value, FixedArray)
+        for index in _indices(kind):
+            part = load_fixed(fb, value, [constant(i) for i in index], node)
+            assert isinstance(part, Scalar)
+            _store_scalar(fb, element, part, (*path, *index))
+    else:
+        assert isinstance(value, Tuple) and isinstance(kind, VecType | StructType)
+        kinds = [kind.element] * kind.size if isinstance(kind, VecType) else [f.type for f in kind.fields]
+        for position, (item, part_kind) in enumerate(zip(value.items, kinds, strict=True)):
+            _store(fb, element, part_kind, (*path, position), item, node)
+
+
+def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tuple[Step, ...]) -> None:
+    ssa = fb.ssa(value)
+    if value.type is BOOL:
+        ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
+    operands = [ssa, element.array.ssa, *element.indices, *_path_operands(fb, path)]
+    fb.append(
+        StoreFieldOp.create(
+            operands=[operand for operand in operands if operand is not None],
+            properties=_path_properties(path),
+        )
+    )
+
+
+def swizzled(base: Composite, positions: tuple[int, ...]) -> Composite:
+    """Returns the vector of some components of another."""
+    assert isinstance(base.type, VecType)
+    return Composite(tuple(base.items[p] for p in positions), VecType(base.type.element, len(positions)))
