@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import types as python_types
 
+from .composites import convert_composite
 from .conversions import store_convert
 from .function_builder import FunctionBuilder
 from .ir_types import F32
 from .names import captured
 from .source import FunctionSource
-from .types import ScalarType, scalar_of
+from .struct_types import StructType, value_type_of
+from .types import FixedArrayType, ScalarType, scalar_of
 from .values import Array, FixedArray, Scalar, Static, Tuple, Value, describe
+from .vector_types import VecType
 
 
 def bound_arguments(
@@ -91,12 +94,16 @@ def _default(
 def annotated(
     fb: FunctionBuilder, source: FunctionSource, values: dict[str, Value], node: ast.Call
 ) -> dict[str, Value]:
-    """Converts arguments to the scalar types that the helper's annotations name."""
+    """Converts arguments to the types of values that the helper's annotations name."""
     arguments = source.tree.args
     result = dict(values)
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         wanted = annotation_type(fb, source, argument.annotation)
         value = values[argument.arg]
+        if isinstance(wanted, VecType | StructType | FixedArrayType):
+            what = f"parameter '{argument.arg}'"
+            result[argument.arg] = convert_composite(fb, value, wanted, node, what)
+            continue
         if wanted is None or not isinstance(value, Scalar):
             continue
         if isinstance(wanted, ScalarType):
@@ -107,7 +114,7 @@ def annotated(
 
 
 def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast.expr | None) -> object:
-    """Returns the scalar type that a helper's annotation names, or Python's own int, float, bool; else None."""
+    """Returns the type of values that a helper's annotation names, or Python's own int, float, bool; else None."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:
             annotation = ast.parse(annotation.value, mode="eval").body
@@ -124,4 +131,7 @@ def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast
         obj = getattr(obj, part, None)
     if isinstance(obj, ScalarType):
         return obj
+    composite = value_type_of(obj)
+    if isinstance(composite, VecType | StructType | FixedArrayType):
+        return composite
     return obj if isinstance(obj, type) and scalar_of(obj) is not None else None

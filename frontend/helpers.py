@@ -26,8 +26,10 @@ from .inference import infer_types
 from .ir_types import ir_type, memref_type
 from .names import typed_value
 from .source import FunctionSource
+from .struct_types import StructType
 from .types import ScalarType
 from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Unset, Value, describe
+from .vector_types import VecType
 
 
 @dataclass(eq=False)
@@ -167,7 +169,7 @@ def _facts(source: FunctionSource) -> FunctionFacts:
 
 def _declare_result(helper: FunctionBuilder, source: FunctionSource) -> None:
     wanted = annotation_type(helper, source, source.tree.returns)
-    if isinstance(wanted, ScalarType) and helper.facts.returns:
+    if isinstance(wanted, ScalarType | VecType | StructType) and helper.facts.returns:
         helper.variable_types[VALUE] = wanted
         helper.declared.add(VALUE)
 

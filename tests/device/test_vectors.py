@@ -200,3 +200,22 @@ def test_wrong_arguments(device):
         lp.KernelArgumentError, match=r"'w' \(2 of 4\) has type lp.f32x3: expected a value of shape"
     ):
         geometry[N](crossed, (1, 2), out, crossed)
+
+
+def twice(v: lp.f32x3) -> lp.f32x3:
+    return v * 2.0
+
+
+@lp.kernel
+def unpack(out: lp.Out[lp.f32x3], m: lp.FixedArray[lp.f32, 2, 2] = ((1, 2), (3, 4)), v: lp.f32x2 = (5, 6)):
+    total = 0.0
+    for x in v:
+        total += x
+    a, b = v
+    out[0] = twice(lp.i32x3(len(v), 2, 3)) + lp.f32x3(total, a * b, m[1][0] + max(v))
+
+
+def test_annotated_helpers_unpacking_and_defaults(device):
+    out = lp.zeros(1, lp.f32x3, device=device)
+    unpack[1](out)
+    np.testing.assert_array_equal(out.numpy(), [[4 + 11, 4 + 30, 6 + 9]])
