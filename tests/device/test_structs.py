@@ -200,3 +200,22 @@ def test_host_side(device):
     assert same.spelling == array.spelling
     with pytest.raises(lp.KernelArgumentError, match=r"argument 'v' .* expected an instance"):
         mixed[2](lp.zeros(2, Mixed, device=device), 3)
+
+
+@lp.struct
+class Table:
+    entries: lp.FixedArray[lp.f32, 8, 8]
+    column: lp.i32
+
+
+@lp.kernel
+def look_up(out: lp.Out[lp.f32], table: Table):
+    i = lp.global_id(0)
+    out[i] = table.entries[i, table.column]
+
+
+def test_arguments_larger_than_push_constants(device):
+    entries = np.arange(64).reshape(8, 8)
+    out = lp.zeros(8, device=device)
+    look_up[8](out, Table(entries, 3))
+    np.testing.assert_array_equal(out.numpy(), entries[:, 3])
