@@ -96,7 +96,7 @@ def test_a_failing_device_does_not_hide_the_others(
         return [example.Row(coefficients="blur", kernel_ms=1.0, error=0.0, modules=1, pipelines=3)]
 
     second = FakeDevice()
-    second.name, second.selector = "second", "1"
+    second.selector = "second"
     monkeypatch.setattr(example, "run_on", run_on)
     monkeypatch.setattr(example.lp, "devices", lambda: [FakeDevice(), second])
     monkeypatch.setenv("COLUMNS", "200")
