@@ -27,7 +27,10 @@ EXTRAS = {
 }
 """Extras of pyproject.toml that each purpose needs; lint type-checks against what the tests import."""
 
-_MLIR = (system_packages.MLIR_PACKAGES, "the tests that compare with upstream MLIR, which are skipped without")
+_MLIR = (
+    system_packages.MLIR_PACKAGES,
+    "the tests that compare with upstream MLIR, which are skipped without",
+)
 _KHRONOS = (system_packages.KHRONOS_PACKAGES, "the tests on glslang's shaders and on the generated tables")
 _GLSL = (system_packages.GLSL_PACKAGES, "the hand-written kernels that the benchmarks compare with")
 
