@@ -30,6 +30,11 @@ class Captures:
         """
         self._seen.setdefault((id(owner), name), (resolve, name, value))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing that could change."""
+        return not self._seen
+
     def are_current(self) -> bool:
         """Returns whether every name still means the same object, or an equal one of the same type."""
         for resolve, name, value in self._seen.values():

@@ -63,6 +63,10 @@ class Prepared:
         """Whether every captured name still means what it meant at compilation."""
         return self.captures.are_current()
 
+    def launch_again(self, args: tuple[object, ...]) -> Event | None:
+        """Launches on the default queue; None where the kernel or its arguments need a closer look."""
+        return self.record.launch_again(args) if self.captures.are_current() else None
+
 
 # ---- launching ----
 
@@ -98,7 +102,17 @@ def launch(
             kernel.records.clear()
         if shape is not None:
             kernel.records[key] = prepared
+    _shorten(kernel, configuration, prepared)
     return prepared.record.launch(queue, values, events)
+
+
+def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepared: Prepared) -> None:
+    """Lets later launches like this one skip what depends only on kernel, range and device."""
+    is_plain = not (configuration.queue or configuration.wait_events or configuration.spec_values)
+    signature = kernel.signature
+    if is_plain and signature.positional_count == len(signature.parameters):
+        record = prepared.record
+        configuration.again = record.launch_again if prepared.captures.is_empty else prepared.launch_again
 
 
 def _exact_range(range_: object) -> object:

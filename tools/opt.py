@@ -185,6 +185,8 @@ def _located(error: BuildError, parsed: ParsedModule) -> BuildError:
 
 
 def _read(file: str) -> str:
+    if file == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed by who started us
+        raise InvalidError("cannot read standard input: it is closed; name a file")
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
