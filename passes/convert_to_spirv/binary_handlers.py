@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -13,6 +11,7 @@ from ..narrowing import is_float_attribute, is_integer_attribute
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
+from .zero_operands import divf, mulf
 
 
 def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) -> Handler:
@@ -43,22 +42,6 @@ def _float(kind: type[Operation], *, contracts: bool = False) -> Handler:
         fn.values[op.results[0]] = fn.emit(kind, (a, fn.value(rhs)), a.type, attributes=attributes)
 
     return lower
-
-
-def _divf(fn: FunctionLowering, op: Operation) -> None:
-    """Divides; by a constant zero it multiplies by infinity, which IEEE 754 makes the same.
-
-    Mesa 22.3's llvmpipe takes a quotient by a constant 0.0 for undefined (lp_build_div) and drops stores of it.
-    """
-    lhs, rhs = op.operands
-    float_type(lhs.type)
-    a, b = fn.value(lhs), fn.value(rhs)
-    zero = fn.constant_number(b)
-    if zero is None or zero != 0:
-        fn.values[op.results[0]] = fn.emit(spirv.FDivOp, (a, b), a.type)
-        return
-    infinity = fn.constant(a.type, math.copysign(math.inf, zero))
-    fn.values[op.results[0]] = fn.emit(spirv.FMulOp, (a, infinity), a.type, attributes=fn.float_attributes)
 
 
 def _signs_differ(
@@ -185,8 +168,8 @@ BINARY_HANDLERS: dict[type[Operation], Handler] = {
     arith.MaxUIOp: _integer(spirv.GLUMaxOp, spirv.LogicalOrOp),
     arith.AddfOp: _float(spirv.FAddOp, contracts=True),
     arith.SubfOp: _float(spirv.FSubOp, contracts=True),
-    arith.MulfOp: _float(spirv.FMulOp, contracts=True),
-    arith.DivfOp: _divf,
+    arith.MulfOp: mulf,
+    arith.DivfOp: divf,
     arith.MinnumfOp: _float(spirv.GLNMinOp),
     arith.MaxnumfOp: _float(spirv.GLNMaxOp),
     arith.MinimumfOp: _ordered_extremum(is_maximum=False),

@@ -263,7 +263,11 @@ class KernelEntry:
 
         Without them Vulkan lets a driver take x * 0 for 0 and x + 0.0 for x (SPIR-V 1.6 §3.6), and Mesa does.
         """
-        used = {type_.bitwidth for type_ in self._module.types.converted() if isinstance(type_, Float16Type | Float32Type | Float64Type)}
+        used = {
+            type_.bitwidth
+            for type_ in self._module.types.converted()
+            if isinstance(type_, Float16Type | Float32Type | Float64Type)
+        }
         modes = [
             spirv.ExecutionModeOp(self.name, ExecutionMode.SignedZeroInfNanPreserve, (bits,))
             for bits in self._module.env.signed_zero_inf_nan_preserve_bits

@@ -21,9 +21,13 @@ def times_zero(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
 
 
 @lp.kernel
-def through_zero(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+def with_zeros(x: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
     i = lp.global_id(0)
-    out[i] = x[i] / 0
+    out[i, 0] = x[i] / 0
+    out[i, 1] = x[i] / -0.0
+    out[i, 2] = 0.0 / x[i]
+    out[i, 3] = x[i] * 0.0
+    out[i, 4] = 0.0 * x[i]
 
 
 @lp.kernel
@@ -41,7 +45,7 @@ def through_byte(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
 @lp.kernel
 def mixed_literals(out: lp.Out[lp.f32]):
     out[0] = 1.0 if 1 == 1.0 else 2.0
-    out[1] = float(1e39)
+    out[1] = 1e39
 
 
 def test_nan_and_infinity_survive_a_product_with_zero(device):
@@ -51,11 +55,17 @@ def test_nan_and_infinity_survive_a_product_with_zero(device):
         np.testing.assert_array_equal(out.numpy(), SPECIAL * np.float32(-0.0))
 
 
-def test_division_by_a_literal_zero_is_ieee(device):
-    out = lp.full(7, 55.0, device=device)
-    through_zero[7](lp.asarray(SPECIAL, device=device), out)
+def test_literal_zeros_keep_to_ieee(device):
+    out = lp.full((7, 5), 55.0, device=device)
+    with_zeros[7](lp.asarray(SPECIAL, device=device), out)
     with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(out.numpy(), SPECIAL / np.float32(0))
+        zero = np.float32(0)
+        expected = [SPECIAL / zero, SPECIAL / -zero, zero / SPECIAL, SPECIAL * zero, SPECIAL * zero]
+    np.testing.assert_array_equal(out.numpy(), np.stack(expected, 1))
+    numbers = ~np.isnan(out.numpy())
+    np.testing.assert_array_equal(
+        np.signbit(out.numpy())[numbers], np.signbit(np.stack(expected, 1))[numbers]
+    )
 
 
 def test_small_types_that_only_conversions_see(device):
@@ -88,7 +98,12 @@ def test_names_need_not_be_ascii(device):
 
 
 def _elif_chain(cases):
-    lines = ["@lp.kernel", "def chain(x: lp.i32, out: lp.Out[lp.i32]):", "    if x == 0:", "        out[0] = 0"]
+    lines = [
+        "@lp.kernel",
+        "def chain(x: lp.i32, out: lp.Out[lp.i32]):",
+        "    if x == 0:",
+        "        out[0] = 0",
+    ]
     for case in range(1, cases):
         lines += [f"    elif x == {case}:", f"        out[0] = {case * 3}"]
     return "\n".join([*lines, "    else:", "        out[0] = -1", ""])
@@ -125,3 +140,25 @@ def test_text_that_ends_before_the_function_is_refused(device):
     linecache.cache[file] = (len(text), None, lines, file)
     with pytest.raises(lp.CompileError, match="not the text that it was made of"):
         names["k"][1](lp.zeros(1, lp.i32, device=device))
+
+
+@lp.kernel
+def wide_orders(x: lp.In[lp.i32], out: lp.Out[lp.i32, 2]):
+    i = lp.global_id(0)
+    v = lp.i64(x[i])
+    out[i, 0] = v < 1
+    out[i, 1] = lp.i64(1) <= v
+    out[i, 2] = v > 2**31
+    out[i, 3] = v >= -(2**31)
+    out[i, 4] = v > -(2**40)
+
+
+def test_a_widened_integer_compares_with_64_bit_constants(device):
+    if not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("needs vk_int64")
+    x = np.array([0, 1, -1, 2**31 - 1, -(2**31)], np.int32)
+    out = lp.zeros((5, 5), lp.i32, device=device)
+    wide_orders[5](lp.asarray(x, device=device), out)
+    v = x.astype(np.int64)
+    expected = np.stack([v < 1, v >= 1, v > 2**31, v >= -(2**31), v > -(2**40)], 1)
+    np.testing.assert_array_equal(out.numpy(), expected)

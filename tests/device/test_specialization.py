@@ -106,8 +106,8 @@ def test_value_that_does_not_fit_raises_at_the_call_and_launches_nothing(device,
 
 @lp.kernel
 def reads_no_constant(out: lp.Out[lp.i32]):
-    unused = OFFSET + 1
-    out[lp.global_id(0)] = 3
+    unread = OFFSET + 1
+    out[lp.global_id(0)] = 3 if unread == unread else 4
 
 
 def test_a_constant_that_no_kernel_reads_may_be_set(device):

@@ -125,7 +125,7 @@ class Generator:
         helper = Helper(f"{kernel}_h{len(helpers)}", parameters, result)
         names = {f"p{k}": t for k, t in enumerate(parameters)}
         spelled = list(names)
-        if not parameters[-1] is BOOL and self.random.random() < 0.4:
+        if parameters[-1] is not BOOL and self.random.random() < 0.4:
             helper.default = f"lp.{parameters[-1].name}({self.literal(parameters[-1])})"
         annotated = self.random.random() < 0.5
         if annotated:
@@ -188,7 +188,10 @@ class Generator:
             return True
         elif kind == 13 and scope.work:
             work = f"{pick.choice(scope.work)}[i, {self.index(scope, ROWS)}, {self.index(scope, COLUMNS)}]"
-            self.line(indent, f"{work} {pick.choice(['=', '=', '+=', '-=', '^='])} {self.expression(scope, TYPES['i32'], 1)}")
+            self.line(
+                indent,
+                f"{work} {pick.choice(['=', '=', '+=', '-=', '^='])} {self.expression(scope, TYPES['i32'], 1)}",
+            )
         elif kind == 14:
             self.augment(scope, indent)
         else:
@@ -210,7 +213,9 @@ class Generator:
         if kind is BOOL:
             self.line(indent, f"{name} {self.random.choice(['&=', '|=', '^='])} {self.test(scope)}")
         elif kind.is_float:
-            self.line(indent, f"{name} {self.random.choice(['+=', '-=', '*='])} {self.operand(scope, kind, 1)}")
+            self.line(
+                indent, f"{name} {self.random.choice(['+=', '-=', '*='])} {self.operand(scope, kind, 1)}"
+            )
         else:
             symbol = self.random.choice(["+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=", "<<=", ">>="])
             self.line(indent, f"{name} {symbol} {self.operand(scope, kind, 1)}")
@@ -235,7 +240,11 @@ class Generator:
         if kind < 3:
             bound = pick.choice(["4", "3", f"{self.small(scope, 4)} + 1", f"{self.small(scope, 5)}"])
             start, step = pick.randrange(-2, 3), pick.choice([1, 1, 1, 2, 3])
-            header = f"range({start}, {bound}, {step})" if (start, step) != (0, 1) or pick.random() < 0.3 else f"range({bound})"
+            header = (
+                f"range({start}, {bound}, {step})"
+                if (start, step) != (0, 1) or pick.random() < 0.3
+                else f"range({bound})"
+            )
             if pick.random() < 0.25:
                 header = f"range({bound}, {start - 2}, {pick.choice([-1, -1, -2])})"
             if pick.random() < 0.15:
@@ -243,17 +252,23 @@ class Generator:
             self.line(indent, f"for {name} in {header}:")
             scope.variables[name] = I32_LIKE
         elif kind == 3:
-            self.line(indent, f"for {name} in ({', '.join(self.converted(scope, TYPES['i32'], 2) for _ in range(pick.randrange(1, 4)))},):")
+            items = (self.converted(scope, TYPES["i32"], 2) for _ in range(pick.randrange(1, 4)))
+            self.line(indent, f"for {name} in ({', '.join(items)},):")
             scope.variables[name] = TYPES["i32"]
         elif kind == 4:
             other = self.name("v")
-            self.line(indent, f"for {other}, {name} in enumerate(({self.converted(scope, TYPES['i32'], 2)}, lp.i32(7))):")
+            self.line(
+                indent,
+                f"for {other}, {name} in enumerate(({self.converted(scope, TYPES['i32'], 2)}, lp.i32(7))):",
+            )
             scope.variables[name] = TYPES["i32"]
         else:
             walrus = pick.random() < 0.4
             self.line(indent, f"{name} = lp.i32({'-1' if walrus else '0'})")
             if walrus:
-                self.line(indent, f"while ({name} := {name} + 1) < {pick.randrange(2, 5)} and {self.test(scope)}:")
+                self.line(
+                    indent, f"while ({name} := {name} + 1) < {pick.randrange(2, 5)} and {self.test(scope)}:"
+                )
             elif pick.random() < 0.4:
                 self.line(indent, "while True:")
                 self.line(indent + 1, f"if {name} >= {pick.randrange(1, 5)}:")
@@ -277,7 +292,7 @@ class Generator:
     def literal(self, kind):
         pick = self.random
         if kind.is_float:
-            return pick.choice(["0.5", "1.25", "-3.0", "2", "2.0", "-0.0", "1", "7.75"])
+            return pick.choice(["0.5", "1.25", "-3.0", "2", "2.0", "-0.0", "0", "7.75"])
         edges = {0, 1, 2, 3, 5, 7, (1 << (kind.bits - 1)) - 1}
         edges |= {(1 << kind.bits) - 1} if kind.kind == "uint" else {-1, -3, -(1 << (kind.bits - 1))}
         return str(pick.choice(sorted(edges)))
@@ -291,7 +306,11 @@ class Generator:
     def partners(self, kind):
         found = [kind, kind, kind]
         if kind is not BOOL:
-            found += [t for t in (*self.types, BOOL) if promote(t, kind) == kind and not (kind.is_float and t.kind != "float" and t.bits > 16)]
+            found += [
+                t
+                for t in (*self.types, BOOL)
+                if promote(t, kind) == kind and not (kind.is_float and t.kind != "float" and t.bits > 16)
+            ]
         return found
 
     def converted(self, scope, kind, depth):
@@ -310,7 +329,11 @@ class Generator:
             found += [f"{n}[i, {self.index(scope, ROWS)}, {self.index(scope, COLUMNS)}]" for n in scope.work]
             found += [f"TI[{self.index(scope, 4)}]"]
         if kind.name == "f32" and pick.random() < 0.3:
-            found += [pick.choice([f"TF[{self.index(scope, 2)}, {self.index(scope, 3)}]", f"TF[1][{self.index(scope, 3)}]"])]
+            found += [
+                pick.choice(
+                    [f"TF[{self.index(scope, 2)}, {self.index(scope, 3)}]", f"TF[1][{self.index(scope, 3)}]"]
+                )
+            ]
         found += [n for n, t, _ in SPECS if t == kind.name]
         if not found or pick.random() < 0.1:
             return f"lp.{kind.name}({self.literal(kind)})"
@@ -326,7 +349,9 @@ class Generator:
             return str(self.random.randrange(extent))
         if pick == 1 and scope.is_kernel and extent == WORK_ITEMS:
             return "i"
-        name = self.random.choice([n for n, t in scope.variables.items() if not t.is_float and t is not BOOL] or ["3"])
+        name = self.random.choice(
+            [n for n, t in scope.variables.items() if not t.is_float and t is not BOOL] or ["3"]
+        )
         if pick == 2:
             return f"({name} + {self.random.randrange(3)}) % {extent}"
         return f"({name}) % {extent}"
@@ -355,7 +380,12 @@ class Generator:
         if choice == 9:
             if kind.is_float:
                 return f"lp.math.{pick.choice(['floor', 'ceil', 'trunc'])}({same()})"
-            count = pick.choice([str(pick.randrange(70)), self.expression(scope, pick.choice([t for t in self.types if not t.is_float]), depth + 1)])
+            count = pick.choice(
+                [
+                    str(pick.randrange(70)),
+                    self.expression(scope, pick.choice([t for t in self.types if not t.is_float]), depth + 1),
+                ]
+            )
             return f"({same()} {pick.choice(['<<', '>>'])} {count})"
         if choice == 10:
             if pick.random() < 0.5:  # a literal joins the other side; on the host it stays a literal
@@ -366,7 +396,9 @@ class Generator:
         if choice == 12:
             if kind.kind == "uint":
                 return pick.choice([f"(~{same()})", f"(-{same()})", f"abs({same()})"])
-            return pick.choice([f"(-{same()})", f"abs({same()})", f"(+{same()})", f"({same()} ** {pick.randrange(1, 4)})"])
+            return pick.choice(
+                [f"(-{same()})", f"abs({same()})", f"(+{same()})", f"({same()} ** {pick.randrange(1, 4)})"]
+            )
         if choice == 13:
             return self.special(scope, kind, depth)
         helpers = [h for h in scope.helpers if h.result == (kind,)]
@@ -388,10 +420,16 @@ class Generator:
                 ]
             )
         if kind.name == "f32":
-            return pick.choice([f"float({inner(pick.choice([t.name for t in self.types if t.name != 'f64']))})", f"min({inner('f32')}, {inner('f32')}, 2.0)"])
+            return pick.choice(
+                [
+                    f"float({inner(pick.choice([t.name for t in self.types if t.name != 'f64']))})",
+                    f"min({inner('f32')}, {inner('f32')}, 2.0)",
+                ]
+            )
         if kind.name == "u32":
             return f"lp.bitcast({inner('i32')}, lp.u32)"
-        return f"lp.select({self.test(scope, depth + 1)}, {self.expression(scope, kind, depth + 1)}, {self.expression(scope, kind, depth + 1)})"
+        chosen = ", ".join(self.expression(scope, kind, depth + 1) for _ in range(2))
+        return f"lp.select({self.test(scope, depth + 1)}, {chosen})"
 
     def call(self, scope, helper, depth):
         arguments = [self.converted(scope, kind, 2) for kind in helper.parameters]

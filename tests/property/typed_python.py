@@ -1,4 +1,4 @@
-"""The kernel language's semantics in plain Python: `Language` stands for ``lapilli as lp`` when a program runs on the host.
+"""The kernel language's semantics in plain Python: `Language` stands for ``lapilli`` when a program runs on the host.
 
 A `Number` knows its type, and its operators follow API section 2 by themselves: promotion, weak literals, wrapping,
 floored division, zero for division by zero, shift counts modulo the width, saturating conversions.  Written
@@ -117,7 +117,14 @@ def _modulo(a, b, kind):
     return kind.numpy.type(rest + b) if rest * b < 0 else rest
 
 
-_PLAIN = {"+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor}
+_PLAIN = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
 
 
 def binary(symbol, left, right):
@@ -128,7 +135,9 @@ def binary(symbol, left, right):
     kinds = [v.type if isinstance(v, Number) else None for v in (left, right)]
     if kinds[0] is BOOL and kinds[1] is BOOL and symbol in "&|^":
         return Number(bool(_PLAIN[symbol](left.value, right.value)), BOOL)
-    kind = promote(*(k or _literal_type(v, o) for k, v, o in zip(kinds, (left, right), kinds[::-1], strict=True)))
+    kind = promote(
+        *(k or _literal_type(v, o) for k, v, o in zip(kinds, (left, right), kinds[::-1], strict=True))
+    )
     assert kind is not None, f"{kinds} must not meet"
     a, b = (convert(v, kind).value for v in (left, right))
     with np.errstate(all="ignore"):
@@ -159,7 +168,9 @@ def compare(function, left, right):
     """Returns a comparison of two numbers as a bool of the language."""
     left, right = number(left), number(right)
     kinds = [v.type if isinstance(v, Number) else None for v in (left, right)]
-    kind = promote(*(k or _literal_type(v, o) for k, v, o in zip(kinds, (left, right), kinds[::-1], strict=True)))
+    kind = promote(
+        *(k or _literal_type(v, o) for k, v, o in zip(kinds, (left, right), kinds[::-1], strict=True))
+    )
     assert kind is not None
     return Number(bool(function(convert(left, kind).value, convert(right, kind).value)), BOOL)
 
@@ -217,8 +228,8 @@ def _operators():
     ):  # fmt: skip
         setattr(Number, f"__{name}__", lambda a, b, s=symbol: binary(s, a, b))
         setattr(Number, f"__r{name}__", lambda a, b, s=symbol: binary(s, b, a))
-    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
-        setattr(Number, f"__{name}__", lambda a, b, f=getattr(operator, name): compare(f, a, b))
+    for function in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+        setattr(Number, f"__{function.__name__}__", lambda a, b, f=function: compare(f, a, b))
 
 
 _operators()
@@ -245,12 +256,17 @@ class HostArray:
         index = index if isinstance(index, tuple) else (index,)
         index = tuple(operator.index(i) for i in index)
         literal_tail = tuple(i + n if i < 0 else i for i, n in zip(index, self.data.shape, strict=True))
-        assert all(0 <= i < n for i, n in zip(literal_tail, self.data.shape, strict=True)), (index, self.data.shape)
+        assert all(0 <= i < n for i, n in zip(literal_tail, self.data.shape, strict=True)), (
+            index,
+            self.data.shape,
+        )
         return literal_tail
 
     def __getitem__(self, index):
         value = self.data[self._at(index)]
-        return Number(bool(value) if self.type is BOOL else value if self.type.is_float else int(value), self.type)
+        return Number(
+            bool(value) if self.type is BOOL else value if self.type.is_float else int(value), self.type
+        )
 
     def __setitem__(self, index, value):
         self.data[self._at(index)] = convert(value, self.type).value
