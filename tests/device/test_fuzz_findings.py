@@ -45,7 +45,7 @@ def through_byte(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
 @lp.kernel
 def mixed_literals(out: lp.Out[lp.f32]):
     out[0] = 1.0 if 1 == 1.0 else 2.0
-    out[1] = 1e39
+    out[1] = lp.f32(1e39)
 
 
 def test_nan_and_infinity_survive_a_product_with_zero(device):
