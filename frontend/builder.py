@@ -181,7 +181,8 @@ def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribut
             if fb.facts.assignments[name]:
                 fb.variable_types[name] = kind
                 fb.declared.add(name)
-        fb.prologue.args[position].name_hint = name
+        if name.isascii():  # what MLIR's text can spell
+            fb.prologue.args[position].name_hint = name
     return types
 
 

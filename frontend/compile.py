@@ -139,6 +139,8 @@ def _prepare(
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
     checked = launch_range(range_)
+    # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
+    read = {constant.symbol for constant in executable.image.spec_constants}
     launch_record = prepare(
         device,
         executable.image,
@@ -146,7 +148,7 @@ def _prepare(
         checked.extents,
         _local_size(kernel, checked),
         values,
-        dict(spec),
+        {symbol: value for symbol, value in spec if symbol in read},
         is_nd_range=checked.local is not None,
     )
     return Prepared(launch_record, executable.captures)

@@ -233,12 +233,16 @@ def _parse_file(function: types.FunctionType, lines: list[str]) -> ast.FunctionD
 
 
 def _matches(tree: ast.FunctionDef, function: types.FunctionType) -> bool:
-    """Whether name and parameters agree: a changed file shows there most often."""
+    """Whether name, parameters and last line agree: a changed file shows there most often."""
     code = function.__code__
     arguments = tree.args
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     expected = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return tree.name == code.co_name and _mangled(names, function) == list(expected)
+    if tree.name != code.co_name or _mangled(names, function) != list(expected):
+        return False
+    # Text that ends before the function does would compile to something else without a word.
+    last = max((line for *_, line in code.co_lines() if line is not None), default=0)
+    return tree.end_lineno is not None and last <= tree.end_lineno
 
 
 def _mangled(names: list[str], function: types.FunctionType) -> list[str]:

@@ -38,6 +38,8 @@ class TargetEnv:
     """How arrays are bound."""
     max_push_constant_bytes: int = 128
     """VkPhysicalDeviceLimits::maxPushConstantsSize; arguments above it spill to a buffer."""
+    signed_zero_inf_nan_preserve_bits: tuple[int, ...] = ()
+    """Float widths whose NaN, infinities and -0.0 the device keeps when a module asks for it."""
     optimisation_level: int = 1
     """0 folds nothing, 1 is the default, 2 spends more time."""
     debug_info: bool = False

@@ -167,6 +167,10 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
             f"the module makes {len(result.splits)} device images, expected one; "
             "run split-modules and compile the modules that it makes one by one"
         )
+    if not result.splits[0].kernels:
+        raise InvalidError(
+            "the module has no kernel, which a SPIR-V module for Vulkan needs; mark one with the attribute gpu.kernel"
+        )
     return build_image(result.splits[0], env).spirv
 
 

@@ -111,6 +111,7 @@ class Device:
         self.target_env = TargetEnv(
             vulkan_version=physical.api_version,
             max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
+            signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
         )
         """What the compiler may know of it."""
         self._lock = threading.Lock()

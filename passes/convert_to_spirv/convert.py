@@ -85,6 +85,7 @@ def _assemble(module: ModuleLowering, entries: list[KernelEntry]) -> spirv.Modul
     points = [entry.entry_point() for entry in entries]
     ops += [point for point, _ in points]
     ops += [mode for _, mode in points]
+    ops += [mode for entry in entries for mode in entry.float_modes()]
     is_address = module.env.binding_model is BindingModel.ADDRESS
     model = AddressingModel.PhysicalStorageBuffer64 if is_address else AddressingModel.Logical
     triple = vce_triple(module.types.converted(), module.env)

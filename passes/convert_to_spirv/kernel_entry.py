@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     Float16Type,
+    Float32Type,
+    Float64Type,
     FunctionType,
     IntegerAttr,
     VectorType,
@@ -255,6 +257,25 @@ class KernelEntry:
         for op in (entry, mode):
             op.location = self._kernel.location
         return entry, mode
+
+    def float_modes(self) -> list[spirv.ExecutionModeOp]:
+        """Returns the modes that keep NaN, infinities and -0.0, which the language promises; after `lower`.
+
+        Without them Vulkan lets a driver take x * 0 for 0 and x + 0.0 for x (SPIR-V 1.6 §3.6), and Mesa does.
+        """
+        used = {
+            type_.bitwidth
+            for type_ in self._module.types.converted()
+            if isinstance(type_, Float16Type | Float32Type | Float64Type)
+        }
+        modes = [
+            spirv.ExecutionModeOp(self.name, ExecutionMode.SignedZeroInfNanPreserve, (bits,))
+            for bits in self._module.env.signed_zero_inf_nan_preserve_bits
+            if bits in used
+        ]
+        for mode in modes:
+            mode.location = self._kernel.location
+        return modes
 
     def info(self) -> KernelInfo:
         """Returns what a launch must know; after `lower`, and after the module's SpecIds are given out."""
