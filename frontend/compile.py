@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
@@ -291,7 +291,24 @@ def _relative_bytes(image: DeviceImage, functions: Sequence[FunctionType]) -> by
     return None if kernels is None else replace(image, kernels=kernels).to_bytes()
 
 
+@cache
+def _load_compiler() -> None:
+    """Imports the compiler the fast way; whoever imports it before pays the full price and nothing else."""
+    from ..ir.deferred_definitions import deferred_definitions
+    from ..ir.deferred_formats import deferred_formats
+
+    with deferred_definitions(), deferred_formats():
+        from ..passes import pipeline
+        from ..passes.convert_to_spirv import convert
+        from ..passes.optimise import pipeline as optimise
+        from ..spirv import build_image, tools_library
+        from . import builder
+    loaded = (builder, pipeline, optimise, convert, build_image, tools_library)
+    logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
+
+
 def _compile(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+    _load_compiler()
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module

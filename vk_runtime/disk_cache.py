@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from ..ir.errors import InvalidError
+from .user_folders import user_cache_folder
 
 logger = logging.getLogger(__name__)
 
@@ -225,11 +226,7 @@ def is_cache_wanted() -> bool:
 def cache_root() -> Path:
     """Returns LAPILLI_CACHE_DIR, else the user's cache folder of lapilli."""
     wanted = os.environ.get("LAPILLI_CACHE_DIR")
-    if wanted:
-        return Path(wanted).expanduser()
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("lapilli"))
+    return Path(wanted).expanduser() if wanted else user_cache_folder()
 
 
 def cache_limit_bytes() -> int:
