@@ -6,7 +6,8 @@ the entry (`dependencies`) and is checked against the live objects before the en
 surroundings differ from process to process has several entries of one key, `VARIANTS` at most.
 
 The image's source locations are stored relative to the functions they lie in, so that an entry stays right when
-the file moves or gets new lines above.  Whatever does not read back counts as absent.
+the file moves or gets new lines above.  Whatever does not read back counts as absent.  The SPIR-V of an entry is not
+validated again: it was when it was made, and only its owner can have changed it (`vk_runtime.disk_cache`).
 """
 
 from __future__ import annotations

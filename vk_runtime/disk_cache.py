@@ -141,11 +141,8 @@ class DiskCache:
         return removed
 
     def clear(self) -> int:
-        """Removes every entry and temporary file; returns how many."""
-        names = [entry.name for entry in self._files()]
-        for name in names:
-            self.remove(name)
-        return len(names)
+        """Removes every entry; returns how many.  Another process may be writing: its temporary file stays."""
+        return self.prune(0)
 
     def _files(self) -> Iterator[Entry]:
         with contextlib.suppress(OSError), os.scandir(self.folder) as found:

