@@ -18,6 +18,9 @@ from typing import Any
 
 _PARAMETERS = ("name", "args", "body", "globals", "locals", "return_type")
 
+MANY_OBJECTS = 20_000
+"""So many new objects come of importing a compiler; importing one small module leaves the collector as it was."""
+
 _lock = threading.RLock()
 
 
@@ -52,8 +55,20 @@ def deferred_definitions() -> Generator[None]:
     finally:
         module._create_fn = original
         if was_collecting:
-            gc.enable()
+            _resume_collecting()
         _lock.release()
+
+
+def _resume_collecting() -> None:
+    """Turns the collector on, without the pass over everything imported that it would begin with.
+
+    Freezing and thawing moves every object to the oldest generation, where imported code ends up anyway; garbage
+    among them waits for the next full collection.  A program that froze objects of its own is left alone.
+    """
+    if gc.get_count()[0] > MANY_OBJECTS and gc.get_freeze_count() == 0:
+        gc.freeze()
+        gc.unfreeze()
+    gc.enable()
 
 
 def _deferred(name: str, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 from dataclasses import FrozenInstanceError, dataclass, field
 
 import pytest
 
-from lapilli.ir.deferred_definitions import deferred_definitions, is_supported
+from lapilli.ir.deferred_definitions import MANY_OBJECTS, deferred_definitions, is_supported
 
 with deferred_definitions():
 
@@ -92,6 +94,29 @@ def test_other_threads_and_later_classes_are_left_alone() -> None:
         thread.join()
         found.append(is_deferred())
     assert [*found, is_deferred()] == [False, True, False]
+
+
+def test_the_collector_goes_on_as_before_and_still_finds_garbage() -> None:
+    class Cycle:
+        """Refers to itself."""
+
+    with deferred_definitions():
+        assert not gc.isenabled() or not is_supported()
+        kept = [[n] for n in range(2 * MANY_OBJECTS)]
+    assert gc.isenabled() and gc.get_freeze_count() == 0 and len(kept) == 2 * MANY_OBJECTS
+    cycle = Cycle()
+    cycle.me = cycle  # pyright: ignore[reportAttributeAccessIssue]
+    gone = weakref.ref(cycle)
+    del cycle
+    gc.collect()
+    assert gone() is None
+    gc.disable()
+    try:
+        with deferred_definitions():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 PROGRAM = """
