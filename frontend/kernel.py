@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
+from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import InvalidError, KernelArgumentError
 from .annotations import Signature, enclosing_names, resolve_signature
 from .definition import KernelOptions
@@ -71,7 +72,8 @@ class KernelFunction:
     @cached_property
     def launcher(self) -> Callable[..., Any]:
         """``frontend.compile.launch``, imported at the first launch and then at hand."""
-        from . import compile as composition_root
+        with deferred_definitions():
+            from . import compile as composition_root
 
         return composition_root.launch
 

@@ -34,6 +34,7 @@ COMPOSITION_ROOT = "frontend.compile"
 STANDARD_LIBRARY_SEAMS = (
     "ir.errors",
     "ir.aspects",
+    "ir.deferred_definitions",
     "ir.target_env",
     "ir.kernel_info",
     "spirv.device_image",

@@ -20,6 +20,7 @@ from lapilli import __version__
 from ..ir.errors import Error
 
 COMMANDS = {
+    "cache": "Compiled kernels on disk: info, prune, clear.",
     "devices": "Table of the Vulkan devices present.",
     "doctor": "What of Vulkan is installed, what is missing, and the command that repairs it.",
     "dump": "One stage of a kernel: Python source, IR, SPIR-V, metadata.",

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import platformdirs
-
 from .headers import NULL, ffi
+from .user_folders import user_data_folder
 
 Source = Literal["loader", "embedded"]
 """Where an entry point comes from: the system's Vulkan loader, or a driver opened directly."""
@@ -105,7 +104,7 @@ def embedded_library() -> Path | None:
     if override is not None:
         return Path(override) if override else None
     name = SWIFTSHADER_LIBRARY.get(sys.platform, SWIFTSHADER_LIBRARY["linux"])
-    return Path(platformdirs.user_data_dir("lapilli")) / "swiftshader" / name
+    return user_data_folder() / "swiftshader" / name
 
 
 def is_file(path: Path) -> bool:

@@ -186,6 +186,7 @@ class LogicalDevice:
             if not self.is_lost:
                 with contextlib.suppress(Error):
                     self.check(self.vk.vkDeviceWaitIdle(self.raw), "vkDeviceWaitIdle")
+                    self.pipelines.cache.save()
             self.is_closed = True
             for queue in tuple(self.queues):
                 queue.abandon()

@@ -58,7 +58,10 @@ def __getattr__(name: str) -> object:
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'lapilli' has no attribute {name!r}")
-    loaded = importlib.import_module(f".{module}", __name__)
+    from .ir.deferred_definitions import deferred_definitions
+
+    with deferred_definitions():
+        loaded = importlib.import_module(f".{module}", __name__)
     value = loaded.PUBLIC_INTRINSICS[name] if module == "frontend.intrinsics" else getattr(loaded, name)
     globals()[name] = value  # next time Python finds it without asking
     return value
