@@ -88,9 +88,16 @@ math: Final = Namespace(
 )
 """``lp.math``."""
 
+local: Final = Namespace("local", {"array": Intrinsic("local.array")})
+"""``lp.local``: memory that the work-items of a group share."""
+private: Final = Namespace("private", {"array": Intrinsic("private.array")})
+"""``lp.private``: memory of one work-item."""
+
 PUBLIC_INTRINSICS: Final[dict[str, object]] = {
     **{name: Intrinsic(name) for name in WORK_ITEM_FUNCTIONS},
     **{name: Intrinsic(name) for name in ("barrier", "select", "bitcast", "static_range")},
     "math": math,
+    "local": local,
+    "private": private,
 }
 """What the package exports under ``lp.``, by name."""

@@ -20,8 +20,10 @@ from ..ir.aspects import Aspect
 from ..ir.attribute_values import memref_element_type
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
+from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.types import PointerType
 from ..ir.type_structure import held_types, struct_name
+from .narrowing import is_memref_type
 
 
 class Need(NamedTuple):
@@ -132,6 +134,8 @@ class AspectRules:
     def _of_access(self, memory: SSAValue) -> Iterator[Need]:
         # The 8- and 16-bit storage features are about buffers, not about a kernel's own variables.
         if isinstance(memory, OpResult) and memory.op.name in _ALLOCATIONS:
+            return
+        if is_memref_type(memory.type) and isinstance(memory.type.memory_space, StorageClassAttr):
             return
         width = bit_width(_pointee(memory.type))
         member = _STORAGE_ASPECTS.get(width)

@@ -30,6 +30,7 @@ from .compare_handlers import COMPARE_HANDLERS
 from .control_flow_handlers import CONTROL_FLOW_HANDLERS
 from .function_lowering import Handler
 from .kernel_entry import DEFAULT_LOCAL_SIZE, KernelEntry, local_size
+from .local_array import LOCAL_ARRAY_HANDLERS
 from .math_handlers import MATH_HANDLERS
 from .memory_handlers import MEMORY_HANDLERS
 from .module_lowering import ModuleLowering
@@ -44,6 +45,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     **MATH_HANDLERS,
     **BIT_HANDLERS,
     **MEMORY_HANDLERS,
+    **LOCAL_ARRAY_HANDLERS,
     **CONTROL_FLOW_HANDLERS,
     **CALL_HANDLERS,
     **WORK_ITEM_HANDLERS,

@@ -34,7 +34,9 @@ from ..narrowing import is_integer_type, is_memref_type
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering
+from .local_array import LocalArray
 from .module_lowering import ModuleLowering, only_block
+from .size_expressions import SizeExpressions
 from .types import integer_attribute, is_scalar
 
 DEFAULT_LOCAL_SIZE = (64, 1, 1)
@@ -61,7 +63,10 @@ class KernelEntry:
         )
         self._fn.entry = self
         self._block = ArgumentBlock(self._fn)
-        self._arrays: dict[SSAValue, ArrayParameter] = {}
+        self._arrays: dict[SSAValue, ArrayParameter | LocalArray] = {}
+        self._local_arrays: list[LocalArray] = []
+        self.sizes = SizeExpressions(module)
+        """Lengths of the arrays that it makes."""
         self._scalars: dict[SSAValue, int] = {}
         self._launch_values: dict[tuple[str, int], SSAValue] = {}
         self._built_ins: dict[str, SSAValue] = {}
@@ -106,12 +111,17 @@ class KernelEntry:
 
     # What handlers ask for
 
-    def array(self, value: SSAValue) -> ArrayParameter:
-        """Returns the array that `value` refers to; TypeError where it is no parameter."""
+    def array(self, value: SSAValue) -> ArrayParameter | LocalArray:
+        """Returns the array that `value` refers to; TypeError where there is none."""
         known = self._arrays.get(value)
         if known is None:
-            raise TypeError("arrays are parameters of the kernel; this one is made inside")
+            raise TypeError("arrays are parameters of the kernel or made by memref.alloc and memref.alloca")
         return known
+
+    def add_local_array(self, value: SSAValue, array: LocalArray) -> None:
+        """Makes `value` refer to an array that the kernel makes."""
+        self._arrays[value] = array
+        self._local_arrays.append(array)
 
     def bind_array(self, parameter: SSAValue, argument: SSAValue) -> None:
         """Makes an inlined helper's parameter refer to the array that it is called with."""
@@ -243,7 +253,8 @@ class KernelEntry:
         symbols = list(self._built_in_symbols)
         # Since SPIR-V 1.4 the interface lists every global that the entry point uses (SPIR-V 1.6 §3.52.6).
         if self._module.env.spirv_version >= (1, 4):
-            symbols += [a.global_symbol for a in self._arrays.values() if a.global_symbol is not None]
+            arrays = [*self._arrays.values(), *self._local_arrays]
+            symbols += [a.global_symbol for a in arrays if a.global_symbol is not None]
             symbols += [self._argument_symbol] if self._argument_symbol is not None else []
         entry = spirv.EntryPointOp(self.name, list(dict.fromkeys(symbols)))
         ids = self._module.local_size_spec_ids
@@ -283,6 +294,8 @@ class KernelEntry:
             aspects=tuple(sorted(number for number in used if number >= 0)),
             aspect_uses=self._aspect_uses(used),
             location=operation_location(kernel, self.name),
+            size_nodes=self.sizes.nodes(),
+            local_arrays=tuple(array.info() for array in self._local_arrays),
         )
 
     def _aspect_uses(self, used: frozenset[int]) -> tuple[AspectUse, ...]:

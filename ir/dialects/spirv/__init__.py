@@ -20,6 +20,7 @@ from . import (
     glsl,
     logical,
     memory,
+    spec_expression,
     structure,
     types,
 )
@@ -237,6 +238,7 @@ from .memory import (
     StoreOp,
     VariableOp,
 )
+from .spec_expression import SpecConstantExpressionOp
 from .structure import (
     AddressOfOp,
     ConstantOp,
@@ -256,11 +258,25 @@ from .types import (
     ArrayType,
     PointerType,
     RuntimeArrayType,
+    SpecArrayType,
     StructMember,
     StructType,
 )
 
-_GROUPS = (structure, memory, control_flow, arithmetic, logical, bit, cast, composite, atomic, barrier, glsl)
+_GROUPS = (
+    structure,
+    memory,
+    control_flow,
+    arithmetic,
+    logical,
+    bit,
+    cast,
+    composite,
+    atomic,
+    barrier,
+    glsl,
+    spec_expression,
+)
 
 SPIRV_OPS: dict[str, type[Operation]] = {op.name: op for group in _GROUPS for op in group.OPS}
 """Every operation class by its name."""
@@ -454,7 +470,9 @@ __all__ = [
     "ShiftLeftLogicalOp",
     "ShiftRightArithmeticOp",
     "ShiftRightLogicalOp",
+    "SpecArrayType",
     "SpecConstantCompositeOp",
+    "SpecConstantExpressionOp",
     "SpecConstantOp",
     "SpecConstantOperationOp",
     "StorageClass",
