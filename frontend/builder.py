@@ -27,6 +27,8 @@ from ..ir.dialects.kernel import (
 from . import (
     arithmetic,
     assignment,
+    atomics,
+    barriers,
     builtins,
     calls,
     comparisons,
@@ -57,6 +59,8 @@ from .work_items import RankTooSmallError, work_item_index
 REGISTERED = (
     arithmetic,
     assignment,
+    atomics,
+    barriers,
     builtins,
     calls,
     comparisons,
@@ -107,7 +111,9 @@ def build_module(
     module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
     for kernel in kernels:
         _build_kernel(module, kernel, rank)
-    return ModuleOp([*module.spec_constants.values(), *module.functions])
+    result = ModuleOp([*module.spec_constants.values(), *module.functions])
+    barriers.check_barriers(module, result)
+    return result
 
 
 def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | None) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import FileLineColLoc
 
 from ..ir.dialects.spec_constant import DeclareOp
 from ..ir.errors import Diagnostic
@@ -50,6 +51,10 @@ class ModuleBuilder:
     captures: Captures = field(default_factory=Captures)
     """What the compilation read from around the functions."""
     uses_rank: bool = False
+    barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
+        default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
+    )
+    """What every work-item of a group must reach: where it stands in the source, by the op's location."""
     _sources: dict[python_types.FunctionType, FunctionSource] = field(
         default_factory=dict[python_types.FunctionType, FunctionSource]
     )

@@ -93,6 +93,14 @@ def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
     return Element(array, indices)
 
 
+def element_at(fb: FunctionBuilder, array: Array, values: Sequence[Scalar], node: ast.AST) -> Element:
+    """Returns the element at indices that are evaluated; CompileError where their number is wrong."""
+    if len(values) != array.type.ndim:
+        raise fb.error(node, f"'{array.name}' takes {array.type.ndim} indices, found {len(values)}", "LP2041")
+    indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
+    return Element(array, [index for index in indices if index is not None])
+
+
 def _index_nodes(node: ast.Subscript) -> Sequence[ast.expr]:
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 

@@ -21,7 +21,11 @@ ValueId = Callable[[SSAValue], int]
 OperandEncoder = Callable[[EmitContext, Operation, ValueId], list[int]]
 
 _GL_PREFIX = "spirv.GL."
-_RENAMED = {"spirv.EXT.AtomicFAdd": "OpAtomicFAddEXT"}
+_RENAMED = {
+    "spirv.EXT.AtomicFAdd": "OpAtomicFAddEXT",
+    "spirv.EXT.AtomicFMin": "OpAtomicFMinEXT",
+    "spirv.EXT.AtomicFMax": "OpAtomicFMaxEXT",
+}
 
 
 def opcodes() -> dict[type[Operation], int]:
@@ -123,7 +127,11 @@ def _atomic_capability(context: EmitContext, op: Operation, type_: Attribute) ->
             context.capabilities.add(Capability.AtomicFloat64AddEXT)
         else:
             cannot_emit(f"there is no atomic addition of {type_}", op)
-    elif bit_width(type_) == 64:
+    elif isinstance(op, spirv.EXTAtomicFMinOp | spirv.EXTAtomicFMaxOp):
+        if not isinstance(type_, Float32Type):
+            cannot_emit(f"there is no atomic minimum or maximum of {type_}", op)
+        context.capabilities.add(Capability.AtomicFloat32MinMaxEXT)
+    elif bit_width(type_) == 64 and not isinstance(type_, Float64Type):
         context.capabilities.add(Capability.Int64Atomics)
 
 
@@ -132,6 +140,19 @@ def _atomic(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     _atomic_capability(context, op, op.result.type)
     pointer, *values = map(value, op.operands)
     return [pointer, _scope(context, op.memory_scope), _semantics(context, op.semantics), *values]
+
+
+def _atomic_load(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.AtomicLoadOp)
+    _atomic_capability(context, op, op.result.type)
+    return [value(op.pointer), _scope(context, op.memory_scope), _semantics(context, op.semantics)]
+
+
+def _atomic_store(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.AtomicStoreOp)
+    _atomic_capability(context, op, op.value.type)
+    scope, semantics = _scope(context, op.memory_scope), _semantics(context, op.semantics)
+    return [value(op.pointer), scope, semantics, value(op.value)]
 
 
 def _compare_exchange(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
@@ -178,6 +199,8 @@ _ENCODERS: dict[type[Operation], OperandEncoder] = {
     spirv.CompositeInsertOp: _composite_insert,
     spirv.VectorShuffleOp: _vector_shuffle,
     spirv.AtomicCompareExchangeOp: _compare_exchange,
+    spirv.AtomicLoadOp: _atomic_load,
+    spirv.AtomicStoreOp: _atomic_store,
     spirv.ControlBarrierOp: _control_barrier,
     spirv.MemoryBarrierOp: _memory_barrier,
     spirv.DotOp: _dot,

@@ -105,6 +105,9 @@ class ArrayParameter:
         variable = spirv.GlobalVariableOp(symbol, pointer, binding=self._binding, descriptor_set=0)
         may_alias = self._parameter.may_alias or self._parameter.access == "read_write"
         variable.attributes.update(_ALIASED if may_alias else _DECORATIONS[self._parameter.access])
+        if fn.module.orders_memory and self._parameter.access == "read_write":
+            # In the GLSL450 model barriers and fences order what others see of coherent memory only.
+            variable.attributes["coherent"] = UnitAttr()
         variable.location = fn.location
         fn.module.add_global(variable)
         self.global_symbol = symbol

@@ -21,6 +21,7 @@ from ...ir.dialects.spirv.enums import AddressingModel
 from ...ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
 from ...ir.split_module import SplitModule
 from ...ir.target_env import BindingModel, TargetEnv
+from .atomic_handlers import ATOMIC_HANDLERS
 from .binary_handlers import BINARY_HANDLERS
 from .bit_handlers import BIT_HANDLERS
 from .call_handlers import CALL_HANDLERS
@@ -46,6 +47,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     **BIT_HANDLERS,
     **MEMORY_HANDLERS,
     **LOCAL_ARRAY_HANDLERS,
+    **ATOMIC_HANDLERS,
     **CONTROL_FLOW_HANDLERS,
     **CALL_HANDLERS,
     **WORK_ITEM_HANDLERS,
@@ -70,6 +72,7 @@ def convert_to_spirv(
     kernels = [function for function in functions(kernel_ir) if is_kernel(function) and has_body(function)]
     module = ModuleLowering(env, HANDLERS)
     module.has_local_size_constants = any(local_size(kernel) is None for kernel in kernels)
+    module.survey(kernel_ir)
     entries = [KernelEntry(module, kernel) for kernel in kernels]
     for entry in entries:
         # An entry point is called like its function, so kernels take their names before anything else.

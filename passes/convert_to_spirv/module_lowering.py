@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from ...ir.call_graph import Function, function_name, has_body, resolve
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import GlobalRangeOp
+from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.target_env import TargetEnv
@@ -40,6 +41,7 @@ _NEEDS_KERNEL = (
 """What has a meaning only inside an entry point: its arguments and its place in the launch."""
 
 
+_BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
 NEEDS_KERNEL_NAMES = frozenset(("memref.alloc", "memref.alloca"))
 """The same, by name: arrays belong to the kernel, whose `KernelInfo` tells the runtime of them."""
 
@@ -75,6 +77,15 @@ class ModuleLowering:
         self._symbols: dict[str, SymbolRefAttr] = {}
         self._helpers: dict[Operation, LoweredFunction] = {}
         self._inlined: dict[Operation, bool | None] = {}
+
+    def survey(self, kernel_ir: Operation) -> None:
+        """Finds out what all of a module decides: `keeps_float_bits` and `orders_memory`."""
+        for op in kernel_ir.walk():
+            if op.name in _BARRIERS:
+                self.orders_memory = True
+            elif isinstance(op, AtomicOp):
+                self.orders_memory |= op.order.data != "relaxed"
+                self.keeps_float_bits |= op.is_float and NATIVE not in op.attributes
 
     def storage_type(self, element: Attribute, *, is_atomic: bool) -> Attribute:
         """Returns what memory that atomics may reach holds for elements of a type.
