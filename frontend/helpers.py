@@ -46,15 +46,23 @@ class HelperInstance:
     uses_work_items: bool = False
 
 
-def call_helper(fb: FunctionBuilder, function: python_types.FunctionType, node: ast.Call) -> Value:
+def call_helper(
+    fb: FunctionBuilder,
+    function: python_types.FunctionType,
+    node: ast.Call,
+    values: dict[str, Value] | None = None,
+) -> Value:
     """Compiles a call of a plain Python function.
+
+    Args:
+        values: the argument of each parameter, where they are not those of `node`.
 
     Raises:
         CompileError: arguments that do not match, recursion, or anything wrong inside of the helper.
     """
     module = fb.module
     source = module.source_of(function, fb, node)
-    values = bound_arguments(fb, function, source, node)
+    values = bound_arguments(fb, function, source, node) if values is None else values
     fb.node = node
     with module.entering(fb, function, source, node):
         values = annotated(fb, source, values, node)
@@ -69,6 +77,8 @@ def call_helper(fb: FunctionBuilder, function: python_types.FunctionType, node: 
         properties={"callee": SymbolRefAttr(instance.symbol)},
     )
     fb.append(call)
+    if instance.uses_barrier:
+        module.barriers[fb.location()] = fb.source, node
     return _rebuilt(instance.result, iter(call.results), list(values.values()))
 
 

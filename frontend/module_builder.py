@@ -50,6 +50,8 @@ class ModuleBuilder:
     """The calls that lead to the helper that is being compiled, outermost first."""
     captures: Captures = field(default_factory=Captures)
     """What the compilation read from around the functions."""
+    optional_aspects: frozenset[int] = frozenset()
+    """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
     uses_rank: bool = False
     barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]

@@ -17,6 +17,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from .call_graph import Function, functions, has_body, resolve
 from .dialects.kernel import is_kernel
+from .dialects.spirv.attributes import ScopeAttr
+from .dialects.spirv.enums import Scope
 
 _BARRIERS = ("gpu.barrier", "spirv.ControlBarrier")
 _IDS = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.LaneIdOp, gpu.SubgroupIdOp)
@@ -39,6 +41,12 @@ def divergent_barriers(module: Operation) -> tuple[DivergentBarrier, ...]:
         if is_kernel(function) and has_body(function):
             _Walk(found, set()).run(function, [False] * len(function.body.blocks[0].args), None)
     return tuple(DivergentBarrier(barrier, control) for barrier, control in found.items())
+
+
+def _is_barrier(op: Operation) -> bool:
+    """Whether all of a work-group wait for each other; work-items may differ by sub-group otherwise."""
+    scope = op.properties.get("execution_scope")
+    return op.name in _BARRIERS and not (isinstance(scope, ScopeAttr) and scope.data is Scope.Subgroup)
 
 
 class _Walk:
@@ -84,7 +92,7 @@ class _Walk:
                 self._operation(op, control)
 
     def _operation(self, op: Operation, control: Operation | None) -> None:
-        if op.name in _BARRIERS and control is not None and self._reports:
+        if control is not None and self._reports and _is_barrier(op):
             self._found.setdefault(op, control)
         is_divergent = (
             isinstance(op, _IDS) or op.name.startswith(_DIVERGENT_PREFIXES) or any(self._are(op.operands))
@@ -132,6 +140,10 @@ class _Walk:
         if not isinstance(callee, Function) or not has_body(callee) or callee in self._callers:
             self._mark(op.results, [any(arguments)] * len(op.results))
             return
-        found = self._found if self._reports else {}
+        found: dict[Operation, Operation] = {}
         results = _Walk(found, self._callers).run(callee, arguments, control)
         self._mark(op.results, results)
+        if self._reports and found and control is not None:
+            self._found.setdefault(op, control)
+        elif self._reports:
+            self._found.update(found)

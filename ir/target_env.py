@@ -30,7 +30,9 @@ SPIRV_VERSION_OF_VULKAN: dict[tuple[int, int], tuple[int, int]] = {
 """Highest SPIR-V version that each Vulkan version must accept (Vulkan 1.3, appendix A)."""
 
 
-OPTIONAL_ASPECTS = frozenset((Aspect.VK_FLOAT_ATOMIC_ADD, Aspect.VK_FLOAT_ATOMIC_MIN_MAX))
+OPTIONAL_ASPECTS = frozenset(
+    (Aspect.VK_FLOAT_ATOMIC_ADD, Aspect.VK_FLOAT_ATOMIC_MIN_MAX, Aspect.VK_SUBGROUP_ARITHMETIC)
+)
 """The aspects that `TargetEnv.optional_aspects` may hold: those that change the code of some kernel."""
 
 

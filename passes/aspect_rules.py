@@ -52,6 +52,7 @@ _SUB_GROUP_ASPECTS = {
 }
 """What follows ``spirv.GroupNonUniform``; all else there is arithmetic (SPIR-V 1.6 section 3.42.24)."""
 
+_SUB_GROUP_IDS = ("gpu.lane_id", "gpu.subgroup_id", "gpu.num_subgroups", "gpu.subgroup_size")
 _ALLOCATIONS = ("memref.alloca", "memref.alloc", "memref.get_global", "spirv.Variable")
 _ATOMIC_PREFIXES = (
     "kernel.atomic_",
@@ -136,6 +137,8 @@ class AspectRules:
                 yield Need(self.number(Aspect.ATOMIC64), "64-bit atomic operation")
             if isinstance(op, AtomicOp):
                 yield from self._of_atomic(op)
+        elif name in _SUB_GROUP_IDS:
+            yield Need(self.number(Aspect.VK_SUBGROUP_BASIC), f"'{name}'")
         elif name.startswith("spirv.GroupNonUniform"):
             kind = name.removeprefix("spirv.GroupNonUniform")
             member = _SUB_GROUP_ASPECTS.get(kind, Aspect.VK_SUBGROUP_ARITHMETIC)

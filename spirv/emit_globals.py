@@ -19,7 +19,7 @@ from ..ir.dialects.spirv import (
 from ..ir.dialects.spirv.types import is_scalar_attribute
 from .binary import Section
 from .emit_context import EmitContext, cannot_emit
-from .tables import BuiltIn, Decoration, Op, enumerant_value, opcode
+from .tables import BuiltIn, Capability, Decoration, Op, enumerant_value, opcode
 from .type_table import UnemittableError, scalar_words
 
 LOCAL_SIZE_IDS = "spec_constant.local_size_ids"
@@ -122,6 +122,8 @@ class GlobalEmitter:
             context.decorate(result, Decoration.Binding, op.binding.value.data)
         if op.built_in is not None:
             context.decorate(result, Decoration.BuiltIn, _built_in(op, op.built_in.data))
+            if "ubgroup" in op.built_in.data:
+                context.capabilities.add(Capability.GroupNonUniform)
         context.decorate_from(result, op.attributes)
 
     def _emit_local_size(self) -> None:

@@ -13,9 +13,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.attributes import MemoryAccessAttr, MemorySemanticsAttr, ScopeAttr
 from ..ir.dialects.spirv.enums import MemoryAccess, MemorySemantics
+from ..ir.dialects.spirv.group import GroupArithmeticOp, GroupOp
 from ..ir.dialects.spirv.types import bit_width
 from .emit_context import EmitContext, cannot_emit
-from .tables import GLSL_STD_450, Capability, NewerCapability, Op, opcode
+from .tables import GLSL_STD_450, Capability, NewerCapability, Op, enumerant_value, opcode
 
 ValueId = Callable[[SSAValue], int]
 OperandEncoder = Callable[[EmitContext, Operation, ValueId], list[int]]
@@ -48,6 +49,8 @@ def operand_encoders() -> dict[type[Operation], OperandEncoder]:
     for name, op_class in spirv.SPIRV_OPS.items():
         if name.startswith(_GL_PREFIX):
             table[op_class] = _glsl(GLSL_STD_450[name.removeprefix(_GL_PREFIX)][0])
+        elif issubclass(op_class, GroupOp):
+            table[op_class] = _group
         elif issubclass(op_class, spirv.AtomicUpdateOp | spirv.AtomicCountOp):
             table[op_class] = _atomic
     return table
@@ -177,6 +180,16 @@ def _control_barrier(context: EmitContext, op: Operation, _: ValueId) -> list[in
 def _memory_barrier(context: EmitContext, op: Operation, _: ValueId) -> list[int]:
     assert isinstance(op, spirv.MemoryBarrierOp)
     return [_scope(context, op.memory_scope), _semantics(context, op.memory_semantics)]
+
+
+def _group(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, GroupOp)
+    context.capabilities.add(Capability.GroupNonUniform)
+    context.capabilities.add(enumerant_value("Capability", op.CAPABILITY))
+    words = [_scope(context, op.execution_scope)]
+    if isinstance(op, GroupArithmeticOp):
+        words.append(int(op.group_operation.data))
+    return [*words, *map(value, op.operands)]
 
 
 def _dot(context: EmitContext, op: Operation, value: ValueId) -> list[int]:

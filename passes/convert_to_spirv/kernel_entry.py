@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     FunctionType,
     IntegerAttr,
-    VectorType,
     i16,
     i32,
 )
@@ -212,11 +211,18 @@ class KernelEntry:
         )
         return self._fn.first(op)
 
+    def sub_group_value(self, name: str) -> SSAValue:
+        """Returns a built-in number of sub-groups, such as SubgroupSize."""
+        known = self._built_ins.get(name)
+        if known is None:
+            known = self._built_ins[name] = self._load_built_in(name)
+        return known
+
     def _load_built_in(self, name: str) -> SSAValue:
         fn, module = self._fn, self._module
         symbol = module.built_in(name)
         self._built_in_symbols.append(symbol)
-        type_ = fn.type(VectorType(i32, [3]))
+        type_ = module.built_in_type(name)
         base = fn.first(
             spirv.AddressOfOp.create(
                 properties={"variable": module.symbol(symbol)},

@@ -42,7 +42,16 @@ _NEEDS_KERNEL = (
 
 
 _BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
-NEEDS_KERNEL_NAMES = frozenset(("memref.alloc", "memref.alloca"))
+NEEDS_KERNEL_NAMES = frozenset(
+    (
+        "memref.alloc",
+        "memref.alloca",
+        "gpu.lane_id",
+        "gpu.subgroup_id",
+        "gpu.num_subgroups",
+        "gpu.subgroup_size",
+    )
+)
 """The same, by name: arrays belong to the kernel, whose `KernelInfo` tells the runtime of them."""
 
 
@@ -116,12 +125,16 @@ class ModuleLowering:
         """Adds a global variable whose symbol is reserved."""
         self.globals[variable.sym_name.data] = variable
 
+    def built_in_type(self, name: str) -> Attribute:
+        """Returns the type of a built-in input: a number for sub-groups, else three of them."""
+        return self.types(i32) if "ubgroup" in name else self.types(VectorType(i32, [3]))
+
     def built_in(self, name: str) -> str:
-        """Returns the symbol of a built-in input that is a vector of three, such as GlobalInvocationId."""
+        """Returns the symbol of a built-in input such as GlobalInvocationId."""
         symbol = f"__builtin__{name}__"
         if symbol not in self.globals:
             self.reserve(symbol)
-            type_ = self.types.pointer(self.types(VectorType(i32, [3])), StorageClass.Input)
+            type_ = self.types.pointer(self.built_in_type(name), StorageClass.Input)
             self.add_global(spirv.GlobalVariableOp(symbol, type_, built_in=name))
         return symbol
 

@@ -18,6 +18,10 @@ _WORK_ITEM_IDS = (
     gpu.BlockIdOp,
     gpu.BlockDimOp,
     gpu.GridDimOp,
+    gpu.LaneIdOp,
+    gpu.SubgroupIdOp,
+    gpu.NumSubgroupsOp,
+    gpu.SubgroupSizeOp,
 )
 _PURE_NAMES = frozenset(("kernel.global_range", "spec_constant.get"))
 _REMOVABLE_NAMES = frozenset(

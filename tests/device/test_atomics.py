@@ -167,7 +167,7 @@ def test_64_bits_need_the_aspect(device):
         wide[100](out)
         assert out.numpy().tolist() == [100 << 40]
     else:
-        with pytest.raises(lp.KernelNotSupportedError, match="atomic64|vk_int64"):
+        with pytest.raises(lp.KernelNotSupportedError, match=r"atomic64|vk_int64"):
             wide[100](out)
 
 

@@ -18,6 +18,7 @@ from . import (
     composite,
     control_flow,
     glsl,
+    group,
     logical,
     memory,
     spec_expression,
@@ -279,6 +280,7 @@ _GROUPS = (
     atomic,
     barrier,
     glsl,
+    group,
     spec_expression,
 )
 
