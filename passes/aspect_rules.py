@@ -148,6 +148,8 @@ class AspectRules:
         yield from self._of_access(op.array)
         if NATIVE in op.attributes:
             yield Need(native_aspect(op), "atomic operation on f32")
+        elif isinstance(op.element_type, Float64Type):  # done on its bits
+            yield Need(self.number(Aspect.VK_INT64), "atomic operation on f64")
 
     def _of_access(self, memory: SSAValue) -> Iterator[Need]:
         # The 8- and 16-bit storage features are about buffers, not about a kernel's own variables.

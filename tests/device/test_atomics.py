@@ -171,6 +171,20 @@ def test_64_bits_need_the_aspect(device):
             wide[100](out)
 
 
+@lp.kernel
+def doubles(out: lp.Array[lp.f64]):
+    lp.atomic.add(out, 0, 0.5)
+    lp.atomic.max(out, 1, lp.f64(lp.global_id(0)))
+
+
+def test_doubles_go_through_compare_exchange_of_64_bits(device):
+    if not device.has(lp.Aspect.ATOMIC64) or not device.has(lp.Aspect.FP64):
+        pytest.skip("the device lacks fp64 or atomic64")
+    out = lp.zeros(2, lp.f64, device=device)
+    doubles[101](out)
+    assert out.numpy().tolist() == [50.5, 100.0]
+
+
 def _on_read_only(x: lp.In[lp.i32]):
     lp.atomic.add(x, 0, 1)
 

@@ -200,3 +200,27 @@ def _literal_index(out: lp.Array[lp.i32]):
 def test_array_that_kernels_cannot_make(function, message):
     with pytest.raises(lp.CompileError, match=message):
         lp.kernel(function).inspect("ir")
+
+
+@lp.kernel(local_size=64)
+def tree_sums(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+    parts = lp.local.array(64, lp.f32)
+    i = lp.local_id(0)
+    parts[i] = x[lp.global_id(0)]
+    lp.barrier()
+    step = 32
+    while step > 0:
+        if i < step:
+            parts[i] += parts[i + step]
+        lp.barrier()
+        step //= 2
+    if i == 0:
+        out[lp.group_id(0)] = parts[0]
+
+
+def test_tree_reduction(device):
+    # Small integers: sums are exact in any order.
+    x = np.random.default_rng(8).integers(-50, 50, 64 * 9).astype(np.float32)
+    out = lp.empty(9, device=device)
+    tree_sums[x.size](lp.asarray(x, device=device), out)
+    np.testing.assert_array_equal(out.numpy(), x.reshape(9, 64).sum(1))
