@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 import lapilli as lp
@@ -25,7 +27,7 @@ def shared(out: lp.Array[lp.f32]):
 
 
 def _image() -> DeviceImage:
-    (image,) = compile_kernels([shared])
+    (image,) = compile_kernels(cast("list[Any]", [shared]))
     return DeviceImage.from_bytes(image.to_bytes())
 
 
