@@ -330,7 +330,7 @@ def _compile(kernel: KernelFunction, rank: int, device: Device) -> Executable:
     from .builder import build_module
 
     env, captures = device.target_env, Captures()
-    module = build_module([kernel], rank=rank, captures=captures)
+    module = build_module([kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects)
     (analysed,) = analyse(module, env).images
     require_aspects(device, _needs_of(kernel, analysed))
     image = build_image(lower_image(analysed, env), env)
@@ -367,7 +367,7 @@ def analyse_kernels(
     from ..passes.pipeline import analyse
     from .builder import build_module
 
-    return analyse(build_module(kernels, rank=rank), env, mode=mode)
+    return analyse(build_module(kernels, rank=rank, optional_aspects=env.optional_aspects), env, mode=mode)
 
 
 def compile_kernels(
@@ -443,7 +443,8 @@ def _text(op: Operation, *, generic: bool = False) -> str:
 def _show_ir(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
     from .builder import build_module
 
-    return str(build_module([kernel], rank=rank)) + "\n"  # an f-string gives xDSL's debugging form
+    module = build_module([kernel], rank=rank, optional_aspects=env.optional_aspects)
+    return str(module) + "\n"  # an f-string gives xDSL's debugging form
 
 
 def _show_split(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:

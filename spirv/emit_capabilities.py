@@ -18,6 +18,7 @@ from ..ir.dialects.spirv.types import (
     ArrayType,
     PointerType,
     RuntimeArrayType,
+    SpecArrayType,
     StructType,
     bit_width,
     is_integer_type,
@@ -144,7 +145,7 @@ def _scalars(type_: Attribute) -> Iterator[Attribute]:
     if isinstance(type_, StructType):
         for member in type_.member_types:
             yield from _scalars(member)
-    elif isinstance(type_, ArrayType | RuntimeArrayType):
+    elif isinstance(type_, ArrayType | RuntimeArrayType | SpecArrayType):
         yield from _scalars(type_.element_type)
     elif not isinstance(type_, PointerType):
         yield scalar_of(type_)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.aspects import Aspect
 from ..ir.errors import InvalidError
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
@@ -112,6 +112,7 @@ class Device:
             vulkan_version=physical.api_version,
             max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
             signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
+            optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
         )
         """What the compiler may know of it."""
         self._lock = threading.Lock()

@@ -14,6 +14,7 @@ from ..ir.kernel_info import KernelInfo
 from ..spirv.device_image import DeviceImage
 from . import trace
 from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
+from .array_sizes import check_array_sizes
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
 from .event import Event
 from .headers import ffi
@@ -298,6 +299,8 @@ def prepare(
     )
     ids = kernel.abi.local_size_spec_ids
     entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
+    limit = logical.physical.limits.max_shared_memory_bytes
+    check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
     if plan.is_empty:
         return LaunchRecord(device, binding, plan, None)
     with logical.lock:

@@ -34,6 +34,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
+from . import kernel_atomic
 
 GPU_KERNEL = "gpu.kernel"
 """Unit attribute that makes a `func.func` a kernel."""
@@ -265,5 +266,5 @@ class GlobalRangeOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
 
-KERNEL = Dialect("kernel", [GlobalRangeOp])
+KERNEL = Dialect("kernel", [GlobalRangeOp, *kernel_atomic.OPS])
 """The dialect, for `Context.load_dialect`."""

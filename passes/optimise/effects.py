@@ -18,10 +18,22 @@ _WORK_ITEM_IDS = (
     gpu.BlockIdOp,
     gpu.BlockDimOp,
     gpu.GridDimOp,
+    gpu.LaneIdOp,
+    gpu.SubgroupIdOp,
+    gpu.NumSubgroupsOp,
+    gpu.SubgroupSizeOp,
 )
 _PURE_NAMES = frozenset(("kernel.global_range", "spec_constant.get"))
 _REMOVABLE_NAMES = frozenset(
-    ("memref.load", "spirv.Load", "spirv.Variable", "spirv.AccessChain", "spirv.InBoundsAccessChain")
+    (
+        "memref.load",
+        "memref.alloc",
+        "memref.alloca",
+        "spirv.Load",
+        "spirv.Variable",
+        "spirv.AccessChain",
+        "spirv.InBoundsAccessChain",
+    )
 )
 _HARMLESS_NAMES = _REMOVABLE_NAMES | {"spirv.Store"}
 """Operations that do not write to an array (spirv.Store at kernel level writes to private variables)."""
