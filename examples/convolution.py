@@ -22,6 +22,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -38,6 +39,8 @@ COEFFICIENTS = {
     "edge": np.array([[-1, -1, -1], [-1, 8, -1], [-1, -1, -1]], np.float32),
 }
 WHITE = 255.0
+PLAIN_WIDTH = 120
+"""Columns of the table where the output is no terminal."""
 TOLERANCE = 1e-5
 """Largest error relative to WHITE: nine products and sums in f32, contracted as the driver likes."""
 STAGES: tuple[tuple[Stage, str], ...] = (
@@ -74,6 +77,10 @@ class Row:
     kernel_ms: float
     error: float
     """Largest difference from NumPy, in grey levels of WHITE."""
+    modules: int
+    """VkShaderModules created on the device so far."""
+    pipelines: int
+    """VkPipelines created on the device so far."""
 
 
 def load_photograph() -> NDArray[np.float32]:
@@ -98,8 +105,8 @@ def save_picture(path: Path, levels: NDArray[Any]) -> None:
     Image.fromarray(np.clip(np.rint(levels), 0, WHITE).astype(np.uint8)).save(path)
 
 
-def run_on(device: lp.Device, photograph: NDArray[np.float32], output: Path) -> tuple[list[Row], int, int]:
-    """Convolves with all coefficients on `device`; returns rows, modules created and pipelines created."""
+def run_on(device: lp.Device, photograph: NDArray[np.float32], output: Path) -> list[Row]:
+    """Convolves with all coefficients on `device`; saves the pictures."""
     rows: list[Row] = []
     with lp.trace() as trace:
         queue = lp.Queue(device, profiling=True)
@@ -111,9 +118,17 @@ def run_on(device: lp.Device, photograph: NDArray[np.float32], output: Path) -> 
             event = launch(source, result).wait()
             levels = result.numpy()
             error = float(np.abs(levels - convolve_numpy(photograph, coefficients)).max())
-            rows.append(Row(coefficients=name, kernel_ms=event.elapsed_ns / 1e6, error=error))
+            rows.append(
+                Row(
+                    coefficients=name,
+                    kernel_ms=event.elapsed_ns / 1e6,
+                    error=error,
+                    modules=trace.count("module"),
+                    pipelines=trace.count("pipeline"),
+                )
+            )
             save_picture(output / f"{file_name(device)}-{name}.png", levels)
-    return rows, trace.count("module"), trace.count("pipeline")
+    return rows
 
 
 def file_name(device: lp.Device) -> str:
@@ -137,17 +152,23 @@ def report(
     """Adds `device`'s rows to the table; returns whether they are as they must be."""
     driver = f"{device.platform.name} {device.platform.version}"
     try:
-        rows, modules, pipelines = run_on(device, photograph, output)
+        rows = run_on(device, photograph, output)
     except lp.Error as error:
-        table.add_row(device.name, driver, "[red]failed", "", "", "", "")
+        table.add_row(device.selector, driver, "[red]failed", "", "", "", "", end_section=True)
         console.print(f"[red]{device.name}:[/] {escape(str(error))}", highlight=False)
         return False
     for row in rows:
         table.add_row(
-            device.name, driver, row.coefficients, f"{row.kernel_ms:.3f}", f"{row.error:.2g}", "", ""
+            device.selector,
+            driver,
+            row.coefficients,
+            f"{row.kernel_ms:.3f}",
+            f"{row.error:.2g}",
+            str(row.modules),
+            str(row.pipelines),
+            end_section=row is rows[-1],
         )
-    table.add_row(device.name, driver, "[bold]total", "", "", str(modules), str(pipelines), end_section=True)
-    return (modules, pipelines) == (1, len(COEFFICIENTS)) and all(
+    return (rows[-1].modules, rows[-1].pipelines) == (1, len(COEFFICIENTS)) and all(
         row.error <= TOLERANCE * WHITE for row in rows
     )
 
@@ -164,10 +185,10 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--device", metavar="SELECTOR", help="only this device; `lapilli devices` lists them")
     options = parser.parse_args(args)
 
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
     photograph = load_photograph()
     save_picture(options.output / "original.png", photograph)
-    table = Table(title=f"3x3 convolution of {photograph.shape[0]}x{photograph.shape[1]} pixels")
+    table = Table(title=f"3x3 convolution of {photograph.shape[0]}x{photograph.shape[1]} pixels", box=SIMPLE)
     for heading in ("device", "driver", "coefficients"):
         table.add_column(heading)
     for heading in ("kernel ms", "max error", "modules", "pipelines"):
@@ -180,7 +201,8 @@ def main(args: list[str] | None = None) -> int:
     are_right = [report(console, table, device, photograph, options.output) for device in devices]
     console.print(table)
     console.print(
-        f"Pictures are in {options.output}/; expected per device: 1 module, {len(COEFFICIENTS)} pipelines."
+        f"modules, pipelines: created on the device so far; {len(COEFFICIENTS)} pipelines of 1 module are native "
+        f"specialization.\nPictures are in {options.output}/."
     )
     if options.dump:
         dump_stages(options.dump)

@@ -6,7 +6,6 @@ runtime's to check.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
 from ..ir.errors import KernelArgumentError
@@ -80,6 +79,8 @@ def _unknown(kernel_name: str, signature: Signature, name: str) -> KernelArgumen
         return _error(
             kernel_name, signature, f"parameter '{name}' is positional-only; found it by name", "LP3003"
         )
+    import difflib  # only for messages
+
     close = difflib.get_close_matches(name, signature.keyword_names, 1)
     hint = f"; did you mean '{close[0]}'?" if close else ""
     return _error(kernel_name, signature, f"there is no parameter '{name}'{hint}", "LP3003")

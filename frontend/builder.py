@@ -7,7 +7,7 @@ range itself: its body stands in an `scf.if` over ``global_id < global_range``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from xdsl.dialects import arith, func, scf
@@ -27,13 +27,18 @@ from ..ir.dialects.kernel import (
 from . import (
     arithmetic,
     assignment,
+    atomics,
+    barriers,
     builtins,
     calls,
     comparisons,
+    group_functions,
     intrinsic_functions,
+    local_arrays,
     math_functions,
     names,
     statements,
+    sub_groups,
     subscripts,
     vectors,
     work_items,
@@ -60,13 +65,18 @@ from .work_items import RankTooSmallError, work_item_index
 REGISTERED = (
     arithmetic,
     assignment,
+    atomics,
+    barriers,
     builtins,
     calls,
     comparisons,
+    group_functions,
     intrinsic_functions,
+    local_arrays,
     math_functions,
     names,
     statements,
+    sub_groups,
     subscripts,
     vectors,
     work_items,
@@ -91,7 +101,11 @@ class KernelDefinition(Protocol):
 
 
 def build_module(
-    kernels: Sequence[KernelDefinition], *, rank: int | None = None, captures: Captures | None = None
+    kernels: Sequence[KernelDefinition],
+    *,
+    rank: int | None = None,
+    captures: Captures | None = None,
+    optional_aspects: Iterable[int] = (),
 ) -> ModuleOp:
     """Compiles kernels into one module.
 
@@ -99,6 +113,7 @@ def build_module(
         kernels: of distinct names.
         rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
         captures: gets every name that the kernels and their helpers read from around themselves.
+        optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
@@ -108,9 +123,12 @@ def build_module(
     """
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
     module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
+    module.optional_aspects = frozenset(optional_aspects)
     for kernel in kernels:
         _build_kernel(module, kernel, rank)
-    return ModuleOp([*module.spec_constants.values(), *module.functions])
+    result = ModuleOp([*module.spec_constants.values(), *module.functions])
+    barriers.check_barriers(module, result)
+    return result
 
 
 def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | None) -> None:
@@ -180,12 +198,15 @@ def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribut
             fb.accesses[position] = AccessUse()
             argument = fb.prologue.insert_arg(types[-1], len(types) - 1)
             fb.env[name] = Array(kind, position, name, argument)
-            argument.name_hint = name
+            if name.isascii():  # what MLIR's text can spell
+                argument.name_hint = name
         else:
             first = len(types)
             fb.env[name] = _by_value(fb, kind, types)
             for argument, (path, _, _) in zip(fb.prologue.args[first:], scalar_leaves(kind), strict=True):
-                argument.name_hint = name + "".join(c if c.isalnum() else "_" for c in path)
+                hint = name + "".join(c if c.isalnum() else "_" for c in path)
+                if hint.isascii():
+                    argument.name_hint = hint
             if fb.facts.assignments[name]:
                 assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
                 fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind

@@ -24,6 +24,17 @@ _INTEGER_RESULTS = ("floor", "ceil", "trunc")
 """Functions of Python's own math module that return an int; those of lp.math give a float."""
 
 
+KEYWORDS: dict[str, tuple[str, ...]] = {
+    "builtins.zip": ("strict",),
+    "group_barrier": ("scope",),
+    "mem_fence": ("scope", "order"),
+    "atomic": ("order", "scope"),
+    "group": ("op", "lane"),
+    "sub_group": ("op", "lane"),
+}
+"""Keyword arguments that intrinsics, or all of a namespace, read themselves."""
+
+
 @expression(ast.Call)
 def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     """Compiles a call.
@@ -64,7 +75,7 @@ def _intrinsic_name(obj: object) -> str | None:
 
 
 def _intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str) -> Value:
-    arguments = positional(fb, node, keywords=("strict",) if name == "builtins.zip" else ())
+    arguments = positional(fb, node, keywords=KEYWORDS.get(name, KEYWORDS.get(name.partition(".")[0], ())))
     fb.callee = name
     if any(isinstance(a, Composite) for a in arguments) and works_by_component(name, len(arguments)):
         called = ast.unparse(node.func)

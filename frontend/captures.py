@@ -6,9 +6,41 @@ name to something else compiles the kernel again.  Lapilli's own names, modules 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
+
+from .intrinsics import Intrinsic, Namespace
+from .types import Type
+
+FIXED = (Type, Intrinsic, Namespace, types.ModuleType, types.BuiltinFunctionType, type)
+"""What is not watched for changes: lapilli's own names, modules, and Python's builtins."""
+
+
+@dataclass(slots=True)
+class NamesUsed:
+    """Every name and attribute that one compilation read, in the order of the first reading.
+
+    More than `Captures` watches: a process that starts later may find another type or module under a name.
+    """
+
+    _entries: dict[tuple[int, str], tuple[object, str, object]] = field(
+        default_factory=dict[tuple[int, str], tuple[object, str, object]]
+    )
+
+    def name(self, function: object, name: str, value: object) -> None:
+        """Remembers that `name` meant `value` inside of a function."""
+        self._entries.setdefault((id(function), name), (function, name, value))
+
+    def attribute(self, owner: object, name: str, value: object) -> None:
+        """Remembers an attribute; those of lapilli's own objects never change."""
+        if not isinstance(owner, Type | Intrinsic | Namespace):
+            self.name(owner, name, value)
+
+    def entries(self) -> Iterator[tuple[object, str, object]]:
+        """Yields (function, module or class; name; what it meant)."""
+        return iter(self._entries.values())
 
 
 @dataclass(slots=True)
@@ -18,6 +50,8 @@ class Captures:
     _seen: dict[tuple[int, str], tuple[Callable[[str], object], str, object]] = field(
         default_factory=dict[tuple[int, str], tuple[Callable[[str], object], str, object]]
     )
+    used: NamesUsed = field(default_factory=NamesUsed)
+    """What a compiled kernel depends on in another process."""
 
     def add(self, owner: object, resolve: Callable[[str], object], name: str, value: object) -> None:
         """Remembers that `name` meant `value`.
@@ -29,6 +63,11 @@ class Captures:
             value: what it meant.
         """
         self._seen.setdefault((id(owner), name), (resolve, name, value))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing that could change."""
+        return not self._seen
 
     def are_current(self) -> bool:
         """Returns whether every name still means the same object, or an equal one of the same type."""

@@ -120,7 +120,8 @@ def compare_scalars(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar,
     Args:
         name: class name of the ast operator: ``Lt``.
     """
-    if left.const is not None and right.const is not None and left.type.is_float == right.type.is_float:
+    is_alike = left.type.is_float == right.type.is_float or (left.is_weak and right.is_weak)
+    if left.const is not None and right.const is not None and is_alike:
         return constant(fold_comparison(name, left.const, right.const))
     if left.type is BOOL and right.type is BOOL and name in ("Eq", "NotEq"):
         predicate = CMPI["eq" if name == "Eq" else "ne"]

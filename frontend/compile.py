@@ -6,10 +6,12 @@ of a launch is the contract's: arguments, requirements, build, range; what fails
 
 from __future__ import annotations
 
-import json
+import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
 from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError, RuntimeFailure
@@ -17,12 +19,14 @@ from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParam
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
 from ..vk_runtime.device import Device, device
+from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
 from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_aspects
 from ..vk_runtime.queue import Queue
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, scalars_of_arguments
 from .captures import Captures
+from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
 from .struct_types import scalar_leaves
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
     from ..passes.pipeline import AnalysedImage, Analysis
     from ..spirv.device_image import DeviceImage
     from .kernel import KernelFunction, LaunchConfiguration
+
+logger = logging.getLogger(__name__)
 
 _lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
@@ -63,6 +69,10 @@ class Prepared:
     def is_current(self) -> bool:
         """Whether every captured name still means what it meant at compilation."""
         return self.captures.are_current()
+
+    def launch_again(self, args: tuple[object, ...]) -> Event | None:
+        """Launches on the default queue; None where the kernel or its arguments need a closer look."""
+        return self.record.launch_again(args) if self.captures.are_current() else None
 
 
 # ---- launching ----
@@ -101,7 +111,18 @@ def launch(
             kernel.records.clear()
         if shape is not None:
             kernel.records[key] = prepared
+    _shorten(kernel, configuration, prepared)
     return prepared.record.launch(queue, values, events)
+
+
+def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepared: Prepared) -> None:
+    """Lets later launches like this one skip what depends only on kernel, range and device."""
+    is_plain = not (configuration.queue or configuration.wait_events or configuration.spec_values)
+    signature = kernel.signature
+    has_each = signature.positional_count == len(signature.parameters) and not signature.has_composites
+    if is_plain and has_each:
+        record = prepared.record
+        configuration.again = record.launch_again if prepared.captures.is_empty else prepared.launch_again
 
 
 def _exact_range(range_: object) -> object:
@@ -128,6 +149,8 @@ def _prepare(
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
     checked = launch_range(range_)
+    # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
+    read = {constant.symbol for constant in executable.image.spec_constants}
     launch_record = prepare(
         device,
         executable.image,
@@ -135,7 +158,7 @@ def _prepare(
         checked.extents,
         _local_size(kernel, checked),
         values,
-        dict(spec),
+        {symbol: value for symbol, value in spec if symbol in read},
         is_nd_range=checked.local is not None,
     )
     return Prepared(launch_record, executable.captures)
@@ -248,12 +271,74 @@ def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executa
 
 
 def _build(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+    """Takes a kernel from the cache on disk, or compiles it."""
+    env, store = device.target_env, open_cache()
+    cached = None if store is None else cached_kernel(store, kernel, rank, env)
+    found = None if cached is None else _from_cache(cached, device)
+    if found is not None:
+        return found
+    made = _compile(kernel, rank, device)
+    if cached is not None:
+        cached.keep(made.captures, partial(_relative_bytes, made.image))
+    return made
+
+
+def _from_cache(cached: CachedKernel, device: Device) -> Executable | None:
+    """Returns what the cache has of a kernel; an entry that holds no image of this kernel is removed."""
+    from ..spirv.device_image import DeviceImage
+
+    hit = cached.find()
+    if hit is None:
+        return None
+    try:
+        stored = DeviceImage.from_bytes(hit.image)
+        image = replace(stored, kernels=absolute_locations(stored.kernels, hit.functions))
+        kernel = image.kernel(cached.kernel.name)
+        if stored.target_env != device.target_env or not _has_signature(kernel, cached.kernel):
+            raise ValueError("an image of another kernel")
+    except (InvalidError, ValueError, KeyError) as error:
+        logger.info("removed the cache entry %s: %s", hit.name, error)
+        cached.forget(hit)
+        return None
+    record("cache_hit", kernel=kernel.name, image=image.digest, device=device.selector)
+    return Executable(image, kernel, hit.captures)
+
+
+def _has_signature(info: KernelInfo, kernel: KernelFunction) -> bool:
+    """Whether an image's kernel takes the arguments that a launch checks."""
+    found = [(type(p), p.name, p.dtype, getattr(p, "ndim", 0)) for p in info.parameters]
+    return found == [(type(p), p.name, p.dtype, getattr(p, "ndim", 0)) for p in parameters_of(kernel)]
+
+
+def _relative_bytes(image: DeviceImage, functions: Sequence[FunctionType]) -> bytes | None:
+    kernels = relative_locations(image.kernels, functions)
+    return None if kernels is None else replace(image, kernels=kernels).to_bytes()
+
+
+@cache
+def _load_compiler() -> None:
+    """Imports the compiler the fast way; whoever imports it before pays the full price and nothing else."""
+    from ..ir.deferred_definitions import deferred_definitions
+    from ..ir.deferred_formats import deferred_formats
+
+    with deferred_definitions(), deferred_formats():
+        from ..passes import pipeline
+        from ..passes.convert_to_spirv import convert
+        from ..passes.optimise import pipeline as optimise
+        from ..spirv import build_image, tools_library
+        from . import builder
+    loaded = (builder, pipeline, optimise, convert, build_image, tools_library)
+    logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
+
+
+def _compile(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+    _load_compiler()
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module
 
     env, captures = device.target_env, Captures()
-    module = build_module([kernel], rank=rank, captures=captures)
+    module = build_module([kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects)
     (analysed,) = analyse(module, env).images
     require_aspects(device, _needs_of(kernel, analysed))
     image = build_image(lower_image(analysed, env), env)
@@ -290,7 +375,7 @@ def analyse_kernels(
     from ..passes.pipeline import analyse
     from .builder import build_module
 
-    return analyse(build_module(kernels, rank=rank), env, mode=mode)
+    return analyse(build_module(kernels, rank=rank, optional_aspects=env.optional_aspects), env, mode=mode)
 
 
 def compile_kernels(
@@ -366,7 +451,8 @@ def _text(op: Operation, *, generic: bool = False) -> str:
 def _show_ir(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
     from .builder import build_module
 
-    return str(build_module([kernel], rank=rank)) + "\n"  # an f-string gives xDSL's debugging form
+    module = build_module([kernel], rank=rank, optional_aspects=env.optional_aspects)
+    return str(module) + "\n"  # an f-string gives xDSL's debugging form
 
 
 def _show_split(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
@@ -392,6 +478,8 @@ def _show_binary(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> by
 
 
 def _show_metadata(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
+    import json
+
     (image,) = compile_kernels([kernel], env, rank=rank)
     content = {
         "digest": image.digest.hex(),

@@ -77,8 +77,11 @@ class FunctionBuilder:
     callee: str = ""
     """Name of the intrinsic whose call is being compiled."""
     loop_depth: int = 0
+    local_arrays: dict[int, int] = field(default_factory=dict[int, int])
+    """Numbers of the arrays that the function makes, below 0, by ``id`` of the call."""
     uses_work_items: bool = False
     uses_barrier: bool = False
+    """Whether its work-items work together: barriers, group functions, shared arrays."""
     _memo: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
     _locations: dict[tuple[int, int], FileLineColLoc] = field(
         default_factory=dict[tuple[int, int], FileLineColLoc]
@@ -188,6 +191,11 @@ class FunctionBuilder:
         yield
         self._index_casts.pop()
         self.block = outer
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether what is compiled now stands in a loop, or under a condition known at run time only."""
+        return self.loop_depth > 0 or len(self._index_casts) > 2
 
     # Evaluating.
 

@@ -127,8 +127,10 @@ def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast
     if not isinstance(annotation, ast.Name):
         return None  # an array or something that only type checkers read
     obj = source.resolve(annotation.id)
+    fb.module.captures.used.name(source.function, annotation.id, obj)
     for part in reversed(parts):
-        obj = getattr(obj, part, None)
+        owner, obj = obj, getattr(obj, part, None)
+        fb.module.captures.used.attribute(owner, part, obj)
     if isinstance(obj, ScalarType):
         return obj
     composite = value_type_of(obj)

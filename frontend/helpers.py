@@ -24,11 +24,23 @@ from .function_builder import AccessUse, FunctionBuilder, UnknownTypeError
 from .helper_arguments import annotated, annotation_type, bound_arguments, parameter_names
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
+from .local_arrays import local_array_parameter, local_memref_type
 from .names import typed_value
 from .source import FunctionSource
 from .struct_types import StructType
 from .types import ScalarType
-from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Unset, Value, describe
+from .values import (
+    Array,
+    Composite,
+    FixedArray,
+    LocalArray,
+    Scalar,
+    Static,
+    Tuple,
+    Unset,
+    Value,
+    describe,
+)
 from .vector_types import VecType
 
 
@@ -47,15 +59,23 @@ class HelperInstance:
     uses_work_items: bool = False
 
 
-def call_helper(fb: FunctionBuilder, function: python_types.FunctionType, node: ast.Call) -> Value:
+def call_helper(
+    fb: FunctionBuilder,
+    function: python_types.FunctionType,
+    node: ast.Call,
+    values: dict[str, Value] | None = None,
+) -> Value:
     """Compiles a call of a plain Python function.
+
+    Args:
+        values: the argument of each parameter, where they are not those of `node`.
 
     Raises:
         CompileError: arguments that do not match, recursion, or anything wrong inside of the helper.
     """
     module = fb.module
     source = module.source_of(function, fb, node)
-    values = bound_arguments(fb, function, source, node)
+    values = bound_arguments(fb, function, source, node) if values is None else values
     fb.node = node
     with module.entering(fb, function, source, node):
         values = annotated(fb, source, values, node)
@@ -70,6 +90,8 @@ def call_helper(fb: FunctionBuilder, function: python_types.FunctionType, node: 
         properties={"callee": SymbolRefAttr(instance.symbol)},
     )
     fb.append(call)
+    if instance.uses_barrier:
+        module.barriers[fb.location()] = fb.source, node
     return _rebuilt(instance.result, iter(call.results), list(values.values()))
 
 
@@ -96,6 +118,8 @@ def _key(value: Value) -> object:
             return (scalar.name, repr(const))
         case Scalar(type=scalar):
             return scalar.name
+        case LocalArray(type=array):
+            return (array, value.shape, value.is_shared)
         case Array(type=array):
             return array
         case FixedArray(type=fixed):
@@ -139,7 +163,7 @@ def _compiled(fb: FunctionBuilder, source: FunctionSource, values: dict[str, Val
         kernel=module.kernel_name if helper.uses_work_items else None,
         result=result,
         result_types=tuple(leaf.type for leaf in leaves),
-        accesses=helper.accesses,
+        accesses={position: use for position, use in helper.accesses.items() if position >= 0},
         uses_barrier=helper.uses_barrier,
         uses_work_items=helper.uses_work_items,
     )
@@ -196,6 +220,9 @@ def _parameter(
     match value:
         case Scalar(type=scalar):
             return value if value.is_weak else Scalar(scalar, argument(ir_type(scalar)))
+        case LocalArray():
+            helper.accesses[position] = AccessUse()
+            return local_array_parameter(helper, value, position, name, argument(local_memref_type(value)))
         case Array(type=array):
             helper.accesses[position] = AccessUse()
             return Array(array, position, name, argument(memref_type(array)))
@@ -265,6 +292,13 @@ def _flattened(helper: FunctionBuilder, value: Value, leaves: list[SSAValue]) ->
             assert ssa is not None
             leaves.append(ssa)
             return FixedArray(fixed, None)
+        case LocalArray() if value.parameter < 0:
+            raise helper.error(
+                None,
+                f"'{helper.source.name}' returns an array that it makes",
+                "LP2049",
+                hint="make the array in the caller and pass it to the helper",
+            )
         case _:
             return value
 

@@ -8,6 +8,7 @@ loads this file.
 from __future__ import annotations
 
 import math as python_math
+from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from ..ir.errors import InvalidError
@@ -88,9 +89,46 @@ math: Final = Namespace(
 )
 """``lp.math``."""
 
+local: Final = Namespace("local", {"array": Intrinsic("local.array")})
+"""``lp.local``: memory that the work-items of a group share."""
+private: Final = Namespace("private", {"array": Intrinsic("private.array")})
+"""``lp.private``: memory of one work-item."""
+
+ATOMIC_FUNCTIONS: Final = (
+    "add", "sub", "min", "max", "and_", "or_", "xor", "exchange", "compare_exchange", "load", "store",
+)  # fmt: skip
+"""Names of the functions of ``lp.atomic``."""
+GROUP_FUNCTIONS: Final = ("reduce", "inclusive_scan", "exclusive_scan", "broadcast", "any", "all")
+"""Names of the functions of ``lp.group``."""
+SUB_GROUP_FUNCTIONS: Final = (
+    *GROUP_FUNCTIONS, "size", "id", "index", "count", "shuffle", "shuffle_xor", "shuffle_up", "shuffle_down",
+    "ballot", "barrier",
+)  # fmt: skip
+"""Names of the functions of ``lp.sub_group``."""
+
+
+def _namespace(name: str, functions: Iterable[str]) -> Namespace:
+    return Namespace(name, {function: Intrinsic(f"{name}.{function}") for function in functions})
+
+
+atomic: Final = _namespace("atomic", ATOMIC_FUNCTIONS)
+"""``lp.atomic``."""
+group: Final = _namespace("group", GROUP_FUNCTIONS)
+"""``lp.group``: functions of all work-items of a work-group together."""
+sub_group: Final = _namespace("sub_group", SUB_GROUP_FUNCTIONS)
+"""``lp.sub_group``: functions of the work-items that a device runs in lockstep."""
+
 PUBLIC_INTRINSICS: Final[dict[str, object]] = {
     **{name: Intrinsic(name) for name in WORK_ITEM_FUNCTIONS},
-    **{name: Intrinsic(name) for name in ("barrier", "select", "bitcast", "static_range")},
+    **{
+        name: Intrinsic(name)
+        for name in ("barrier", "group_barrier", "mem_fence", "select", "bitcast", "static_range")
+    },
     "math": math,
+    "local": local,
+    "private": private,
+    "atomic": atomic,
+    "group": group,
+    "sub_group": sub_group,
 }
 """What the package exports under ``lp.``, by name."""

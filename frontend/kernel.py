@@ -10,10 +10,11 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
+from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import InvalidError, KernelArgumentError
 from .annotations import Signature, enclosing_names, resolve_signature
 from .definition import KernelOptions
@@ -23,6 +24,13 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
 Stage = Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
 """What `KernelFunction.inspect` shows, in the order of the pipeline."""
+
+
+CONFIGURATION_LIMIT = 1024
+"""Ranges whose `LaunchConfiguration` a kernel keeps; a program with more starts over."""
+
+_PLAIN_RANGES = frozenset({(int,), (int, int), (int, int, int)})
+"""Types of the parts of a range that may be looked up by equality."""
 
 
 class KernelFunction:
@@ -46,7 +54,8 @@ class KernelFunction:
         self.compiled: dict[Hashable, Any] = {}
         """What `frontend.compile` has made of this kernel, by whatever it depends on."""
         self.records: dict[Hashable, Any] = {}
-        """Launches that `frontend.compile` has prepared: the fast path looks here first."""
+        """Launches that `frontend.compile` has prepared."""
+        self._configurations: dict[object, LaunchConfiguration] = {}
 
     @property
     def qualified_name(self) -> str:
@@ -63,7 +72,8 @@ class KernelFunction:
     @cached_property
     def launcher(self) -> Callable[..., Any]:
         """``frontend.compile.launch``, imported at the first launch and then at hand."""
-        from . import compile as composition_root
+        with deferred_definitions():
+            from . import compile as composition_root
 
         return composition_root.launch
 
@@ -84,7 +94,18 @@ class KernelFunction:
         return cast(str, composition_root.inspect(self, stage))
 
     def __getitem__(self, launch_range: object) -> LaunchConfiguration:
-        return LaunchConfiguration(self, launch_range)
+        # True and 1.0 equal 1 but are no ranges: only what is made of plain ints is looked up.
+        kind = type(launch_range)
+        if kind is not int and (
+            kind is not tuple or tuple(map(type, cast(Any, launch_range))) not in _PLAIN_RANGES
+        ):
+            return LaunchConfiguration(self, launch_range)
+        found = self._configurations.get(launch_range)
+        if found is None:
+            if len(self._configurations) >= CONFIGURATION_LIMIT:
+                self._configurations.clear()
+            found = self._configurations[launch_range] = LaunchConfiguration(self, launch_range)
+        return found
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
         raise InvalidError(
@@ -113,6 +134,9 @@ class LaunchConfiguration:
     """Events that the launch waits for."""
     spec_values: Mapping[object, object] | None = None
     """Specialization values of `spec`, unchecked."""
+    again: Callable[[tuple[object, ...]], Any] | None = None
+    """Set by `frontend.compile` where launches through this very object may take the short way: takes the
+    arguments and returns an `lp.Event`, or None where they need a closer look."""
 
     def on(self, queue: object, wait: Iterable[object] = ()) -> LaunchConfiguration:
         """Chooses the queue.
@@ -121,7 +145,13 @@ class LaunchConfiguration:
             queue: an `lp.Queue`.
             wait: events that must have happened before the kernel starts.
         """
-        return replace(self, queue=queue, wait_events=(*self.wait_events, *wait))
+        if not isinstance(wait, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+            raise InvalidError(
+                f"kernel '{self.kernel.name}': .on(…, wait=…) expects a sequence of lp.Event objects, found {wait!r} "
+                f"of type {type(wait).__name__}"
+            )
+        events = (*self.wait_events, *wait) if wait else self.wait_events
+        return LaunchConfiguration(self.kernel, self.range, queue, events, self.spec_values)
 
     def spec(self, values: Mapping[Any, object]) -> LaunchConfiguration:
         """Sets specialization constants for this launch, ``k[n].spec({COEFF: value})(…)``; the last wins.
@@ -135,7 +165,8 @@ class LaunchConfiguration:
                 f"type {type(values).__name__}",
                 code="LP3011",
             )
-        return replace(self, spec_values={**(self.spec_values or {}), **values})
+        merged = {**(self.spec_values or {}), **values}
+        return LaunchConfiguration(self.kernel, self.range, self.queue, self.wait_events, merged)
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Launches the kernel and returns an `lp.Event`.
@@ -146,6 +177,11 @@ class LaunchConfiguration:
             BuildError: the kernel cannot be compiled.
             NdRangeError: the range cannot be.
         """
+        again = self.again
+        if again is not None and not kwargs:
+            event = again(args)
+            if event is not None:
+                return event
         return self.kernel.launcher(self.kernel, self, args, kwargs)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import io
 import linecache
 import sys
 import textwrap
@@ -30,7 +31,8 @@ def kernel_from_source(
     """
     text = textwrap.dedent(text)
     file = f"<lapilli source {hashlib.sha256(text.encode()).hexdigest()[:8]}>"
-    lines = text.splitlines(keepends=True)
+    # Not str.splitlines: to it a form feed or U+2028 ends a line, to Python's parser it does not.
+    lines = io.StringIO(text, newline=None).readlines()
     # Tracebacks and FunctionSource find the text here, as those of doctests and notebooks.
     linecache.cache[file] = (len(text), None, lines, file)
     caller = sys._getframe(1).f_globals.get("__name__", "__main__")  # pyright: ignore[reportPrivateUsage]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import FileLineColLoc
 
 from ..ir.dialects.spec_constant import DeclareOp
 from ..ir.errors import Diagnostic
@@ -49,7 +50,13 @@ class ModuleBuilder:
     """The calls that lead to the helper that is being compiled, outermost first."""
     captures: Captures = field(default_factory=Captures)
     """What the compilation read from around the functions."""
+    optional_aspects: frozenset[int] = frozenset()
+    """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
     uses_rank: bool = False
+    barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
+        default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
+    )
+    """What every work-item of a group must reach: where it stands in the source, by the op's location."""
     _sources: dict[python_types.FunctionType, FunctionSource] = field(
         default_factory=dict[python_types.FunctionType, FunctionSource]
     )

@@ -12,13 +12,14 @@ import numpy as np
 
 from ..ir.errors import InvalidError
 from .builtins import BUILTINS, BuiltinFunction
+from .captures import FIXED
 from .composites import typed_composite
 from .dispatch import expression
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .intrinsics import Intrinsic, Namespace
 from .kernel import KernelFunction
 from .parts import array_part, composite_attribute, load_part
-from .source import MISSING
+from .scope import MISSING
 from .spec_constant import SpecializationId
 from .specialization import read_specialization
 from .struct_types import StructType
@@ -26,9 +27,6 @@ from .subscripts import array_attribute
 from .types import ArrayType, ScalarType, Type, bool_, scalar_of, type_of_dtype
 from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
 from .vector_types import VecType
-
-_FIXED = (Type, Intrinsic, Namespace, python_types.ModuleType, python_types.BuiltinFunctionType, type)
-"""What is not watched for changes: lapilli's own names, modules, and Python's builtins."""
 
 _MAXIMUM_CAPTURED = 4096
 """Items of captured tuples, nested ones counted."""
@@ -70,7 +68,8 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
     found = fb.source.resolve(name)
     if found is MISSING:
         raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(name))
-    if not isinstance(found, _FIXED):
+    fb.module.captures.used.name(fb.source.function, name, found)
+    if not isinstance(found, FIXED):
         fb.module.captures.add(fb.source, fb.source.resolve, name, found)
     return captured(fb, found, name, node)
 
@@ -251,7 +250,8 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
         raise fb.error(
             node, f"'{base.name}' has no attribute '{node.attr}'", "LP2046", hint="check the spelling"
         ) from None
-    if isinstance(obj, python_types.ModuleType) and not isinstance(found, _FIXED):
+    fb.module.captures.used.attribute(obj, node.attr, found)
+    if isinstance(obj, python_types.ModuleType) and not isinstance(found, FIXED):
         fb.module.captures.add(obj, partial(getattr, obj), node.attr, found)
         if isinstance(found, SpecializationId):
             found.suggest_name(node.attr)

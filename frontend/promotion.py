@@ -118,9 +118,10 @@ def _rounding_limit(scalar: ScalarType) -> float:
 
 def rounded(value: float, scalar: ScalarType) -> float:
     """Returns `value` as a float of `scalar` holds it (bf16 is left to the attribute)."""
-    if scalar is f32:
-        return float(np.float32(value))
-    return float(np.float16(value)) if scalar is f16 else value
+    with np.errstate(over="ignore"):  # an explicit conversion may give infinity
+        if scalar is f32:
+            return float(np.float32(value))
+        return float(np.float16(value)) if scalar is f16 else value
 
 
 def low_bits(value: int, scalar: ScalarType) -> int:

@@ -11,22 +11,11 @@ import inspect
 import tokenize
 import types
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import cast
 
 from ..ir.errors import Diagnostic, Location
 from .errors import signature_error
-from .spec_constant import SpecializationId
-
-
-class _Missing:
-    """Type of `MISSING`."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = _Missing()
-"""What `FunctionSource.resolve` returns for a name that has no value."""
+from .scope import resolve
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,23 +61,7 @@ class FunctionSource:
 
         A specialization constant without a name of its own learns the one that it is found under.
         """
-        value = self._lookup(name)
-        if isinstance(value, SpecializationId):
-            value.suggest_name(name, scope=self.qualname.rpartition(".")[0])
-        return value
-
-    def _lookup(self, name: str) -> object:
-        function = cast(types.FunctionType, self.function)  # type checkers see a method here
-        code = function.__code__
-        if name in code.co_freevars:
-            cell = (function.__closure__ or ())[code.co_freevars.index(name)]
-            try:
-                return cell.cell_contents
-            except ValueError:  # assigned later in the enclosing function
-                return MISSING
-        if name in function.__globals__:
-            return function.__globals__[name]
-        return function.__builtins__.get(name, MISSING)
+        return resolve(cast(types.FunctionType, self.function), name)  # type checkers see a method here
 
     def location(self, node: ast.AST | None) -> Location:
         """Returns where `node` starts; None means the function's ``def`` line."""
@@ -233,12 +206,16 @@ def _parse_file(function: types.FunctionType, lines: list[str]) -> ast.FunctionD
 
 
 def _matches(tree: ast.FunctionDef, function: types.FunctionType) -> bool:
-    """Whether name and parameters agree: a changed file shows there most often."""
+    """Whether name, parameters and last line agree: a changed file shows there most often."""
     code = function.__code__
     arguments = tree.args
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     expected = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return tree.name == code.co_name and _mangled(names, function) == list(expected)
+    if tree.name != code.co_name or _mangled(names, function) != list(expected):
+        return False
+    # Text that ends before the function does would compile to something else without a word.
+    last = max((line for *_, line in code.co_lines() if line is not None), default=0)
+    return tree.end_lineno is not None and last <= tree.end_lineno
 
 
 def _mangled(names: list[str], function: types.FunctionType) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, memref
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ..ir.errors import CompileError
 from .conversions import CMPI, as_index, store_convert
@@ -21,9 +21,10 @@ from .dispatch import expression
 from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, integer_attribute, ir_type, storage_type
+from .local_arrays import local_array_index
 from .types import FixedArray as FixedArrayTypeName
 from .types import ScalarType
-from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Value, constant, describe
+from .values import Array, Composite, FixedArray, LocalArray, Scalar, Static, Tuple, Value, constant, describe
 from .vector_types import Vec
 
 _LARGEST_EXTENT = (1 << 31) - 1
@@ -123,6 +124,14 @@ def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
     return Element(array, indices)
 
 
+def element_at(fb: FunctionBuilder, array: Array, values: Sequence[Scalar], node: ast.AST) -> Element:
+    """Returns the element at indices that are evaluated; CompileError where their number is wrong."""
+    if len(values) != array.type.ndim:
+        raise fb.error(node, f"'{array.name}' takes {array.type.ndim} indices, found {len(values)}", "LP2041")
+    indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
+    return Element(array, [index for index in indices if index is not None])
+
+
 def _index_nodes(node: ast.Subscript) -> Sequence[ast.expr]:
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
@@ -147,6 +156,8 @@ def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
 
 def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue | None:
     """Returns an index as IR wants it; a negative literal counts from the end."""
+    if isinstance(array, LocalArray):
+        return local_array_index(fb, array, dimension, index)
     if fb.is_dry:
         return None
     if index.const is not None and index.is_weak:
@@ -183,6 +194,8 @@ def _extent_index(fb: FunctionBuilder, array: Array, dimension: int) -> SSAValue
 def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:
     """Returns ``a.shape[dimension]``."""
     bounds = (0, _LARGEST_EXTENT)
+    if isinstance(array, LocalArray):
+        return array.extents[dimension]
     if fb.is_dry:
         return Scalar(INDEX_TYPE, bounds=bounds)
     index = _extent_index(fb, array, dimension)
@@ -196,7 +209,7 @@ def size(fb: FunctionBuilder, array: Array) -> Scalar:
     for dimension in range(1, array.type.ndim):
         other = extent(fb, array, dimension)
         if not fb.is_dry:
-            product = fb.emit(arith.MuliOp, [total.ssa, other.ssa], ir_type(INDEX_TYPE))
+            product = fb.emit(arith.MuliOp, [fb.ssa(total), fb.ssa(other)], ir_type(INDEX_TYPE))
             total = Scalar(INDEX_TYPE, product, bounds=(0, _LARGEST_EXTENT))
     return total
 
@@ -219,6 +232,12 @@ def array_attribute(fb: FunctionBuilder, array: Array, node: ast.Attribute) -> V
                 "LP2046",
                 hint="there are shape, size, ndim and dtype, and len(a)",
             )
+
+
+def element_type(array: Array) -> Attribute:
+    """Returns the IR type of what an array holds: bools are bytes in the arrays of the host only."""
+    scalar = array.type.element
+    return ir_type(scalar) if isinstance(array, LocalArray) else storage_type(scalar)
 
 
 def require_readable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
@@ -257,8 +276,13 @@ def load_element(fb: FunctionBuilder, element: Element, node: ast.AST) -> Scalar
     if fb.is_dry:
         return Scalar(scalar)
     assert array.ssa is not None
-    loaded = fb.emit(memref.LoadOp, [array.ssa, *element.indices], storage_type(scalar))
-    if scalar is BOOL:
+    is_bytes = scalar is BOOL and not isinstance(array, LocalArray)
+    loaded = fb.emit(
+        memref.LoadOp,
+        [array.ssa, *element.indices],
+        storage_type(scalar) if is_bytes else element_type(array),
+    )
+    if is_bytes:
         zero = fb.prologue_value(
             ("i8", 0),
             arith.ConstantOp,
@@ -289,7 +313,7 @@ def store_element(
     if fb.is_dry:
         return
     ssa = fb.ssa(stored)
-    if array.type.element is BOOL:
+    if array.type.element is BOOL and not isinstance(array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
     assert ssa is not None and array.ssa is not None
     fb.append(memref.StoreOp.create(operands=[ssa, array.ssa, *element.indices]))

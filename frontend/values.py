@@ -56,6 +56,21 @@ class Array:
 
 
 @dataclass(slots=True, eq=False)
+class LocalArray(Array):
+    """An array that the kernel makes: ``lp.local.array`` or ``lp.private.array``.
+
+    `parameter` is negative, the same in every walk over the function.
+    """
+
+    shape: tuple[int | None, ...]
+    """Extents; None where a specialization constant takes part."""
+    extents: tuple[Scalar, ...]
+    """The extents as values."""
+    is_shared: bool
+    """Whether a work-group shares it."""
+
+
+@dataclass(slots=True, eq=False)
 class FixedArray:
     """A fixed array, or a row of one with fewer dimensions."""
 
@@ -174,6 +189,8 @@ def describe(value: Value) -> str:
                 if scalar.name != "index"
                 else "index (lp.i32)"
             )
+        case LocalArray(type=array):
+            return f"{'lp.local' if value.is_shared else 'lp.private'}.array of lp.{array.element.name}"
         case Array(type=array):
             return repr(array)
         case FixedArray(type=fixed):

@@ -1,4 +1,4 @@
-"""Which work-item runs: ``lp.global_id(d)`` and its siblings, and ``lp.barrier()``.
+"""Which work-item runs: ``lp.global_id(d)`` and its siblings.
 
 Dimensions are SYCL's here, 0 the slowest; the gpu dialect's x is the fastest, so they are reversed once, here.
 """
@@ -19,7 +19,7 @@ from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import INDEX_TYPE, IR_INDEX, ir_type
 from .types import MAX_DIMENSIONS
-from .values import Scalar, Static, Value, describe
+from .values import Scalar, Value, describe
 
 _LARGEST_ID = (1 << 31) - 2
 _LARGEST_RANGE = (1 << 31) - 1
@@ -148,13 +148,3 @@ def compile_linear_id(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
             ssa = fb.emit(arith.AddiOp, [row, fb.ssa(index)], ir_type(INDEX_TYPE))
             result = Scalar(INDEX_TYPE, ssa, bounds=bounds)
     return result
-
-
-@intrinsic("barrier")
-def compile_barrier(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.barrier()``: every work-item of the group must reach it, so the tail is not masked."""
-    expect_count(fb, node, arguments, "lp.barrier", 0, 0)
-    fb.uses_barrier = True
-    if not fb.is_dry:
-        fb.append(gpu.BarrierOp.create())
-    return Static(None, "None")

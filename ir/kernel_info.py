@@ -116,6 +116,31 @@ class AspectUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SizeNode:
+    """One number of the expressions that array lengths are computed by; see `KernelInfo.size_nodes`."""
+
+    opcode: str
+    """``constant``, ``spec_constant``, or what OpSpecConstantOp wraps: ``IMul``, ``Select``."""
+    operands: tuple[int, ...]
+    """The value of a constant, the SpecId of a specialization constant, else positions of earlier nodes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalArrayInfo:
+    """An array that a kernel makes: drivers check neither its length nor the total."""
+
+    is_shared: bool
+    """Whether a work-group shares it (storage class Workgroup); else each work-item has its own."""
+    element_bytes: int
+    """Size of one element; a bool counts as 4."""
+    lengths: tuple[int, ...]
+    """Positions in `KernelInfo.size_nodes`, slowest dimension first."""
+    spelled: tuple[str, ...] = ()
+    """The lengths as the source spells them, for messages."""
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KernelInfo:
     """One entry point."""
 
@@ -134,6 +159,10 @@ class KernelInfo:
     aspect_uses: tuple[AspectUse, ...] = ()
     location: Location | None = None
     """Where the kernel is defined."""
+    size_nodes: tuple[SizeNode, ...] = ()
+    """Integer expressions of constants, operands before their users; 32-bit, wrapping."""
+    local_arrays: tuple[LocalArrayInfo, ...] = ()
+    """The arrays that it makes, those of inlined helpers included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from .aspects import Aspect
+
 
 class BindingModel(enum.Enum):
     """How a kernel reaches its arrays."""
@@ -28,6 +30,12 @@ SPIRV_VERSION_OF_VULKAN: dict[tuple[int, int], tuple[int, int]] = {
 """Highest SPIR-V version that each Vulkan version must accept (Vulkan 1.3, appendix A)."""
 
 
+OPTIONAL_ASPECTS = frozenset(
+    (Aspect.VK_FLOAT_ATOMIC_ADD, Aspect.VK_FLOAT_ATOMIC_MIN_MAX, Aspect.VK_SUBGROUP_ARITHMETIC)
+)
+"""The aspects that `TargetEnv.optional_aspects` may hold: those that change the code of some kernel."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetEnv:
     """Environment that an image is compiled for."""
@@ -38,8 +46,13 @@ class TargetEnv:
     """How arrays are bound."""
     max_push_constant_bytes: int = 128
     """VkPhysicalDeviceLimits::maxPushConstantsSize; arguments above it spill to a buffer."""
+    signed_zero_inf_nan_preserve_bits: tuple[int, ...] = ()
+    """Float widths whose NaN, infinities and -0.0 the device keeps when a module asks for it."""
     optimisation_level: int = 1
     """0 folds nothing, 1 is the default, 2 spends more time."""
+    optional_aspects: tuple[int, ...] = ()
+    """Aspects, ascending, whose instructions the code may use where there is another way without: atomics of
+    floats.  An image that uses one requires it."""
     debug_info: bool = False
     """Whether OpSource and OpLine are written."""
 

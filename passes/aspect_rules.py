@@ -20,9 +20,13 @@ from ..ir.aspects import Aspect
 from ..ir.attribute_values import memref_element_type
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
+from ..ir.dialects.kernel_atomic import NATIVE, AtomicOp
 from ..ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
+from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.types import PointerType
 from ..ir.type_structure import held_types, struct_name
+from .narrowing import is_memref_type
+from .select_instructions import native_aspect
 
 
 class Need(NamedTuple):
@@ -49,8 +53,15 @@ _SUB_GROUP_ASPECTS = {
 }
 """What follows ``spirv.GroupNonUniform``; all else there is arithmetic (SPIR-V 1.6 section 3.42.24)."""
 
+_SUB_GROUP_IDS = ("gpu.lane_id", "gpu.subgroup_id", "gpu.num_subgroups", "gpu.subgroup_size")
 _ALLOCATIONS = ("memref.alloca", "memref.alloc", "memref.get_global", "spirv.Variable")
-_ATOMIC_PREFIXES = ("spirv.Atomic", "spirv.EXT.Atomic", "memref.atomic_rmw", "memref.generic_atomic_rmw")
+_ATOMIC_PREFIXES = (
+    "kernel.atomic_",
+    "spirv.Atomic",
+    "spirv.EXT.Atomic",
+    "memref.atomic_rmw",
+    "memref.generic_atomic_rmw",
+)
 
 
 def bit_width(type_: Attribute) -> int | None:
@@ -125,14 +136,27 @@ class AspectRules:
         elif name.startswith(_ATOMIC_PREFIXES):
             if any(bit_width(value.type) == 64 for value in (*op.results, *op.operands)):
                 yield Need(self.number(Aspect.ATOMIC64), "64-bit atomic operation")
+            if isinstance(op, AtomicOp):
+                yield from self._of_atomic(op)
+        elif name in _SUB_GROUP_IDS:
+            yield Need(self.number(Aspect.VK_SUBGROUP_BASIC), f"'{name}'")
         elif name.startswith("spirv.GroupNonUniform"):
             kind = name.removeprefix("spirv.GroupNonUniform")
             member = _SUB_GROUP_ASPECTS.get(kind, Aspect.VK_SUBGROUP_ARITHMETIC)
             yield Need(self.number(member), f"sub-group operation '{kind}'")
 
+    def _of_atomic(self, op: AtomicOp) -> Iterator[Need]:
+        yield from self._of_access(op.array)
+        if NATIVE in op.attributes:
+            yield Need(native_aspect(op), "atomic operation on f32")
+        elif isinstance(op.element_type, Float64Type):  # done on its bits
+            yield Need(self.number(Aspect.VK_INT64), "atomic operation on f64")
+
     def _of_access(self, memory: SSAValue) -> Iterator[Need]:
         # The 8- and 16-bit storage features are about buffers, not about a kernel's own variables.
         if isinstance(memory, OpResult) and memory.op.name in _ALLOCATIONS:
+            return
+        if is_memref_type(memory.type) and isinstance(memory.type.memory_space, StorageClassAttr):
             return
         pointee = _pointee(memory.type)
         for held in held_types(pointee):

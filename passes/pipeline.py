@@ -26,6 +26,7 @@ from ..ir.verify_attributes import verify_attributes
 from .aspect_usage import AspectUsage
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
 from .requirements import compute_requirements, read_requirements
+from .select_instructions import select_instructions
 from .split_modules import split
 
 AfterPass = Callable[[str, ModuleOp], None]
@@ -93,6 +94,7 @@ def analyse(
     done = after_pass or _ignore
     verify_module(module)
     verify_attributes(module)
+    select_instructions(module, env)
     warnings = propagate(module, exclude=PRE_OPTIMISATION_EXCLUDES, fixed_targets=fixed_targets, warn=True)
     done("propagate-aspects", module)
     optimise(module, env.optimisation_level)

@@ -60,6 +60,7 @@ def emit(module: Operation, env: TargetEnv) -> Emitted:
 _MODULE_OPS = (
     spirv.SpecConstantOp,
     spirv.SpecConstantCompositeOp,
+    spirv.SpecConstantExpressionOp,
     spirv.GlobalVariableOp,
     spirv.EntryPointOp,
     spirv.ExecutionModeOp,

@@ -7,7 +7,7 @@ SPIRV-Tools' validate_small_type_uses.cpp).  Many devices have the former and no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import Attribute, Operation
@@ -18,6 +18,7 @@ from ..ir.dialects.spirv.types import (
     ArrayType,
     PointerType,
     RuntimeArrayType,
+    SpecArrayType,
     StructType,
     bit_width,
     is_integer_type,
@@ -74,6 +75,7 @@ def add_module_capabilities(context: EmitContext) -> None:
                 context.capabilities.add(capability)
     if context.types.small_types:
         context.capabilities.update(_small_type_capabilities(module))
+        context.capabilities.update(_of_passing_values(module, context.capabilities))
     _add_extensions(context)
 
 
@@ -90,6 +92,17 @@ def _small_type_capabilities(module: Operation) -> Iterator[int]:
                 yield from _arithmetic_vectors(op)
         else:
             yield from _of_values(op)
+
+
+def _of_passing_values(module: Operation, found: Container[int]) -> Iterator[int]:
+    """Yields what small types need that only conversions see, ``f32(f16(x))``: no storage capability covers them."""
+    for op in module.walk():
+        if isinstance(op, spirv.UConvertOp | spirv.SConvertOp | spirv.FConvertOp):
+            for value in (*op.operands, *op.results):
+                scalar = scalar_of(value.type)
+                covering = (c for (_, bits), c in _STORAGE_CAPABILITIES.items() if bits == bit_width(scalar))
+                if not any(capability in found for capability in covering):
+                    yield from _arithmetic([scalar])
 
 
 def _of_values(op: Operation) -> Iterator[int]:
@@ -132,7 +145,7 @@ def _scalars(type_: Attribute) -> Iterator[Attribute]:
     if isinstance(type_, StructType):
         for member in type_.member_types:
             yield from _scalars(member)
-    elif isinstance(type_, ArrayType | RuntimeArrayType):
+    elif isinstance(type_, ArrayType | RuntimeArrayType | SpecArrayType):
         yield from _scalars(type_.element_type)
     elif not isinstance(type_, PointerType):
         yield scalar_of(type_)

@@ -89,7 +89,7 @@ class EmitContext:
         self.builder = ModuleBuilder(env.spirv_version)
         self.capabilities: set[int] = {Capability.Shader}
         self.extensions: set[str] = set()
-        self.types = TypeTable(self.builder, self.capabilities)
+        self.types = TypeTable(self.builder, self.capabilities, self.symbol_id)
         self.surveys: dict[str, Survey] = {}
         """Of the functions emitted so far, by symbol."""
         self.symbols: dict[str, Operation] = {}

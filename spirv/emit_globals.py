@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import VectorType, i32
+from xdsl.dialects.builtin import SymbolRefAttr, VectorType, i32
 from xdsl.ir import Operation
 
 from ..ir.attribute_values import integers
@@ -13,12 +13,13 @@ from ..ir.dialects.spirv import (
     ExecutionModeOp,
     GlobalVariableOp,
     SpecConstantCompositeOp,
+    SpecConstantExpressionOp,
     SpecConstantOp,
 )
 from ..ir.dialects.spirv.types import is_scalar_attribute
 from .binary import Section
 from .emit_context import EmitContext, cannot_emit
-from .tables import BuiltIn, Decoration, Op, enumerant_value
+from .tables import BuiltIn, Capability, Decoration, Op, enumerant_value, opcode
 from .type_table import UnemittableError, scalar_words
 
 LOCAL_SIZE_IDS = "spec_constant.local_size_ids"
@@ -85,6 +86,26 @@ class GlobalEmitter:
             mark=op.location,
         )
 
+    def spec_constant_expression(self, op: Operation, result: int) -> None:
+        """Emits an OpSpecConstantOp after its operands."""
+        assert isinstance(op, SpecConstantExpressionOp)
+        context = self._context
+        words = [opcode(f"Op{op.opcode.data}")]
+        for part in op.operands_:
+            if isinstance(part, SymbolRefAttr):
+                words.append(self.emit(part.root_reference.data))
+            else:
+                assert is_scalar_attribute(part)
+                words.append(context.types.constant(part, part.type))
+        context.builder.add(
+            Section.GLOBALS,
+            Op.SpecConstantOp,
+            words,
+            result_type=context.types.id(op.type),
+            result_id=result,
+            mark=op.location,
+        )
+
     def global_variable(self, op: Operation, result: int) -> None:
         """Emits an OpVariable with its binding, built-in and access decorations."""
         assert isinstance(op, GlobalVariableOp)
@@ -101,6 +122,8 @@ class GlobalEmitter:
             context.decorate(result, Decoration.Binding, op.binding.value.data)
         if op.built_in is not None:
             context.decorate(result, Decoration.BuiltIn, _built_in(op, op.built_in.data))
+            if "ubgroup" in op.built_in.data:
+                context.capabilities.add(Capability.GroupNonUniform)
         context.decorate_from(result, op.attributes)
 
     def _emit_local_size(self) -> None:
@@ -138,6 +161,7 @@ class GlobalEmitter:
 _EMITTERS: dict[type[Operation], Callable[[GlobalEmitter, Operation, int], None]] = {
     SpecConstantOp: GlobalEmitter.spec_constant,
     SpecConstantCompositeOp: GlobalEmitter.spec_constant_composite,
+    SpecConstantExpressionOp: GlobalEmitter.spec_constant_expression,
     GlobalVariableOp: GlobalEmitter.global_variable,
 }
 

@@ -13,15 +13,20 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.attributes import MemoryAccessAttr, MemorySemanticsAttr, ScopeAttr
 from ..ir.dialects.spirv.enums import MemoryAccess, MemorySemantics
+from ..ir.dialects.spirv.group import GroupArithmeticOp, GroupOp
 from ..ir.dialects.spirv.types import bit_width
 from .emit_context import EmitContext, cannot_emit
-from .tables import GLSL_STD_450, Capability, NewerCapability, Op, opcode
+from .tables import GLSL_STD_450, Capability, NewerCapability, Op, enumerant_value, opcode
 
 ValueId = Callable[[SSAValue], int]
 OperandEncoder = Callable[[EmitContext, Operation, ValueId], list[int]]
 
 _GL_PREFIX = "spirv.GL."
-_RENAMED = {"spirv.EXT.AtomicFAdd": "OpAtomicFAddEXT"}
+_RENAMED = {
+    "spirv.EXT.AtomicFAdd": "OpAtomicFAddEXT",
+    "spirv.EXT.AtomicFMin": "OpAtomicFMinEXT",
+    "spirv.EXT.AtomicFMax": "OpAtomicFMaxEXT",
+}
 
 
 def opcodes() -> dict[type[Operation], int]:
@@ -44,6 +49,8 @@ def operand_encoders() -> dict[type[Operation], OperandEncoder]:
     for name, op_class in spirv.SPIRV_OPS.items():
         if name.startswith(_GL_PREFIX):
             table[op_class] = _glsl(GLSL_STD_450[name.removeprefix(_GL_PREFIX)][0])
+        elif issubclass(op_class, GroupOp):
+            table[op_class] = _group
         elif issubclass(op_class, spirv.AtomicUpdateOp | spirv.AtomicCountOp):
             table[op_class] = _atomic
     return table
@@ -123,7 +130,11 @@ def _atomic_capability(context: EmitContext, op: Operation, type_: Attribute) ->
             context.capabilities.add(Capability.AtomicFloat64AddEXT)
         else:
             cannot_emit(f"there is no atomic addition of {type_}", op)
-    elif bit_width(type_) == 64:
+    elif isinstance(op, spirv.EXTAtomicFMinOp | spirv.EXTAtomicFMaxOp):
+        if not isinstance(type_, Float32Type):
+            cannot_emit(f"there is no atomic minimum or maximum of {type_}", op)
+        context.capabilities.add(Capability.AtomicFloat32MinMaxEXT)
+    elif bit_width(type_) == 64 and not isinstance(type_, Float64Type):
         context.capabilities.add(Capability.Int64Atomics)
 
 
@@ -132,6 +143,19 @@ def _atomic(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     _atomic_capability(context, op, op.result.type)
     pointer, *values = map(value, op.operands)
     return [pointer, _scope(context, op.memory_scope), _semantics(context, op.semantics), *values]
+
+
+def _atomic_load(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.AtomicLoadOp)
+    _atomic_capability(context, op, op.result.type)
+    return [value(op.pointer), _scope(context, op.memory_scope), _semantics(context, op.semantics)]
+
+
+def _atomic_store(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.AtomicStoreOp)
+    _atomic_capability(context, op, op.value.type)
+    scope, semantics = _scope(context, op.memory_scope), _semantics(context, op.semantics)
+    return [value(op.pointer), scope, semantics, value(op.value)]
 
 
 def _compare_exchange(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
@@ -158,6 +182,16 @@ def _memory_barrier(context: EmitContext, op: Operation, _: ValueId) -> list[int
     return [_scope(context, op.memory_scope), _semantics(context, op.memory_semantics)]
 
 
+def _group(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, GroupOp)
+    context.capabilities.add(Capability.GroupNonUniform)
+    context.capabilities.add(enumerant_value("Capability", op.CAPABILITY))
+    words = [_scope(context, op.execution_scope)]
+    if isinstance(op, GroupArithmeticOp):
+        words.append(int(op.group_operation.data))
+    return [*words, *map(value, op.operands)]
+
+
 def _dot(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.DotOp)
     if NewerCapability.BFloat16TypeKHR in context.capabilities and "bf16" in str(op.result.type):
@@ -178,6 +212,8 @@ _ENCODERS: dict[type[Operation], OperandEncoder] = {
     spirv.CompositeInsertOp: _composite_insert,
     spirv.VectorShuffleOp: _vector_shuffle,
     spirv.AtomicCompareExchangeOp: _compare_exchange,
+    spirv.AtomicLoadOp: _atomic_load,
+    spirv.AtomicStoreOp: _atomic_store,
     spirv.ControlBarrierOp: _control_barrier,
     spirv.MemoryBarrierOp: _memory_barrier,
     spirv.DotOp: _dot,

@@ -24,6 +24,13 @@ CAPABILITY_ASPECTS: dict[int, Aspect] = {
     Capability.StorageBuffer8BitAccess: Aspect.VK_STORAGE_8BIT,
     Capability.StorageBuffer16BitAccess: Aspect.VK_STORAGE_16BIT,
     Capability.Int64Atomics: Aspect.ATOMIC64,
+    Capability.AtomicFloat32AddEXT: Aspect.VK_FLOAT_ATOMIC_ADD,
+    Capability.AtomicFloat32MinMaxEXT: Aspect.VK_FLOAT_ATOMIC_MIN_MAX,
+    Capability.GroupNonUniformVote: Aspect.VK_SUBGROUP_VOTE,
+    Capability.GroupNonUniformArithmetic: Aspect.VK_SUBGROUP_ARITHMETIC,
+    Capability.GroupNonUniformBallot: Aspect.VK_SUBGROUP_BALLOT,
+    Capability.GroupNonUniformShuffle: Aspect.VK_SUBGROUP_SHUFFLE,
+    Capability.GroupNonUniformShuffleRelative: Aspect.VK_SUBGROUP_SHUFFLE_RELATIVE,
 }
 """Capabilities that are optional in Vulkan, with the aspect that stands for them."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Parameter, SpecConstantInfo
+from ..ir.size_arithmetic import OPERAND_COUNTS
 
 if TYPE_CHECKING:
     from .device_image import DeviceImage
@@ -68,9 +69,27 @@ def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:
     for parameter in kernel.parameters:
         yield from (f"parameter {parameter.name!r}: {problem}" for problem in _parameter_problems(parameter))
     yield from _abi_problems(abi)
+    yield from _size_problems(kernel)
     required = kernel.required_work_group_size
     if required is not None and (not 1 <= len(required) <= MAX_RANK or min(required) < 1):
         yield f"a required work-group size of {required}"
+
+
+def _size_problems(kernel: KernelInfo) -> Iterator[str]:
+    for position, node in enumerate(kernel.size_nodes):
+        is_leaf = node.opcode in ("constant", "spec_constant")
+        count = 1 if is_leaf else OPERAND_COUNTS.get(node.opcode)
+        if len(node.operands) != count:
+            yield f"a size computed by {node.opcode!r} of {len(node.operands)} operands"
+        elif not is_leaf and not _all_in_range(node.operands, position):
+            yield f"size {position} is computed from later ones"
+    for array in kernel.local_arrays:
+        if not 1 <= len(array.lengths) <= MAX_RANK or not _all_in_range(
+            array.lengths, len(kernel.size_nodes)
+        ):
+            yield f"an array with lengths {array.lengths}"
+        if not 1 <= array.element_bytes <= MAX_RANK * 8:
+            yield f"an array with elements of {array.element_bytes} bytes"
 
 
 def _abi_problems(abi: LaunchAbi) -> Iterator[str]:

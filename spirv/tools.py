@@ -90,7 +90,6 @@ class SpirvTools(ABC):
         Raises:
             SpirvToolsMissingError: there is none, or the one of ``LAPILLI_SPIRV_TOOLS`` cannot be loaded.
         """
-        from .tools_executable import ExecutableSpirvTools
         from .tools_library import LibrarySpirvTools
 
         named = os.environ.get(ENVIRONMENT_VARIABLE)
@@ -102,6 +101,8 @@ class SpirvTools(ABC):
                 return LibrarySpirvTools.load(path)
             except SpirvToolsMissingError as error:
                 failures.append(str(error))
+        from .tools_executable import ExecutableSpirvTools  # loads subprocess: only where it is needed
+
         executables = ExecutableSpirvTools.search(_cmeel_folders("bin"))
         if executables is not None:
             return executables

@@ -31,6 +31,7 @@ from ..ir.dialects.spirv.types import (
     ArrayType,
     PointerType,
     RuntimeArrayType,
+    SpecArrayType,
     StructType,
     component_count,
     is_array_attribute,
@@ -66,8 +67,11 @@ class TypeTable:
     says that there are any, and `capabilities` decides.
     """
 
-    def __init__(self, builder: ModuleBuilder, capabilities: set[int]) -> None:
+    def __init__(
+        self, builder: ModuleBuilder, capabilities: set[int], symbol_id: Callable[[str], int]
+    ) -> None:
         self._builder = builder
+        self._symbol_id = symbol_id
         self._capabilities = capabilities
         self._by_identity: dict[int, int] = {}
         self._kept: list[Attribute] = []
@@ -185,6 +189,11 @@ class TypeTable:
             (Op.TypeArray, self.id(type_.element_type), self.u32(type_.count.data)), type_.stride.data
         )
 
+    def _spec_array(self, type_: Attribute) -> int:
+        assert isinstance(type_, SpecArrayType)
+        length = self._symbol_id(type_.length.root_reference.data)
+        return self._unique(Op.TypeArray, self.id(type_.element_type), length)
+
     def _runtime_array(self, type_: Attribute) -> int:
         assert isinstance(type_, RuntimeArrayType)
         return self._strided((Op.TypeRuntimeArray, self.id(type_.element_type)), type_.stride.data)
@@ -278,6 +287,7 @@ _TYPE_ENCODERS: dict[type[Attribute], Callable[[TypeTable, Attribute], int]] = {
     Float64Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
     VectorType: TypeTable._vector,  # pyright: ignore[reportPrivateUsage]
     ArrayType: TypeTable._array,  # pyright: ignore[reportPrivateUsage]
+    SpecArrayType: TypeTable._spec_array,  # pyright: ignore[reportPrivateUsage]
     RuntimeArrayType: TypeTable._runtime_array,  # pyright: ignore[reportPrivateUsage]
     StructType: TypeTable._struct,  # pyright: ignore[reportPrivateUsage]
     PointerType: TypeTable._pointer_type,  # pyright: ignore[reportPrivateUsage]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+os.environ["LAPILLI_CACHE"] = (
+    "0"  # what an earlier run compiled must not answer for this one; tests/cache sets it
+)
 
 from lapilli.vk_runtime.runtime import runtime
 

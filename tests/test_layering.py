@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "spirv": frozenset({"ir"}),
     "vk_runtime": frozenset(
         {
-            *("ir.errors", "ir.aspects", "ir.target_env", "ir.kernel_info"),
+            *("ir.errors", "ir.aspects", "ir.target_env", "ir.kernel_info", "ir.size_arithmetic"),
             *("spirv.device_image", "spirv.reflect", "spirv.binary"),
         }
     ),
@@ -34,8 +34,10 @@ COMPOSITION_ROOT = "frontend.compile"
 STANDARD_LIBRARY_SEAMS = (
     "ir.errors",
     "ir.aspects",
+    "ir.deferred_definitions",
     "ir.target_env",
     "ir.kernel_info",
+    "ir.size_arithmetic",
     "spirv.device_image",
 )
 """Loaded by a process that only runs cached images: they, and what they import, need nothing but Python."""

@@ -5,6 +5,7 @@ Each subcommand is a file of this folder that defines ``command``; the table bel
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import logging
@@ -19,6 +20,7 @@ from lapilli import __version__
 from ..ir.errors import Error
 
 COMMANDS = {
+    "cache": "Compiled kernels on disk: info, prune, clear.",
     "devices": "Table of the Vulkan devices present.",
     "doctor": "What of Vulkan is installed, what is missing, and the command that repairs it.",
     "dump": "One stage of a kernel: Python source, IR, SPIR-V, metadata.",
@@ -67,6 +69,8 @@ def main(args: list[str] | None = None) -> None:
     shown as well.
     """
     wants_traceback = _set_up_logging()
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - closed by who started the process
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     try:
         group.main(args=args, prog_name="lapilli")
     except Error as error:
@@ -74,6 +78,19 @@ def main(args: list[str] | None = None) -> None:
             raise
         click.echo(f"lapilli: {error}", err=True)
         sys.exit(1)
+    except OSError as error:
+        # Commands report the files that they are given; what is left is an output that is full or closed.
+        if wants_traceback:
+            raise
+        _drop_standard_output()
+        click.echo(f"lapilli: {error.strerror or error}", err=True)
+        sys.exit(1)
+
+
+def _drop_standard_output() -> None:
+    """Lets Python's last flush of standard output succeed, which would else complain once more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _set_up_logging() -> bool:

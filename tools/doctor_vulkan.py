@@ -9,7 +9,15 @@ from pathlib import Path
 from ..vk_runtime.driver_report import INSTALL_EMBEDDED, DriverManifest, driver_manifests
 from ..vk_runtime.headers import NULL, ffi, text_of, version_tuple
 from ..vk_runtime.instance import VALIDATION_LAYER, enumerate_all
-from ..vk_runtime.loader import EntryPoint, EntryPointError, Functions, embedded_library, open_loader
+from ..vk_runtime.loader import (
+    EMBEDDED_VARIABLE,
+    EntryPoint,
+    EntryPointError,
+    Functions,
+    embedded_library,
+    is_file,
+    open_loader,
+)
 from . import swiftshader
 from .doctor_findings import Finding, Section, missing, note, ok
 from .driver_probe import Answer, probe_apart
@@ -110,18 +118,20 @@ def _embedded() -> Finding:
     path = embedded_library()
     if path is None:
         return note("SwiftShader", "is switched off: LAPILLI_SWIFTSHADER is empty")
-    if not path.is_file():
-        return missing("SwiftShader", f"there is no file {path}", INSTALL_EMBEDDED)
+    repair = f"unset {EMBEDDED_VARIABLE}" if EMBEDDED_VARIABLE in os.environ else None
+    if not is_file(path):
+        install = INSTALL_EMBEDDED if repair is None else f"{repair}; {INSTALL_EMBEDDED}"
+        return missing("SwiftShader", f"there is no file {path}", install)
     origin = swiftshader.installed_origin(path.parent)
     source = f"from {origin.package} {origin.version}" if origin else "of unknown origin"
-    return _judge(f"SwiftShader {path} ({source})", probe_apart((str(path),), {}))
+    return _judge(f"SwiftShader {path} ({source})", probe_apart((str(path),), {}), repair)
 
 
-def _judge(subject: str, answer: Answer) -> Finding:
+def _judge(subject: str, answer: Answer, repair: str | None = None) -> Finding:
     if answer["devices"]:
         refused = f"; not usable: {'; '.join(answer['refused'])}" if answer["refused"] else ""
         return ok(subject, f"{', '.join(answer['devices'])}{refused}")
     if answer["refused"]:
-        return missing(subject, "; ".join(answer["refused"]))
+        return missing(subject, "; ".join(answer["refused"]), repair)
     # Normal for drivers of hardware that this machine does not have: nothing to repair.
     return note(subject, "has no device on this machine")

@@ -8,7 +8,9 @@ out.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..ir.errors import Error, InvalidError, UnknownKernelError
+from ..vk_runtime.loader import is_file
 from .output import fail, write_output
 
 if TYPE_CHECKING:
@@ -71,12 +74,12 @@ def dump(kernel: str, stage: str) -> str | bytes:
 
 def _parse(text: str) -> tuple[Path, str | None]:
     # The whole text first: a path may hold colons, and on Windows it does.
-    if Path(text).is_file():
+    if is_file(Path(text)):
         return Path(text), None
     file, colon, name = text.rpartition(":")
     path = Path(file if colon else text)
-    if not path.is_file():
-        raise InvalidError(f"no file {path}; expected FILE:KERNEL, for example blur.py:blur")
+    if not is_file(path) or not file:
+        raise InvalidError(f"no file {(file or text)!r}; expected FILE:KERNEL, for example blur.py:blur")
     return path, name or None
 
 
@@ -99,12 +102,21 @@ def load_module(path: Path) -> ModuleType:
     except Error:
         raise
     except (Exception, SystemExit) as error:
-        raise InvalidError(f"{path} cannot be executed: {type(error).__name__}: {error}") from error
+        place = _place_in(path, error)
+        raise InvalidError(f"{place} cannot be executed: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(folder)
         if known is not None:
             sys.modules[spec.name] = known
     return module
+
+
+def _place_in(path: Path, error: BaseException) -> str:
+    """Returns the path with the innermost line of that file that was being executed, where there was one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    file = str(path.resolve())
+    lines = [f.lineno for f in frames if os.path.realpath(f.filename) == file and f.lineno is not None]
+    return f"{path}:{lines[-1]}" if lines else str(path)
 
 
 def find_kernel(module: ModuleType, name: str | None, path: Path) -> KernelFunction:
@@ -115,7 +127,9 @@ def find_kernel(module: ModuleType, name: str | None, path: Path) -> KernelFunct
         return distinct.pop()
     if name is not None and name in kernels:
         return kernels[name]
-    found = ", ".join(sorted(kernels)) or "none"
+    if not kernels:
+        raise UnknownKernelError(f"{path} has no kernel; expected a function with @lp.kernel")
+    found = ", ".join(repr(name) if not name.isidentifier() else name for name in sorted(kernels))
     wanted = "several kernels" if name is None else f"no kernel '{name}'"
     raise UnknownKernelError(f"{path} has {wanted}; expected one of: {found}")
 

@@ -167,6 +167,10 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
             f"the module makes {len(result.splits)} device images, expected one; "
             "run split-modules and compile the modules that it makes one by one"
         )
+    if not result.splits[0].kernels:
+        raise InvalidError(
+            "the module has no kernel, which a SPIR-V module for Vulkan needs; mark one with the attribute gpu.kernel"
+        )
     return build_image(result.splits[0], env).spirv
 
 
@@ -185,6 +189,8 @@ def _located(error: BuildError, parsed: ParsedModule) -> BuildError:
 
 
 def _read(file: str) -> str:
+    if file == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed by who started us
+        raise InvalidError("cannot read standard input: it is closed; name a file")
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:

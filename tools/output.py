@@ -10,6 +10,9 @@ import click
 
 from ..ir.errors import Error, InvalidError
 
+LINE_LIMIT = 1000
+"""Characters of a line that are shown of an error."""
+
 
 def write_output(result: str | bytes, output: str | None) -> None:
     """Writes a result to the file `output`, or to standard output where it is None; text as UTF-8.
@@ -32,10 +35,15 @@ def write_output(result: str | bytes, output: str | None) -> None:
 def error_text(error: Error) -> str:
     """Returns an error as a compiler prints it: each finding as ``file:line:column: error: …``."""
     findings = [str(finding) for finding in error.diagnostics if finding.location is not None]
+    text = f"error: {error.message}"
     if findings:
-        return "\n".join(findings)
-    message = f"error: {error.message}"
-    return message if error.location is None else f"{error.location}: {message}"
+        text = "\n".join(findings)
+    elif error.location is not None:
+        text = f"{error.location}: {text}"
+    # A file without line breaks would otherwise be quoted whole.
+    return "\n".join(
+        line if len(line) <= LINE_LIMIT else f"{line[:LINE_LIMIT]} …" for line in text.split("\n")
+    )
 
 
 def fail(error: Error) -> NoReturn:

@@ -7,7 +7,7 @@ or ends in a message.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
@@ -39,16 +39,11 @@ _LARGEST_FLOAT = {
 }
 
 
-class CheckedArguments:
-    """Arguments that fit.  One is made for every launch, so it only holds lists."""
+Uses = list[tuple["Buffer", bool]]
+"""The memory of each array argument, in parameter order, and whether the kernel writes it."""
 
-    __slots__ = ("arrays", "scalars", "uses")
-
-    def __init__(self) -> None:
-        self.uses: list[tuple[Buffer, bool]] = []
-        """The memory of each array, and whether the kernel writes it."""
-        self.arrays: list[Array] = []
-        self.scalars: list[Scalar] = []
+CheckedArguments = tuple[Uses, list[Scalar]]
+"""Arguments that fit: the arrays' memory, and the scalars.  One is made for every launch, so it is no class."""
 
 
 class ArgumentChecker:
@@ -79,30 +74,48 @@ class ArgumentChecker:
         Raises:
             KernelArgumentError: a number of arguments, kind, dtype, rank, value or device that does not fit.
         """
+        checked = self.quick_check(args, device)
+        if checked is not None:
+            return checked
+        if len(args) != len(self._expected):
+            self._wrong_count(args)
+        for index, (kind, _, _, _) in enumerate(self._expected):
+            if kind is Array:
+                self._require_array(index, args[index], device)
+        raise AssertionError("what the quick check refuses is named above")
+
+    def quick_check(self, args: Sequence[object], device: Device) -> CheckedArguments | None:
+        """Does what `check` does, but returns None where the number of arguments or an array does not suit.
+
+        Raises:
+            KernelArgumentError: a scalar of the wrong kind or out of range, or arrays that overlap.
+        """
+        # Written for speed: every launch goes through here.
         expected = self._expected
         if len(args) != len(expected):
-            self._wrong_count(args)
-        checked = CheckedArguments()
+            return None
+        uses: Uses = []
+        scalars: list[Scalar] = []
         arg: Any
-        # Written for speed: every launch goes through here.
         for index, (kind, least, most, wanted) in enumerate(expected):
             arg = args[index]
             if kind is Array:
-                if arg.__class__ is not Array or arg.signature != wanted:
-                    self._wrong_array(index, arg)
+                # Signatures are interned.
+                if arg.__class__ is not Array or arg._signature is not wanted or arg._device is not device:
+                    return None
                 buffer = arg._buffer
-                if buffer is None or arg._device is not device:
-                    self._unusable_array(index, arg, device)
-                checked.uses.append((buffer, most))
-                checked.arrays.append(arg)
+                if buffer is None:
+                    return None
+                uses.append((buffer, most))
             elif arg.__class__ is kind and least <= arg <= most:
-                checked.scalars.append(arg)
+                scalars.append(arg)
             else:
-                checked.scalars.append(self._scalar(index, arg, wanted))
-        for first, second in self._conflicts:
-            if checked.uses[first][0] is checked.uses[second][0]:
-                self._overlap(first, second)
-        return checked
+                scalars.append(self._scalar(index, arg, wanted))
+        if self._conflicts:
+            for first, second in self._conflicts:
+                if uses[first][0] is uses[second][0]:
+                    self._overlap(first, second)
+        return uses, scalars
 
     def _label(self, index: int) -> str:
         return (
@@ -120,10 +133,22 @@ class ArgumentChecker:
             f"found {len(args)}, {detail}"
         )
 
-    def _wrong_array(self, index: int, arg: object) -> NoReturn:
+    def _require_array(self, index: int, arg: object, device: Device) -> None:
+        wanted = self._expected[index][3]
+        if not isinstance(arg, Array):
+            self._no_array(index, arg)
+        if arg.signature != wanted:
+            raise KernelArgumentError(f"{self._label(index)}: expected lp.{wanted}, found lp.{arg.signature}")
+        if arg.is_released:
+            raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
+        if arg.device is not device:
+            raise KernelArgumentError(
+                f"{self._label(index)}: expected an array on device '{device.selector}', found one on "
+                f"'{arg.device.selector}'; copy it with lp.asarray(a, device=…) or launch on its device's queue"
+            )
+
+    def _no_array(self, index: int, arg: object) -> NoReturn:
         expected = f"expected lp.{self._expected[index][3]}"
-        if isinstance(arg, Array):
-            raise KernelArgumentError(f"{self._label(index)}: {expected}, found lp.{arg.signature}")
         if isinstance(arg, np.ndarray):
             found = cast("np.ndarray[Any, Any]", arg)
             raise KernelArgumentError(
@@ -131,14 +156,6 @@ class ArgumentChecker:
                 f"{found.ndim} dimensions; copy it to the device first with lp.asarray(…)"
             )
         raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
-
-    def _unusable_array(self, index: int, array: Array, device: Device) -> NoReturn:
-        if array.is_released:
-            raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
-        raise KernelArgumentError(
-            f"{self._label(index)}: expected an array on device '{device.selector}', found one on "
-            f"'{array.device.selector}'; copy it with lp.asarray(a, device=…) or launch on its device's queue"
-        )
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
         try:
@@ -290,9 +307,10 @@ class ArgumentPacker:
         fields += [(offset, "i") for offset in abi.range_offsets_bytes if offset is not None]
         fields += [(offset, "i") for offset in abi.base_offsets_bytes if offset is not None]
         self.has_addresses = False
+        # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
         sources: list[tuple[str, int, int]] = []
         arrays = scalars = 0
-        for parameter in kernel.parameters:
+        for position, parameter in enumerate(kernel.parameters):
             if isinstance(parameter, ScalarParameter):
                 if parameter.offset_bytes is not None:
                     fields.append((parameter.offset_bytes, PACK_FORMATS[parameter.dtype]))
@@ -306,36 +324,37 @@ class ArgumentPacker:
             for dimension, offset in enumerate(parameter.extent_offsets_bytes):
                 if offset is not None:
                     fields.append((offset, "i"))
-                    sources.append(("extent", arrays, dimension))
+                    sources.append(("extent", position, dimension))
             arrays += 1
         self._sources = tuple(sources)
-        self._is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
+        self.is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
+        """Whether the scalar arguments are all of the values, so that `values` need not be called."""
         self._order = sorted(range(len(fields)), key=lambda i: fields[i][0])
-        self._is_ordered = self._order == list(range(len(fields)))
         self.nbytes = abi.argument_block_bytes
         self._struct = struct.Struct(_format(kernel, [fields[i] for i in self._order]))
+        is_ordered = self._order == list(range(len(fields)))
+        self.pack_into: Callable[..., None] = self._struct.pack_into if is_ordered else self._pack_in_order
+        """Writes the block: takes a writable buffer, an offset in it, the hidden fields and `values`."""
 
-    def values(self, checked: CheckedArguments) -> Sequence[Scalar]:
-        """Returns the values that follow range and base, in the packer's order."""
-        arrays, scalars = checked.arrays, checked.scalars
-        if self._is_scalars_only:
-            return scalars
+    def values(self, args: Sequence[Any], checked: CheckedArguments) -> list[Scalar]:
+        """Returns the values that follow range and base, in the packer's order.
+
+        Args:
+            args: all arguments.
+            checked: the same, taken apart.
+        """
+        uses, scalars = checked
         return [
             scalars[index]
             if kind == "scalar"
-            else arrays[index].shape[dimension]
+            else args[index]._shape[dimension]
             if kind == "extent"
-            else arrays[index].buffer.device_address
+            else uses[index][0].device_address
             for kind, index, dimension in self._sources
         ]
 
-    def pack_into(self, memory: Any, offset: int, hidden: Sequence[int], values: Sequence[Scalar]) -> None:
-        """Writes the block at `offset` of a writable buffer."""
-        if self._is_ordered:
-            self._struct.pack_into(memory, offset, *hidden, *values)
-        else:
-            everything = (*hidden, *values)
-            self._struct.pack_into(memory, offset, *[everything[i] for i in self._order])
+    def _pack_in_order(self, memory: Any, offset: int, *values: Scalar) -> None:
+        self._struct.pack_into(memory, offset, *[values[i] for i in self._order])
 
 
 def _used(offsets: Sequence[int | None]) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ Reading and writing it on the host waits for the launches that use it.  How one 
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from collections.abc import Sequence
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
-from .composite_element import composite_element
-from .dtypes import numpy_dtype, spelling_of
+from .dtypes import numpy_dtype
+from .host_data import element, host_array
 from .transfer import copy_buffer, download, fill, upload
 
 if TYPE_CHECKING:
@@ -30,33 +31,15 @@ class Array:
     """
 
     __lapilli_annotation__ = "array"
-    __slots__ = (
-        "__weakref__",
-        "_buffer",
-        "_device",
-        "dtype",
-        "ndim",
-        "shape",
-        "signature",
-        "size",
-        "spelling",
-    )
+    # Private, and read through properties: a shape set by hand would read beyond the memory.
+    __slots__ = ("__weakref__", "_buffer", "_device", "_dtype", "_shape", "_signature", "_spelling")
 
     def __init__(self, device: Device, shape: tuple[int, ...], spelling: str) -> None:
         self._device = device
-        self.shape = shape
-        """Extents, slowest first."""
-        self.spelling = spelling
-        """Element type as lapilli spells it: ``f32``."""
-        self.dtype: np.dtype[Any] = numpy_dtype(spelling)
-        """Element type on the host."""
-        self.ndim = len(shape)
-        self.size = 1
-        """Number of elements."""
-        for extent in shape:
-            self.size *= extent
-        self.signature = signature(spelling, self.ndim)
-        """What a launch compares with the parameter."""
+        self._shape = shape
+        self._spelling = spelling
+        self._dtype: np.dtype[Any] = numpy_dtype(spelling)
+        self._signature = signature(spelling, len(shape))
         logical = device.logical
         logical.require_usable()
         with logical.lock:
@@ -66,9 +49,39 @@ class Array:
         return GenericAlias(cls, cast("Any", parameters))
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents, slowest first."""
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, 1 to 3."""
+        return len(self._shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self._shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Element type on the host."""
+        return self._dtype
+
+    @property
+    def spelling(self) -> str:
+        """Element type as lapilli spells it: ``f32``."""
+        return self._spelling
+
+    @property
+    def signature(self) -> str:
+        """What a launch compares with the parameter: ``Array[f32, 2]``."""
+        return self._signature
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self.size * self.dtype.itemsize
+        return self.size * self._dtype.itemsize
 
     @property
     def host_shape(self) -> tuple[int, ...]:
@@ -134,21 +147,23 @@ class Array:
             source: a NumPy array of any strides, a nested sequence, or an Array.
 
         Raises:
-            InvalidError: another shape or dtype.
+            InvalidError: another shape or dtype, or a value in a sequence that does not fit the dtype.
         """
         queue, logical, buffer = self._device.default_queue, self._device.logical, self.buffer
         if isinstance(source, Array):
             self._require_same(source.host_shape, source.dtype.base, "copy_from: the source")
+            if source is self:
+                return self
             if source.device is self._device:
                 copy_buffer(queue, logical, source.buffer, buffer, self.nbytes)
                 return self
             source = source.numpy()
         host = cast(
             "np.ndarray[Any, Any]",
-            source if isinstance(source, np.ndarray) else np.asarray(source, self.dtype.base),
+            source if isinstance(source, np.ndarray) else host_array(source, self._spelling, "copy_from"),
         )
         self._require_same(host.shape, host.dtype, "copy_from: the source")
-        upload(queue, logical, buffer, host.astype(self.dtype.base, copy=False))
+        upload(queue, logical, buffer, host.astype(self._dtype.base, copy=False))
         return self
 
     def _require_same(self, shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
@@ -236,23 +251,3 @@ def normalise_shape(shape: object) -> tuple[int, ...]:
     if any(extent < 0 for extent in extents):
         raise InvalidError(f"an extent is 0 or more; found shape {extents}")
     return extents
-
-
-def element(value: object, spelling: str) -> np.ndarray[Any, Any]:
-    """Returns `value` as a 0-d array of an element type.
-
-    Raises:
-        InvalidError: it is no number or does not fit.
-    """
-    dtype = numpy_dtype(spelling)
-    if dtype.subdtype is not None or dtype.names is not None:
-        return composite_element(value, dtype, spelling)
-    host = np.asarray(value)
-    if host.ndim or (host.dtype.kind not in "biuf" and spelling_of(host.dtype) != spelling):
-        raise InvalidError(f"expected one number for an array of {spelling}; found {value!r}")
-    if dtype.kind in "iu":
-        information = np.iinfo(dtype)
-        number = host.item()
-        if number != int(number) or not information.min <= number <= information.max:
-            raise InvalidError(f"{value!r} does not fit {spelling}")
-    return host.astype(dtype)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from ..ir.errors import InvalidError
-from .array import Array, element, normalise_shape
+from .array import Array, normalise_shape
 from .device import Device, resolve_device
 from .dtypes import numpy_dtype, spelling_of
-
-if TYPE_CHECKING:
-    from .queue import Queue
+from .host_data import element
+from .queue import Queue
 
 
 def _device_of(device: Device | str | None, queue: Queue | None) -> Device:
     if queue is None:
         return resolve_device(device)
+    if not isinstance(queue, Queue):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        raise InvalidError(
+            f"queue= takes an lp.Queue or None; found {queue!r} of type {type(queue).__name__}"
+        )
     if device is not None and resolve_device(device) is not queue.device:
         raise InvalidError(
             f"device={resolve_device(device).selector!r} and queue= of device {queue.device.selector!r} "
@@ -94,6 +97,10 @@ def empty_like(
         dtype: another element type.
         device: another device.
     """
+    if not isinstance(array, Array | np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        raise InvalidError(
+            f"expected an lp.Array or a NumPy array; found {array!r} of type {type(array).__name__}"
+        )
     if device is None and isinstance(array, Array):
         device = array.device
     if dtype is None:
@@ -133,6 +140,7 @@ def asarray(
     if dtype is not None:
         return _asarray_of(source, spelling_of(dtype), device, queue)
     if isinstance(source, Array):
+        _ = source.buffer  # raises where the array was released
         if device is None and queue is None:
             return source
         target = _device_of(device, queue)

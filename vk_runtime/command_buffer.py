@@ -70,6 +70,8 @@ class CommandBuffer:
         self.keep: list[object] = []
         """Buffers, pipelines and descriptor sets that the commands use."""
         self.launch_count = 0
+        self.results: list[int] = []
+        """What ending and submitting it returned, as far as that has got."""
         self.value = 0
         """Timeline value that its submission signals."""
         self.pipeline: object = None
@@ -77,6 +79,7 @@ class CommandBuffer:
         self.layout: object = None
         self.descriptor_set: object = None
         self._timestamps = TimestampPool(device, timed_commands) if timed_commands else None
+        self.is_timed = self._timestamps is not None
         self._timed: list[Event] = []
         self._arguments: list[Buffer] = []
         self._argument_chunk = 0
@@ -140,6 +143,7 @@ class CommandBuffer:
         """Lets go of everything without reading timestamps."""
         self._timed.clear()
         self.keep.clear()
+        self.results.clear()
         self.launch_count = 0
         self.pipeline = self.layout = self.descriptor_set = None
         self._argument_chunk = self._argument_bytes = 0

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import KernelNotSupportedError
+from ..ir.kernel_info import BufferParameter, KernelInfo
 from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
 SETS_PER_POOL = 64
 CACHED_SETS = 512
 """Descriptor sets that are kept for reuse, per layout."""
+
+
+def _argument(kernel: KernelInfo | None, binding: int) -> str:
+    """Returns what messages call the array at a binding."""
+    if kernel is None:
+        return f"the array at binding {binding}"
+    arrays = [p for p in kernel.parameters if isinstance(p, BufferParameter)]
+    name = next((p.name for p in arrays if p.binding == binding), "?")
+    return f"kernel '{kernel.name}', argument '{name}': the array"
 
 
 class DescriptorSet:
@@ -90,23 +100,28 @@ class DescriptorSetLayout(Handle):
 
         self._own(device.graveyard, destroy)
 
-    def set_for(self, uses: Sequence[tuple[Buffer, bool]], block_bytes: int = 0) -> DescriptorSet:
+    def set_for(
+        self, uses: Sequence[tuple[Buffer, bool]], block_bytes: int = 0, kernel: KernelInfo | None = None
+    ) -> DescriptorSet:
         """Returns a set that shows buffers, one a binding, in the order of the bindings.
 
         Args:
             uses: whole buffers, and whether they are written, which does not matter here; the argument
                 block's is the memory that its dynamic offset points into.
             block_bytes: bytes that the argument block's binding shows.
+            kernel: whose arguments they are, for messages.
 
         Raises:
             KernelNotSupportedError: a buffer is larger than a descriptor of the device shows.
         """
         key = tuple([buffer.serial for buffer, _ in uses])
+        if block_bytes:  # kernels with blocks of different sizes share a layout
+            key = (*key, block_bytes)
         found = self._cache.get(key)
         if found is not None:
             return found
         buffers = [buffer for buffer, _ in uses]
-        self._check_ranges(buffers)
+        self._check_ranges(buffers, kernel)
         if len(self._cache) >= CACHED_SETS:
             self._cache.popitem(last=False)
         if not self._free:
@@ -116,13 +131,14 @@ class DescriptorSetLayout(Handle):
         self._cache[key] = made
         return made
 
-    def _check_ranges(self, buffers: Sequence[Buffer]) -> None:
+    def _check_ranges(self, buffers: Sequence[Buffer], kernel: KernelInfo | None) -> None:
         limit = self._device.physical.limits.max_storage_buffer_range_bytes
-        for buffer, (_, is_block) in zip(buffers, self._bindings, strict=True):
+        for buffer, (binding, is_block) in zip(buffers, self._bindings, strict=True):
             if buffer.nbytes > limit and not is_block:
                 raise KernelNotSupportedError(
-                    f"an array of {buffer.nbytes:,} bytes does not bind: device '{self._device.name}' shows "
-                    f"a kernel at most {limit:,} bytes of one array (maxStorageBufferRange); split it"
+                    f"{_argument(kernel, binding)} has {buffer.nbytes:,} bytes; device '{self._device.name}' shows "
+                    f"a kernel at most {limit:,} bytes of one array (maxStorageBufferRange); split it into several "
+                    "arrays and launch the kernel for each"
                 )
 
     def _write(self, raw: Any, buffers: Sequence[Buffer], block_bytes: int) -> None:

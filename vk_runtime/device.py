@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.aspects import Aspect
 from ..ir.errors import InvalidError
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
@@ -23,7 +23,7 @@ from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
 )
 from .device_features import aspects_of
-from .logical_device import LogicalDevice
+from .logical_device import LogicalDevice, forked_error
 from .physical_device import PhysicalDevice
 from .runtime import require_devices
 
@@ -111,10 +111,13 @@ class Device:
         self.target_env = TargetEnv(
             vulkan_version=physical.api_version,
             max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
+            signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
+            optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
         )
         """What the compiler may know of it."""
         self._lock = threading.Lock()
         self._logical: LogicalDevice | None = None
+        self._is_forked = False
         self._default_queue: Queue | None = None
 
     @property
@@ -142,6 +145,8 @@ class Device:
         if logical is not None:
             return logical
         with self._lock:
+            if self._is_forked:
+                raise forked_error(self.name)
             if self._logical is None:
                 self._logical = LogicalDevice(self._physical, staged_memory=self._staged_memory)
             return self._logical
@@ -159,6 +164,21 @@ class Device:
             if self._default_queue is None or self._default_queue.is_closed:
                 self._default_queue = Queue(self)
             return self._default_queue
+
+    def before_fork(self) -> None:
+        """Waits until no other thread changes anything here, so that the child finds no lock taken."""
+        self._lock.acquire()
+        if self._logical is not None:
+            self._logical.lock.acquire()
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """Goes on after `before_fork`: in the parent as if nothing had been, in the child every use raises."""
+        self._is_forked |= is_child
+        if self._logical is not None:
+            if is_child:
+                self._logical.abandon_after_fork()
+            self._logical.lock.release()
+        self._lock.release()
 
     def shut_down(self) -> None:
         """Destroys the VkDevice and everything on it; for the runtime's end."""

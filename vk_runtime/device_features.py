@@ -99,7 +99,7 @@ USED_FEATURES = frozenset(
 ASPECT_FEATURES: Mapping[Aspect, tuple[str, ...]] = {
     Aspect.FP16: ("shaderFloat16", "storageBuffer16BitAccess"),
     Aspect.FP64: ("shaderFloat64",),
-    Aspect.ATOMIC64: ("shaderInt64", "shaderBufferInt64Atomics"),
+    Aspect.ATOMIC64: ("shaderInt64", "shaderBufferInt64Atomics", "shaderSharedInt64Atomics"),
     Aspect.IMAGE: ("shaderStorageImageWriteWithoutFormat",),
     Aspect.USM_DEVICE_ALLOCATIONS: ("bufferDeviceAddress",),
     Aspect.VK_INT8: ("shaderInt8",),
@@ -110,8 +110,13 @@ ASPECT_FEATURES: Mapping[Aspect, tuple[str, ...]] = {
     Aspect.VK_BUFFER_DEVICE_ADDRESS: ("bufferDeviceAddress",),
     Aspect.VK_VULKAN_MEMORY_MODEL: ("vulkanMemoryModel",),
     Aspect.VK_COOPERATIVE_MATRIX: ("cooperativeMatrix",),
-    Aspect.VK_FLOAT_ATOMIC_ADD: ("shaderBufferFloat32AtomicAdd",),
-    Aspect.VK_FLOAT_ATOMIC_MIN_MAX: ("shaderBufferFloat32AtomicMinMax",),
+    Aspect.VK_FLOAT_ATOMIC_ADD: (
+        "shaderBufferFloat32Atomics",  # load, store and exchange
+        "shaderBufferFloat32AtomicAdd",
+        "shaderSharedFloat32Atomics",
+        "shaderSharedFloat32AtomicAdd",
+    ),
+    Aspect.VK_FLOAT_ATOMIC_MIN_MAX: ("shaderBufferFloat32AtomicMinMax", "shaderSharedFloat32AtomicMinMax"),
     Aspect.VK_FLOAT64_ATOMIC_ADD: ("shaderBufferFloat64AtomicAdd",),
 }
 """An aspect holds where every one of its features does."""

@@ -58,12 +58,14 @@ def spelling_of(dtype: object) -> str:
     Raises:
         InvalidError: arrays cannot hold it.
     """
+    if dtype is None:  # float64 for NumPy, but the default here is f32
+        raise InvalidError(f"None is no element type of an array: {_choices()}")
     named = dtype if isinstance(dtype, str) else getattr(dtype, "spelling", None)
     if isinstance(named, str) and (named in SIZE_BYTES or named.startswith(("Vec[", "{"))):
         return named
     try:
         found: np.dtype[Any] = np.dtype(dtype)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType]
-    except TypeError as error:
+    except (TypeError, ValueError, SyntaxError) as error:  # NumPy parses texts such as "f4,i4"
         raise InvalidError(f"{dtype!r} is no element type of an array: {_choices()}") from error
     spelling = _SPELLINGS.get(found.newbyteorder("="))
     if spelling is not None:

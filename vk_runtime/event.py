@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,6 +46,8 @@ class Event:
         return self
 
     def __await__(self) -> Generator[Any, None, Self]:
+        import asyncio  # 15 ms, and there already where somebody awaits
+
         return asyncio.get_running_loop().run_in_executor(None, self.wait).__await__()
 
     @property

@@ -66,16 +66,16 @@ class Handle:
 
     _finalizer: weakref.finalize[..., object] | None = None
 
+    is_closed: bool = True
+    """Whether the Vulkan object is gone or on its way.  A plain attribute: every launch asks its queue."""
+
     def _own(self, graveyard: Graveyard, destroy: Callable[[], None]) -> None:
         self._finalizer = graveyard.register(self, destroy)
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the Vulkan object is gone or on its way."""
-        return self._finalizer is None or not self._finalizer.alive
+        self.is_closed = False
 
     def close(self) -> None:
         """Gives the Vulkan object up; it is destroyed at the parent's next safe point."""
+        self.is_closed = True
         if self._finalizer is not None:
             self._finalizer()
 

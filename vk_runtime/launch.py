@@ -14,6 +14,7 @@ from ..ir.kernel_info import KernelInfo
 from ..spirv.device_image import DeviceImage
 from . import trace
 from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
+from .array_sizes import check_array_sizes
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
 from .event import Event
 from .headers import ffi
@@ -23,16 +24,16 @@ from .requirements import require_aspects, require_limits
 from .specialization import spec_entries
 
 if TYPE_CHECKING:
-    from .arguments import Scalar
+    from .arguments import CheckedArguments, Scalar, Uses
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
     from .device import Device
-    from .memory import Buffer
     from .queue import Queue
 
 __all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_aspects"]
 
-_Uses = list[tuple["Buffer", bool]]
+_Step = tuple[tuple[int, ...], tuple[int, int, int]]
+"""One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
 
 
 class KernelBinding:
@@ -59,12 +60,12 @@ class LaunchRecord:
         self, device: Device, binding: KernelBinding, plan: LaunchPlan, pipeline: Pipeline | None
     ) -> None:
         self._device = device
-        self._logical = device.logical
-        self._vk = device.logical.vk
+        self._lock = device.logical.lock
         self._binding = binding
         self._checker = binding.checker
         self._packer = binding.packer
-        self._base_dimensions = binding.packer.base_dimensions
+        self._pack_into = binding.packer.pack_into
+        self._takes_scalars_only = binding.packer.is_scalars_only
         self._pipeline = pipeline
         self._set_layout = None if pipeline is None else pipeline.layout.set_layout
         self._layout: Any = None if pipeline is None else pipeline.layout.raw
@@ -73,108 +74,145 @@ class LaunchRecord:
         self._dynamic_count = 0 if self._is_block_pushed else 1
         self._block_bytes = binding.kernel.abi.argument_block_bytes
         self._push_bytes = self._block_bytes if self._is_block_pushed else 0
-        self._push = device.logical.vk.vkCmdPushConstants
-        self._dispatch_groups = device.logical.vk.vkCmdDispatch
-        self._bind_sets = device.logical.vk.vkCmdBindDescriptorSets
+        self._look_up_functions()
         self._block = ffi.new("char[]", max(self._block_bytes, 1))
         self._block_memory = ffi.buffer(self._block)
-        self._hidden_range = tuple(plan.range_[d] for d in self._packer.range_dimensions)
         pieces = plan.pieces
-        self._first: Piece | None = next(pieces, None)
+        first = next(pieces, None)
+        self._first = None if first is None else self._step(first)
         self._has_more = next(pieces, None) is not None
         self._sets = ffi.new("VkDescriptorSet[]", 1)
         self._dynamic_offset = ffi.new("uint32_t[]", 1)
 
+    def _look_up_functions(self) -> None:
+        vk = self._device.logical.vk
+        self._push, self._dispatch_groups = vk.vkCmdPushConstants, vk.vkCmdDispatch
+        self._bind_pipelines, self._bind_sets = vk.vkCmdBindPipeline, vk.vkCmdBindDescriptorSets
+
+    def _step(self, piece: Piece) -> _Step:
+        """Returns the values of the hidden fields of a dispatch, and its work-group counts."""
+        packer = self._packer
+        range_ = [self.plan.range_[d] for d in packer.range_dimensions]
+        return (*range_, *[piece.base[d] for d in packer.base_dimensions]), piece.groups
+
+    def launch_again(self, args: Sequence[object]) -> Event | None:
+        """Records the kernel on the default queue of its device, or returns None where its arguments need a
+        closer look: by `launch`, or by that of another device."""
+        checked = self._checker.quick_check(args, self._device)
+        if checked is None:
+            return None
+        return self._record(self._device.default_queue, args, checked, ())
+
     def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
-        checked = self._checker.check(args, self._device)
-        uses = checked.uses
-        first = self._first
+        return self._record(queue, args, self._checker.check(args, self._device), wait_events)
+
+    def _record(
+        self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
+    ) -> Event:
         event = Event(queue, 0)
+        first = self._first
         if first is None:
             return event
-        values = self._packer.values(checked)
+        uses, values = checked
+        if not self._takes_scalars_only:
+            values = self._packer.values(args, checked)
         if wait_events:
             self._wait_for_other_devices(wait_events)
-        with self._logical.lock:
-            for other in wait_events:
-                if other.queue.device is self._device:
-                    queue.wait_on_device(other.queue, other.value)
+        with self._lock:
+            if wait_events:
+                self._wait_on_device(queue, wait_events)
             self._dispatch(queue, event, first, uses, values)
             if self._has_more:
                 pieces = self.plan.pieces
                 next(pieces)
                 for piece in pieces:
-                    self._dispatch(queue, event, piece, uses, values)
+                    self._dispatch(queue, event, self._step(piece), uses, values)
             if trace.active:
                 self._trace()
         return event
 
     def _dispatch(
-        self, queue: Queue, event: Event, piece: Piece, uses: _Uses, values: Sequence[Scalar]
+        self, queue: Queue, event: Event, step: _Step, uses: Uses, values: Sequence[Scalar]
     ) -> None:
-        """Records one dispatch.  What may fail, or submit the open command buffer, comes first."""
-        hidden: Sequence[int] = self._hidden_range
-        if self._base_dimensions:
-            hidden = (*hidden, *[piece.base[d] for d in self._base_dimensions])
+        """Records one dispatch.
+
+        What may fail, or submit the open command buffer, comes first; what the commands use is kept before they
+        are recorded, and noted as bound after, because Ctrl-C may come in between.
+        """
+        hidden, groups = step
         descriptor_set = None
         if self._is_block_pushed:
-            self._packer.pack_into(self._block_memory, 0, hidden, values)
+            self._pack_into(self._block_memory, 0, *hidden, *values)
             if self._set_layout is not None:
-                descriptor_set = self._set_layout.set_for(uses)
+                descriptor_set = self._set_layout.set_for(uses, 0, self._binding.kernel)
         else:
             descriptor_set = self._write_block(queue, uses, hidden, values)
-        command_buffer = queue.open()
+        command_buffer = queue.recording or queue.open()
         raw = command_buffer.raw
         queue.order(uses, command_buffer.value)
         event.value = command_buffer.value
         command_buffer.keep.append(uses)
-        command_buffer.begin_timing(event)
+        if command_buffer.is_timed:
+            command_buffer.begin_timing(event)
         if command_buffer.pipeline is not self._pipeline:
             self._bind_pipeline(command_buffer)
         if descriptor_set is not None and (
             command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
         ):
-            command_buffer.descriptor_set = descriptor_set
-            command_buffer.keep.append(descriptor_set)
-            self._sets[0] = descriptor_set.raw
-            self._bind_sets(
-                raw,
-                VK_PIPELINE_BIND_POINT_COMPUTE,
-                self._layout,
-                0,
-                1,
-                self._sets,
-                self._dynamic_count,
-                self._dynamic_offset,
-            )
+            self._bind_set(command_buffer, descriptor_set)
         if self._push_bytes:
             self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
-        self._dispatch_groups(raw, *piece.groups)
-        command_buffer.end_timing()
-        queue.note_launch(command_buffer)
+        self._dispatch_groups(raw, *groups)
+        if command_buffer.is_timed:
+            command_buffer.end_timing()
+        command_buffer.launch_count += 1
+        if command_buffer.launch_count >= queue.submit_after:
+            queue.flush()
+
+    def _bind_set(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet) -> None:
+        command_buffer.keep.append(descriptor_set)
+        command_buffer.descriptor_set = None
+        self._sets[0] = descriptor_set.raw
+        self._bind_sets(
+            command_buffer.raw,
+            VK_PIPELINE_BIND_POINT_COMPUTE,
+            self._layout,
+            0,
+            1,
+            self._sets,
+            self._dynamic_count,
+            self._dynamic_offset,
+        )
+        command_buffer.descriptor_set = descriptor_set
 
     def _bind_pipeline(self, command_buffer: CommandBuffer) -> None:
         pipeline = self._pipeline
         assert pipeline is not None, "an empty range has no pieces"
-        self._vk.vkCmdBindPipeline(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
+        command_buffer.keep.append(pipeline)
         if command_buffer.layout is not pipeline.layout:
             # Binding for another layout may disturb the set (Vulkan 1.3, 14.2.2).
             command_buffer.descriptor_set = None
             command_buffer.layout = pipeline.layout
+        command_buffer.pipeline = None
+        self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
         command_buffer.pipeline = pipeline
-        command_buffer.keep.append(pipeline)
 
     def _write_block(
-        self, queue: Queue, uses: _Uses, hidden: Sequence[int], values: Sequence[Scalar]
+        self, queue: Queue, uses: Uses, hidden: Sequence[int], values: Sequence[Scalar]
     ) -> DescriptorSet:
         """Writes the argument block to memory of the open command buffer; returns the set that shows it."""
         assert self._set_layout is not None, "the block has a binding"
         memory, offset = queue.argument_block(self._block_bytes)
-        self._packer.pack_into(memory.host_bytes(), offset, hidden, values)
+        self._pack_into(memory.host_bytes(), offset, *hidden, *values)
         self._dynamic_offset[0] = offset
         arrays = [] if self._packer.has_addresses else uses
-        return self._set_layout.set_for([*arrays, (memory, False)], self._block_bytes)
+        return self._set_layout.set_for([*arrays, (memory, False)], self._block_bytes, self._binding.kernel)
+
+    def _wait_on_device(self, queue: Queue, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.queue.device is self._device:
+                queue.wait_on_device(event.queue, event.value)
 
     def _wait_for_other_devices(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -261,6 +299,8 @@ def prepare(
     )
     ids = kernel.abi.local_size_spec_ids
     entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
+    limit = logical.physical.limits.max_shared_memory_bytes
+    check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
     if plan.is_empty:
         return LaunchRecord(device, binding, plan, None)
     with logical.lock:

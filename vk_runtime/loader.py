@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import platformdirs
-
 from .headers import NULL, ffi
+from .user_folders import user_data_folder
 
 Source = Literal["loader", "embedded"]
 """Where an entry point comes from: the system's Vulkan loader, or a driver opened directly."""
@@ -34,6 +33,9 @@ SWIFTSHADER_LIBRARY = {
     "win32": "vk_swiftshader.dll",
 }
 """File name of SwiftShader, by ``sys.platform``."""
+
+EMBEDDED_VARIABLE = "LAPILLI_SWIFTSHADER"
+"""Environment variable that names the embedded driver's library; empty: none is opened."""
 
 _ICD_INTERFACE_VERSION = 5
 """Loader-and-driver interface version asked for: from 5 on a driver accepts any application's apiVersion."""
@@ -98,11 +100,19 @@ def open_loader() -> EntryPoint:
 
 def embedded_library() -> Path | None:
     """Returns where the embedded SwiftShader would lie; None where LAPILLI_SWIFTSHADER is set and empty."""
-    override = os.environ.get("LAPILLI_SWIFTSHADER")
+    override = os.environ.get(EMBEDDED_VARIABLE)
     if override is not None:
         return Path(override) if override else None
     name = SWIFTSHADER_LIBRARY.get(sys.platform, SWIFTSHADER_LIBRARY["linux"])
-    return Path(platformdirs.user_data_dir("lapilli")) / "swiftshader" / name
+    return user_data_folder() / "swiftshader" / name
+
+
+def is_file(path: Path) -> bool:
+    """Returns whether there is a file; a path that cannot even be looked at has none."""
+    try:
+        return path.is_file()
+    except OSError:  # pathlib lets some through: a name too long, a folder that may not be entered
+        return False
 
 
 def open_driver(path: Path) -> EntryPoint:
@@ -111,7 +121,7 @@ def open_driver(path: Path) -> EntryPoint:
     Raises:
         EntryPointError: there is no such file, or it is no Vulkan driver.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise EntryPointError(f"there is no file {path}")
     try:
         library = ctypes.CDLL(str(path))

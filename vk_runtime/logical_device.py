@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+def forked_error(name: str) -> DeviceLostError:
+    """Returns what is raised for a device that was opened before this process was forked."""
+    return DeviceLostError(
+        f"device '{name}' was opened before this process was forked, and a driver does not survive that: its "
+        "threads stay in the parent; use it there only, or start processes with multiprocessing's 'spawn' method"
+    )
+
+
 class LogicalDevice:
     """A VkDevice with its queue, memory and caches.  Made by `Device`, closed by `runtime`.
 
@@ -51,6 +59,7 @@ class LogicalDevice:
         self.is_cpu = physical.device_type == VK_PHYSICAL_DEVICE_TYPE_CPU
         self.lock = threading.RLock()
         self.is_lost = False
+        self.is_forked = False
         self.is_closed = False
         self.raw = self._create()
         raw, resolve = self.raw, physical.instance.vk.vkGetDeviceProcAddr
@@ -117,8 +126,27 @@ class LogicalDevice:
             self.is_lost = True
             raise
 
+    def fail(self, result: int, function: str) -> None:
+        """Raises what a VkResult of a submission means: whatever it is, the commands are lost, and with them
+        the device, because nothing that waits for them would ever end.
+
+        Raises:
+            DeviceLostError: always.
+        """
+        self.is_lost = True
+        try:
+            check(result, function, self.name)
+        except DeviceLostError:
+            raise
+        except Error as error:
+            raise DeviceLostError(
+                f"device '{self.name}' did not take commands: {error}; its arrays and queues cannot be used any more"
+            ) from error
+
     def require_usable(self) -> None:
-        """Raises DeviceLostError where the device is lost or was taken down."""
+        """Raises DeviceLostError where the device is lost, was taken down, or is another process's."""
+        if self.is_forked:
+            raise forked_error(self.name)
         if self.is_lost:
             raise DeviceLostError(
                 f"device '{self.name}' was lost earlier; its arrays and queues cannot be used any more"
@@ -131,6 +159,19 @@ class LogicalDevice:
         for queue in tuple(self.busy):
             queue.retire()
         self.graveyard.drain()
+
+    def submit_everything(self) -> None:
+        """Submits what is recorded on every queue, and lets go of what has run.  Call it with the lock held."""
+        for queue in tuple(self.busy):
+            queue.flush()
+        self.collect()
+
+    def abandon_after_fork(self) -> None:
+        """Makes every use in this process, a fork of the one that opened the device, an error."""
+        self.is_forked = True
+        for queue in tuple(self.queues):
+            queue.abandon()
+        self.busy.clear()
 
     def wait_idle(self) -> None:
         """Submits what is recorded and waits for every queue."""
@@ -145,6 +186,7 @@ class LogicalDevice:
             if not self.is_lost:
                 with contextlib.suppress(Error):
                     self.check(self.vk.vkDeviceWaitIdle(self.raw), "vkDeviceWaitIdle")
+                    self.pipelines.cache.save()
             self.is_closed = True
             for queue in tuple(self.queues):
                 queue.abandon()

@@ -80,6 +80,8 @@ class PhysicalDevice:
     features: frozenset[str]
     """Names of the features that the device has, of every struct of `FEATURE_STRUCTS`."""
     limits: DeviceLimits
+    signed_zero_inf_nan_preserve_bits: tuple[int, ...]
+    """Float widths whose NaN, infinities and -0.0 shaders can have kept."""
     subgroup_size: int
     subgroup_operations: int
     """VkSubgroupFeatureFlags that compute shaders may use."""
@@ -127,6 +129,9 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         extensions=extensions,
         features=features,
         limits=_limits(base.limits, of_11, of_13),
+        signed_zero_inf_nan_preserve_bits=tuple(
+            bits for bits in (16, 32, 64) if getattr(of_12, f"shaderSignedZeroInfNanPreserveFloat{bits}")
+        ),
         subgroup_size=of_11.subgroupSize,
         subgroup_operations=of_11.subgroupSupportedOperations if is_compute else 0,
         memory_types=_memory_types(instance, raw),

@@ -16,6 +16,7 @@ from .constants import VK_SHADER_STAGE_COMPUTE_BIT
 from .descriptors import DescriptorSetLayout
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .pipeline_cache import PipelineCache
 from .specialization import SpecEntry, specialization_info
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Pipeline(Handle):
         self._own(device.graveyard, lambda: vk.vkDestroyPipeline(device.raw, raw, NULL))
 
 
-class PipelineStore(Handle):
+class PipelineStore:
     """The modules, layouts and pipelines of one device.  Use it with the device's lock held."""
 
     def __init__(self, device: LogicalDevice) -> None:
@@ -114,13 +115,7 @@ class PipelineStore(Handle):
         self._set_layouts: dict[tuple[tuple[int, bool], ...], DescriptorSetLayout] = {}
         self._layouts: dict[tuple[tuple[tuple[int, bool], ...], int], PipelineLayout] = {}
         self._pipelines: OrderedDict[object, Pipeline] = OrderedDict()
-        out = ffi.new("VkPipelineCache*")
-        vk = device.vk
-        info = make("VkPipelineCacheCreateInfo")
-        device.check(vk.vkCreatePipelineCache(device.raw, info, NULL, out), "vkCreatePipelineCache")
-        raw = out[0]
-        self._cache = raw
-        self._own(device.graveyard, lambda: vk.vkDestroyPipelineCache(device.raw, raw, NULL))
+        self.cache = PipelineCache(device)
 
     def pipeline(
         self,
@@ -149,7 +144,7 @@ class PipelineStore(Handle):
         layout = self._layout(kernel)
         sub_group_size = self._required_sub_group_size(kernel)
         made = Pipeline(
-            self._device, self._cache, module, layout, kernel.entry_point, entries, sub_group_size
+            self._device, self.cache.raw, module, layout, kernel.entry_point, entries, sub_group_size
         )
         trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
         self._pipelines[key] = made

@@ -43,6 +43,10 @@ SUBMIT_AFTER = 64
 """Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
 the device does not idle long before the first."""
 
+MAX_BUSY = 32
+"""Queues of a device that may hold recorded work: one more makes all submit, so that queues that nobody waits
+for run, and go, in the end."""
+
 MAX_IN_FLIGHT = 64
 """Submissions that may wait for the device; more make the host wait, so that memory stays bounded."""
 
@@ -86,8 +90,11 @@ class Queue(Handle):
         self._logical = logical
         self._lock = logical.lock
         self.is_profiling = profiling
+        self.submit_after = SUBMIT_AFTER
+        """Commands that make the open command buffer be submitted."""
         self.timestamp_period_ns = logical.physical.limits.timestamp_period_ns
-        self._recording: CommandBuffer | None = None
+        self.recording: CommandBuffer | None = None
+        """The open command buffer, of whoever holds the device's lock; `open` begins one."""
         self._in_flight: deque[CommandBuffer] = deque()
         self._free: list[CommandBuffer] = []
         self._submitted = 0
@@ -130,7 +137,10 @@ class Queue(Handle):
         self._own(logical.graveyard, destroy)
 
     def _prepare_structs(self) -> None:
-        """Allocates what every submission and every wait passes to the driver, once."""
+        """Looks up and allocates what every submission and every wait needs, once."""
+        vk = self._logical.vk
+        self._record_barrier, self._wait_semaphores = vk.vkCmdPipelineBarrier, vk.vkWaitSemaphores
+        self._end, self._submit_to_driver = vk.vkEndCommandBuffer, vk.vkQueueSubmit
         self._semaphores = ffi.new("VkSemaphore[]", [self.semaphore])
         self._signal_value = ffi.new("uint64_t[]", 1)
         self._wait_structs: list[tuple[Any, Any]] = []
@@ -157,7 +167,7 @@ class Queue(Handle):
 
     def open(self) -> CommandBuffer:
         """Returns the command buffer that is being recorded, beginning one where there is none."""
-        recording = self._recording
+        recording = self.recording
         if recording is not None:
             return recording
         self._logical.require_usable()
@@ -168,11 +178,14 @@ class Queue(Handle):
             if len(self._in_flight) >= MAX_IN_FLIGHT:
                 self._block_until(self._in_flight[0].value)
                 self.retire()
+        busy = self._logical.busy
+        if self not in busy and len(busy) >= MAX_BUSY:
+            self._logical.submit_everything()
         command_buffer = self._free.pop() if self._free else self._new_command_buffer()
         command_buffer.begin()
         command_buffer.value = self._submitted + 1
-        self._recording = command_buffer
-        self._logical.busy.add(self)
+        busy.add(self)
+        self.recording = command_buffer
         return command_buffer
 
     def _new_command_buffer(self) -> CommandBuffer:
@@ -209,10 +222,8 @@ class Queue(Handle):
 
     def barrier(self) -> int:
         """Records a barrier between everything before and everything after; returns the new epoch."""
-        command_buffer = self.open()
-        self._logical.vk.vkCmdPipelineBarrier(
-            command_buffer.raw, _STAGES, _STAGES, 0, 1, _EPOCH_BARRIER, 0, NULL, 0, NULL
-        )
+        command_buffer = self.recording or self.open()
+        self._record_barrier(command_buffer.raw, _STAGES, _STAGES, 0, 1, _EPOCH_BARRIER, 0, NULL, 0, NULL)
         self._epoch += 1
         return self._epoch
 
@@ -242,28 +253,44 @@ class Queue(Handle):
             command_buffer = self.open()
             block = command_buffer.argument_block(nbytes)
             # Memory that ran out may have made the allocator wait, and so submit the command buffer.
-            if command_buffer is self._recording:
+            if command_buffer is self.recording:
                 return block
 
     def note_launch(self, command_buffer: CommandBuffer) -> None:
         """Counts a command, and submits where enough are pending."""
         command_buffer.launch_count += 1
-        if command_buffer.launch_count >= SUBMIT_AFTER:
+        if command_buffer.launch_count >= self.submit_after:
             self.flush()
 
     # ---- submission and retirement ----
 
     def flush(self) -> None:
-        """Submits what is recorded, without waiting for it."""
+        """Submits what is recorded, without waiting for it.
+
+        Raises:
+            DeviceLostError: the driver lost the device, or does not take the submission.
+        """
+        interrupt: KeyboardInterrupt | None = None
         with self._lock:
-            command_buffer = self._recording
-            if command_buffer is None:
-                return
-            logical = self._logical
-            logical.require_usable()
-            vk, info = logical.vk, self._submit_info
+            while self.recording is not None:
+                try:
+                    self._submit(self.recording)
+                except KeyboardInterrupt as error:  # a command buffer cannot stay half submitted: go on first
+                    interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+    def _submit(self, command_buffer: CommandBuffer) -> None:
+        """Ends and submits the open command buffer.  Ctrl-C may stop it anywhere; a second call goes on there.
+
+        So each of the two driver calls is made by `map`, which notes its result before Python looks for signals.
+        """
+        logical, results = self._logical, command_buffer.results
+        logical.require_usable()
+        info = self._submit_info
+        if not results:
             # The timeline alone does not make device writes visible to the host (Vulkan 1.3, 7.6).
-            vk.vkCmdPipelineBarrier(
+            self._record_barrier(
                 command_buffer.raw,
                 _STAGES,
                 VK_PIPELINE_STAGE_HOST_BIT,
@@ -275,15 +302,20 @@ class Queue(Handle):
                 0,
                 NULL,
             )
-            logical.check(vk.vkEndCommandBuffer(command_buffer.raw), "vkEndCommandBuffer")
+            results.extend(map(self._end, (command_buffer.raw,)))
+        if results[0] >= 0 and len(results) == 1:
             info.pCommandBuffers = command_buffer.submitted
             self._signal_value[0] = command_buffer.value
-            waits = self._set_waits()
-            logical.check(vk.vkQueueSubmit(logical.vk_queue, 1, info, NULL), "vkQueueSubmit")
-            command_buffer.keep.append(waits)
-            self._submitted = command_buffer.value
+            command_buffer.keep.append(self._set_waits())
+            results.extend(map(self._submit_to_driver, (logical.vk_queue,), (1,), (info,), (NULL,)))
+        if results[-1] < 0:
+            self.recording = None
+            logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
+        if not self._in_flight or self._in_flight[-1] is not command_buffer:
             self._in_flight.append(command_buffer)
-            self._recording = None
+        self._waits = {}
+        self._submitted = command_buffer.value
+        self.recording = None
 
     def _set_waits(self) -> tuple[object, ...]:
         """Fills in the semaphores that the submission waits for; returns what must live until it has run."""
@@ -294,7 +326,7 @@ class Queue(Handle):
                 info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
             return ()
         info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
-        waits, self._waits = self._waits, {}
+        waits = self._waits
         semaphores = ffi.new("VkSemaphore[]", [queue.semaphore for queue in waits])
         values = ffi.new("uint64_t[]", list(waits.values()))
         stages = ffi.new("VkPipelineStageFlags[]", [_STAGES] * count)
@@ -311,7 +343,7 @@ class Queue(Handle):
                 command_buffer = self._in_flight.popleft()
                 command_buffer.retire()
                 self._free.append(command_buffer)
-        if not self._in_flight and self._recording is None:
+        if not self._in_flight and self.recording is None:
             self._logical.busy.discard(self)
 
     def _read_counter(self) -> int:
@@ -342,10 +374,8 @@ class Queue(Handle):
             DeviceLostError: the driver lost the device.
         """
         if value > self._completed:
-            with self._lock:
-                self._logical.require_usable()
-                if value > self._submitted:
-                    self.flush()
+            if value > self._submitted:
+                self.flush()
             self._block_until(value)
         if self._in_flight:
             with self._lock:
@@ -354,12 +384,13 @@ class Queue(Handle):
 
     def _block_until(self, value: int) -> None:
         logical = self._logical
+        logical.require_usable()
         if not logical.is_cpu and self._spin_until(value):
             return
         # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
         info, target = self._wait_structs.pop() if self._wait_structs else self._new_wait_struct()
         target[0] = value
-        wait = logical.vk.vkWaitSemaphores
+        wait = self._wait_semaphores
         while (result := wait(logical.raw, info, _WAIT_SLICE_NS)) == VK_TIMEOUT:
             logical.require_usable()
         self._wait_structs.append((info, target))
@@ -386,22 +417,22 @@ class Queue(Handle):
     def wait(self) -> None:
         """Submits what is recorded and waits for everything in this queue."""
         with self._lock:
-            recording = self._recording
+            recording = self.recording
             value = self._submitted if recording is None else recording.value
         self.wait_for(value)
 
     def event(self) -> Event:
         """Returns an event for everything recorded so far."""
-        recording = self._recording
+        recording = self.recording
         return Event(self, self._submitted if recording is None else recording.value)
 
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""
-        for command_buffer in (*self._in_flight, *([self._recording] if self._recording else [])):
+        for command_buffer in (*self._in_flight, *([self.recording] if self.recording else [])):
             command_buffer.forget()
         self._in_flight.clear()
         self._free.clear()
-        self._recording = None
+        self.recording = None
         self._waits.clear()
 
     def close(self) -> None:

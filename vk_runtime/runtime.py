@@ -18,7 +18,16 @@ from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DR
 from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
 from .errors import VulkanError
 from .instance import Instance
-from .loader import EntryPoint, EntryPointError, Source, embedded_library, open_driver, open_loader
+from .loader import (
+    EMBEDDED_VARIABLE,
+    EntryPoint,
+    EntryPointError,
+    Source,
+    embedded_library,
+    is_file,
+    open_driver,
+    open_loader,
+)
 from .physical_device import PhysicalDevice, UnusableDeviceError, read_physical_device
 
 if TYPE_CHECKING:
@@ -66,10 +75,10 @@ class Runtime:
         path = embedded_library()
         if path is None:
             return _Attempt("embedded", "", "disabled", "LAPILLI_SWIFTSHADER is set and empty")
-        if not path.is_file():
-            return _Attempt(
-                "embedded", str(path), "missing", f"there is no such file; install it: {INSTALL_EMBEDDED}"
-            )
+        if not is_file(path):
+            is_named = EMBEDDED_VARIABLE in os.environ
+            remedy = f"{EMBEDDED_VARIABLE} names it" if is_named else f"install it: {INSTALL_EMBEDDED}"
+            return _Attempt("embedded", str(path), "missing", f"there is no such file; {remedy}")
         if any(physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER for physical in found):
             return _Attempt("embedded", str(path), "skipped", "the loader lists a SwiftShader already")
         try:
@@ -121,6 +130,23 @@ class Runtime:
         logger.info("default device: %s (%s)", chosen.selector, chosen.name)
         return chosen
 
+    def watch_forks(self) -> None:
+        """Makes the devices unusable in processes that this one forks; there they would hang."""
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._before_fork,
+                after_in_parent=lambda: self._after_fork(is_child=False),
+                after_in_child=lambda: self._after_fork(is_child=True),
+            )
+
+    def _before_fork(self) -> None:
+        for device in self.devices:
+            device.before_fork()
+
+    def _after_fork(self, *, is_child: bool) -> None:
+        for device in reversed(self.devices):
+            device.after_fork(is_child=is_child)
+
     def close(self) -> None:
         """Destroys every device, then every instance; idempotent."""
         if os.getpid() != self._process_id:
@@ -136,6 +162,7 @@ class Runtime:
 def _make_runtime() -> Runtime:
     made = Runtime()
     atexit.register(made.close)
+    made.watch_forks()
     return made
 
 

@@ -54,15 +54,17 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
 
 
 def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarray[Any, Any]) -> None:
-    """Copies `buffer` into `out`, any strides, and waits for what writes it first."""
+    """Copies `buffer` into `out`, any strides and byte order, and waits for what writes it first."""
     if not out.nbytes:
         return
+    native = out.dtype.newbyteorder("=")
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=True)
-        mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=out.dtype)
+        mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=native)
         np.copyto(out, mapped.reshape(out.shape))
         return
-    target = out if out.flags.c_contiguous else np.empty(out.shape, out.dtype)
+    is_direct = out.flags.c_contiguous and out.dtype == native
+    target = out if is_direct else np.empty(out.shape, native)
     flat = target.reshape(-1).view(np.uint8)
     for start in range(0, flat.size, STAGING_BYTES):
         piece = flat[start : start + STAGING_BYTES]

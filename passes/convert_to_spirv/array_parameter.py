@@ -49,6 +49,10 @@ class ArrayParameter:
     ) -> None:
         """Describes parameter `number` of the signature, buffer number `binding`; makes nothing yet."""
         self.element_type = fn.module.types.element_of(type_)
+        self.storage_type = fn.module.storage_type(
+            self.element_type, is_atomic=parameter.access == "read_write"
+        )
+        """What the buffer holds: an integer type where floats are kept as their bits."""
         self.access: Mapping[str, Attribute] = _PLAIN
         """Properties of loads and stores of its elements."""
         self._fn = fn
@@ -94,13 +98,13 @@ class ArrayParameter:
         for dimension, index in enumerate(indices[1:], start=1):
             row = fn.emit(spirv.IMulOp, (linear, self.extent(dimension)), i32)
             linear = fn.emit(spirv.IAddOp, (row, index), i32)
-        pointer = fn.module.types.pointer(type_ or self.element_type, self._storage_class)
+        pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         return fn.emit(spirv.AccessChainOp, (self._base_pointer(), fn.index(0), linear, *path), pointer)
 
     def _base_pointer(self) -> SSAValue:
         if self._base is None:
             module = self._fn.module
-            struct = module.types.buffer_block(self.element_type)
+            struct = module.types.buffer_block(self.storage_type)
             pointer = module.types.pointer(struct, self._storage_class)
             if self._is_address:
                 self._base = self._block.field(FieldKey(self._number, FieldKind.ADDRESS), pointer)
@@ -114,6 +118,9 @@ class ArrayParameter:
         variable = spirv.GlobalVariableOp(symbol, pointer, binding=self._binding, descriptor_set=0)
         may_alias = self._parameter.may_alias or self._parameter.access == "read_write"
         variable.attributes.update(_ALIASED if may_alias else _DECORATIONS[self._parameter.access])
+        if fn.module.orders_memory and self._parameter.access == "read_write":
+            # In the GLSL450 model barriers and fences order what others see of coherent memory only.
+            variable.attributes["coherent"] = UnitAttr()
         variable.location = fn.location
         fn.module.add_global(variable)
         self.global_symbol = symbol

@@ -11,6 +11,7 @@ from ..narrowing import is_float_attribute, is_integer_attribute
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
+from .zero_operands import divf, mulf
 
 
 def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) -> Handler:
@@ -167,8 +168,8 @@ BINARY_HANDLERS: dict[type[Operation], Handler] = {
     arith.MaxUIOp: _integer(spirv.GLUMaxOp, spirv.LogicalOrOp),
     arith.AddfOp: _float(spirv.FAddOp, contracts=True),
     arith.SubfOp: _float(spirv.FSubOp, contracts=True),
-    arith.MulfOp: _float(spirv.FMulOp, contracts=True),
-    arith.DivfOp: _float(spirv.FDivOp),
+    arith.MulfOp: mulf,
+    arith.DivfOp: divf,
     arith.MinnumfOp: _float(spirv.GLNMinOp),
     arith.MaxnumfOp: _float(spirv.GLNMaxOp),
     arith.MinimumfOp: _ordered_extremum(is_maximum=False),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import Float16Type, Float64Type, i8, i16, i64
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, i8, i16, i64
 from xdsl.ir import Attribute
 
 from ...ir.dialects.spirv.attributes import VerCapExtAttr
@@ -21,6 +21,7 @@ _OF_SCALARS: tuple[tuple[Attribute, str, str | None], ...] = (
     (Float64Type(), "Float64", None),
 )
 """Scalar type, capability of its arithmetic, capability to load and store it."""
+_FLOATS: frozenset[Attribute] = frozenset((Float16Type(), Float32Type(), Float64Type()))
 
 
 def vce_triple(types: Iterable[Attribute], env: TargetEnv) -> VerCapExtAttr:
@@ -33,6 +34,8 @@ def vce_triple(types: Iterable[Attribute], env: TargetEnv) -> VerCapExtAttr:
     for scalar, arithmetic, storage in _OF_SCALARS:
         if scalar in used:
             capabilities += [arithmetic] if storage is None else [arithmetic, storage]
+    if env.signed_zero_inf_nan_preserve_bits and used & _FLOATS:
+        capabilities.append("SignedZeroInfNanPreserve")
     extensions: list[str] = []
     major, minor = env.spirv_version
     if "StorageBuffer8BitAccess" in capabilities and (major, minor) < (1, 5):

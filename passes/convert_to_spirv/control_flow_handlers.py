@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import LoopControlAttr, SelectionControlAttr
 from ...ir.dialects.spirv.enums import LoopControl, SelectionControl
+from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler
 
 _SELECTION = {"selection_control": SelectionControlAttr(SelectionControl.None_)}
@@ -70,8 +71,28 @@ def _merge_block(fn: FunctionLowering) -> Block:
     return Block([spirv.MergeOp.create(location=fn.location)])
 
 
+MAXIMUM_SELECTION_DEPTH = 64
+"""Branches inside each other.  Mesa's llvmpipe runs both sides of those deeper than 80 (LP_MAX_TGSI_NESTING), and
+SPIR-V's own limit of 1023 counts loops and functions as well."""
+
+
+def _check_depth(op: Operation) -> None:
+    depth, parent = 0, op.parent_op()
+    while parent is not None:
+        depth += isinstance(parent, scf.IfOp)
+        parent = parent.parent_op()
+    if depth == MAXIMUM_SELECTION_DEPTH:
+        raise PassError(
+            f"branches are nested more than {MAXIMUM_SELECTION_DEPTH} deep, which drivers compute wrongly; "
+            "each elif and each early return nests what follows: split a long chain by a test of half of its "
+            "cases, or look the result up in an array",
+            op,
+        )
+
+
 def _if(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.IfOp)
+    _check_depth(op)
     outer, location = fn.block, op.location
     condition = fn.value(op.operands[0])
     variables = _variables(fn, op)

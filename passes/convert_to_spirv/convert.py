@@ -21,6 +21,7 @@ from ...ir.dialects.spirv.enums import AddressingModel
 from ...ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
 from ...ir.split_module import SplitModule
 from ...ir.target_env import BindingModel, TargetEnv
+from .atomic_handlers import ATOMIC_HANDLERS
 from .binary_handlers import BINARY_HANDLERS
 from .bit_handlers import BIT_HANDLERS
 from .call_handlers import CALL_HANDLERS
@@ -30,6 +31,7 @@ from .compare_handlers import COMPARE_HANDLERS
 from .control_flow_handlers import CONTROL_FLOW_HANDLERS
 from .function_lowering import Handler
 from .kernel_entry import DEFAULT_LOCAL_SIZE, KernelEntry, local_size
+from .local_array import LOCAL_ARRAY_HANDLERS
 from .math_handlers import MATH_HANDLERS
 from .memory_handlers import MEMORY_HANDLERS
 from .module_lowering import ModuleLowering
@@ -44,6 +46,8 @@ HANDLERS: dict[type[Operation], Handler] = {
     **MATH_HANDLERS,
     **BIT_HANDLERS,
     **MEMORY_HANDLERS,
+    **LOCAL_ARRAY_HANDLERS,
+    **ATOMIC_HANDLERS,
     **CONTROL_FLOW_HANDLERS,
     **CALL_HANDLERS,
     **WORK_ITEM_HANDLERS,
@@ -68,6 +72,7 @@ def convert_to_spirv(
     kernels = [function for function in functions(kernel_ir) if is_kernel(function) and has_body(function)]
     module = ModuleLowering(env, HANDLERS)
     module.has_local_size_constants = any(local_size(kernel) is None for kernel in kernels)
+    module.survey(kernel_ir)
     entries = [KernelEntry(module, kernel) for kernel in kernels]
     for entry in entries:
         # An entry point is called like its function, so kernels take their names before anything else.
@@ -85,6 +90,7 @@ def _assemble(module: ModuleLowering, entries: list[KernelEntry]) -> spirv.Modul
     points = [entry.entry_point() for entry in entries]
     ops += [point for point, _ in points]
     ops += [mode for _, mode in points]
+    ops += [mode for entry in entries for mode in entry.float_modes()]
     is_address = module.env.binding_model is BindingModel.ADDRESS
     model = AddressingModel.PhysicalStorageBuffer64 if is_address else AddressingModel.Logical
     triple = vce_triple(module.types.converted(), module.env)

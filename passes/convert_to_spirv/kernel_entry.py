@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     Float16Type,
+    Float32Type,
+    Float64Type,
     FunctionType,
     IntegerAttr,
     VectorType,
@@ -33,7 +35,9 @@ from ..narrowing import is_integer_type, is_memref_type
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering
+from .local_array import LocalArray
 from .module_lowering import ModuleLowering, only_block
+from .size_expressions import SizeExpressions
 from .types import integer_attribute, is_scalar
 
 DEFAULT_LOCAL_SIZE = (64, 1, 1)
@@ -60,7 +64,10 @@ class KernelEntry:
         )
         self._fn.entry = self
         self._block = ArgumentBlock(self._fn)
-        self._arrays: dict[SSAValue, ArrayParameter] = {}
+        self._arrays: dict[SSAValue, ArrayParameter | LocalArray] = {}
+        self._local_arrays: list[LocalArray] = []
+        self.sizes = SizeExpressions(module)
+        """Lengths of the arrays that it makes."""
         self._scalars: dict[SSAValue, int] = {}
         self._launch_values: dict[tuple[str, int], SSAValue] = {}
         self._built_ins: dict[str, SSAValue] = {}
@@ -105,12 +112,17 @@ class KernelEntry:
 
     # What handlers ask for
 
-    def array(self, value: SSAValue) -> ArrayParameter:
-        """Returns the array that `value` refers to; TypeError where it is no parameter."""
+    def array(self, value: SSAValue) -> ArrayParameter | LocalArray:
+        """Returns the array that `value` refers to; TypeError where there is none."""
         known = self._arrays.get(value)
         if known is None:
-            raise TypeError("arrays are parameters of the kernel; this one is made inside")
+            raise TypeError("arrays are parameters of the kernel or made by memref.alloc and memref.alloca")
         return known
+
+    def add_local_array(self, value: SSAValue, array: LocalArray) -> None:
+        """Makes `value` refer to an array that the kernel makes."""
+        self._arrays[value] = array
+        self._local_arrays.append(array)
 
     def bind_array(self, parameter: SSAValue, argument: SSAValue) -> None:
         """Makes an inlined helper's parameter refer to the array that it is called with."""
@@ -208,11 +220,18 @@ class KernelEntry:
         )
         return self._fn.first(op)
 
+    def sub_group_value(self, name: str) -> SSAValue:
+        """Returns a built-in number of sub-groups, such as SubgroupSize."""
+        known = self._built_ins.get(name)
+        if known is None:
+            known = self._built_ins[name] = self._load_built_in(name)
+        return known
+
     def _load_built_in(self, name: str) -> SSAValue:
         fn, module = self._fn, self._module
         symbol = module.built_in(name)
         self._built_in_symbols.append(symbol)
-        type_ = fn.type(VectorType(i32, [3]))
+        type_ = module.built_in_type(name)
         base = fn.first(
             spirv.AddressOfOp.create(
                 properties={"variable": module.symbol(symbol)},
@@ -249,7 +268,8 @@ class KernelEntry:
         symbols = list(self._built_in_symbols)
         # Since SPIR-V 1.4 the interface lists every global that the entry point uses (SPIR-V 1.6 §3.52.6).
         if self._module.env.spirv_version >= (1, 4):
-            symbols += [a.global_symbol for a in self._arrays.values() if a.global_symbol is not None]
+            arrays = [*self._arrays.values(), *self._local_arrays]
+            symbols += [a.global_symbol for a in arrays if a.global_symbol is not None]
             symbols += [self._argument_symbol] if self._argument_symbol is not None else []
         entry = spirv.EntryPointOp(self.name, list(dict.fromkeys(symbols)))
         ids = self._module.local_size_spec_ids
@@ -261,6 +281,25 @@ class KernelEntry:
         for op in (entry, mode):
             op.location = self._kernel.location
         return entry, mode
+
+    def float_modes(self) -> list[spirv.ExecutionModeOp]:
+        """Returns the modes that keep NaN, infinities and -0.0, which the language promises; after `lower`.
+
+        Without them Vulkan lets a driver take x * 0 for 0 and x + 0.0 for x (SPIR-V 1.6 §3.6), and Mesa does.
+        """
+        used = {
+            type_.bitwidth
+            for type_ in self._module.types.converted()
+            if isinstance(type_, Float16Type | Float32Type | Float64Type)
+        }
+        modes = [
+            spirv.ExecutionModeOp(self.name, ExecutionMode.SignedZeroInfNanPreserve, (bits,))
+            for bits in self._module.env.signed_zero_inf_nan_preserve_bits
+            if bits in used
+        ]
+        for mode in modes:
+            mode.location = self._kernel.location
+        return modes
 
     def info(self) -> KernelInfo:
         """Returns what a launch must know; after `lower`, and after the module's SpecIds are given out."""
@@ -289,6 +328,8 @@ class KernelEntry:
             aspects=tuple(sorted(number for number in used if number >= 0)),
             aspect_uses=self._aspect_uses(used),
             location=operation_location(kernel, self.name),
+            size_nodes=self.sizes.nodes(),
+            local_arrays=tuple(array.info() for array in self._local_arrays),
         )
 
     def _aspect_uses(self, used: frozenset[int]) -> tuple[AspectUse, ...]:

@@ -6,12 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import gpu
-from xdsl.dialects.builtin import FunctionType, MemRefType, SymbolRefAttr, VectorType, i32
-from xdsl.ir import Block, Operation, Region
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    FunctionType,
+    MemRefType,
+    SymbolRefAttr,
+    VectorType,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...ir.call_graph import Function, function_name, has_body, resolve
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import GlobalRangeOp
+from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.target_env import TargetEnv
@@ -32,6 +41,20 @@ _NEEDS_KERNEL = (
 """What has a meaning only inside an entry point: its arguments and its place in the launch."""
 
 
+_BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
+NEEDS_KERNEL_NAMES = frozenset(
+    (
+        "memref.alloc",
+        "memref.alloca",
+        "gpu.lane_id",
+        "gpu.subgroup_id",
+        "gpu.num_subgroups",
+        "gpu.subgroup_size",
+    )
+)
+"""The same, by name: arrays belong to the kernel, whose `KernelInfo` tells the runtime of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoweredFunction:
     """A helper that became a function of its own."""
@@ -50,6 +73,10 @@ class ModuleLowering:
         self.spec_constants = SpecConstantTable(self)
         self.globals: dict[str, spirv.GlobalVariableOp] = {}
         self.functions: list[spirv.FuncOp] = []
+        self.keeps_float_bits = False
+        """Whether arrays of floats that atomics may reach are kept as integers; see `storage_type`."""
+        self.orders_memory = False
+        """Whether work-items tell each other of what they stored: barriers, fences, ordered atomics."""
         self.has_local_size_constants = False
         """Whether the local size is given at launch.  One kernel of the module without a fixed size is enough:
         the object with BuiltIn WorkgroupSize holds for every entry point (Vulkan 1.3, WorkgroupSize)."""
@@ -59,6 +86,25 @@ class ModuleLowering:
         self._symbols: dict[str, SymbolRefAttr] = {}
         self._helpers: dict[Operation, LoweredFunction] = {}
         self._inlined: dict[Operation, bool | None] = {}
+
+    def survey(self, kernel_ir: Operation) -> None:
+        """Finds out what all of a module decides: `keeps_float_bits` and `orders_memory`."""
+        for op in kernel_ir.walk():
+            if op.name in _BARRIERS:
+                self.orders_memory = True
+            elif isinstance(op, AtomicOp):
+                self.orders_memory |= op.order.data != "relaxed"
+                self.keeps_float_bits |= op.is_float and NATIVE not in op.attributes
+
+    def storage_type(self, element: Attribute, *, is_atomic: bool) -> Attribute:
+        """Returns what memory that atomics may reach holds for elements of a type.
+
+        Compare-exchange takes integers only, and a pointer has one type: where a module compares and exchanges
+        floats, all such memory holds their bits.
+        """
+        if is_atomic and self.keeps_float_bits and isinstance(element, Float32Type | Float64Type):
+            return self.types.bits_like(element)
+        return element
 
     # Symbols and globals
 
@@ -79,12 +125,16 @@ class ModuleLowering:
         """Adds a global variable whose symbol is reserved."""
         self.globals[variable.sym_name.data] = variable
 
+    def built_in_type(self, name: str) -> Attribute:
+        """Returns the type of a built-in input: a number for sub-groups, else three of them."""
+        return self.types(i32) if "ubgroup" in name else self.types(VectorType(i32, [3]))
+
     def built_in(self, name: str) -> str:
-        """Returns the symbol of a built-in input that is a vector of three, such as GlobalInvocationId."""
+        """Returns the symbol of a built-in input such as GlobalInvocationId."""
         symbol = f"__builtin__{name}__"
         if symbol not in self.globals:
             self.reserve(symbol)
-            type_ = self.types.pointer(self.types(VectorType(i32, [3])), StorageClass.Input)
+            type_ = self.types.pointer(self.built_in_type(name), StorageClass.Input)
             self.add_global(spirv.GlobalVariableOp(symbol, type_, built_in=name))
         return symbol
 
@@ -150,7 +200,7 @@ class ModuleLowering:
         )
         # No early exit: every callee is visited, so that recursion is found wherever it is.
         for op in function.body.walk():
-            if isinstance(op, _NEEDS_KERNEL):
+            if isinstance(op, _NEEDS_KERNEL) or op.name in NEEDS_KERNEL_NAMES:
                 answer = True
             reference = op.properties.get("callee")
             if isinstance(reference, SymbolRefAttr) and op.name == "func.call":

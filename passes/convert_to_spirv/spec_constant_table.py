@@ -61,6 +61,8 @@ class SpecConstantTable:
         self._constants: dict[str, _Constant] = {}
         self.next_spec_id = 0
         """First SpecId that no user's constant has."""
+        self.spec_ids: dict[str, int] = {}
+        """SpecIds of scalars by symbol."""
         self.ops: list[Operation] = []
         """Definitions, each after what it is made of."""
 
@@ -105,6 +107,7 @@ class SpecConstantTable:
 
     def add_scalar(self, symbol: str, default: Attribute, spec_id: int) -> None:
         """Defines one OpSpecConstant."""
+        self.spec_ids[symbol] = spec_id
         self.ops.append(
             spirv.SpecConstantOp.create(
                 properties={"sym_name": StringAttr(symbol), "default_value": default},

@@ -36,6 +36,7 @@ from ...ir.dialects.spirv.types import (
     ArrayType,
     PointerType,
     RuntimeArrayType,
+    SpecArrayType,
     StructMember,
     StructType,
     component_count,
@@ -120,6 +121,10 @@ class TypeConverter:
         default_factory=dict[tuple[int, StorageClass], PointerType]
     )
     """By the pointee's identity (hashing visits all of an attribute); the pointer keeps it alive."""
+    _arrays: dict[tuple[int, int | str], ArrayType | SpecArrayType] = field(
+        default_factory=dict[tuple[int, int | str], ArrayType | SpecArrayType]
+    )
+    """By the element's identity and the length."""
     _blocks: dict[Attribute, StructType] = field(default_factory=dict[Attribute, StructType])
 
     def __call__(self, type_: Attribute) -> Attribute:
@@ -195,6 +200,18 @@ class TypeConverter:
         scalar = scalar_of(type_)
         assert isinstance(scalar, AnyFloat)
         return self(with_scalar(type_, _INTEGERS[scalar.bitwidth]))
+
+    def array(self, element: Attribute, length: int | str) -> ArrayType | SpecArrayType:
+        """Returns the array without layout of a literal length, or of as many elements as a symbol says."""
+        key = (id(element), length)
+        known = self._arrays.get(key)
+        if known is None:
+            known = self._arrays[key] = (
+                ArrayType.get(element, length)
+                if isinstance(length, int)
+                else SpecArrayType.get(element, length)
+            )
+        return known
 
     def buffer_block(self, element: Attribute) -> StructType:
         """Returns `struct { element data[]; }`, the layout of a storage buffer that holds an array."""

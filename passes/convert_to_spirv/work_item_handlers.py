@@ -34,6 +34,13 @@ def _launch_value(kind: str) -> Handler:
     return lower
 
 
+def _sub_group_value(name: str) -> Handler:
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        fn.values[op.results[0]] = entry_of(fn, op).sub_group_value(name)
+
+    return lower
+
+
 def _global_range(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, GlobalRangeOp)
     fn.values[op.results[0]] = entry_of(fn, op).global_range(op.dimension.value.data)
@@ -50,6 +57,10 @@ WORK_ITEM_HANDLERS: dict[type[Operation], Handler] = {
     gpu.BlockIdOp: _launch_value("block_id"),
     gpu.BlockDimOp: _launch_value("block_dim"),
     gpu.GridDimOp: _launch_value("grid_dim"),
+    gpu.LaneIdOp: _sub_group_value("SubgroupLocalInvocationId"),
+    gpu.SubgroupIdOp: _sub_group_value("SubgroupId"),
+    gpu.NumSubgroupsOp: _sub_group_value("NumSubgroups"),
+    gpu.SubgroupSizeOp: _sub_group_value("SubgroupSize"),
     gpu.BarrierOp: _barrier,
     GlobalRangeOp: _global_range,
 }

@@ -18,12 +18,18 @@ _WORK_ITEM_IDS = (
     gpu.BlockIdOp,
     gpu.BlockDimOp,
     gpu.GridDimOp,
+    gpu.LaneIdOp,
+    gpu.SubgroupIdOp,
+    gpu.NumSubgroupsOp,
+    gpu.SubgroupSizeOp,
 )
 _PURE_NAMES = frozenset(("kernel.global_range", "spec_constant.get"))
 _REMOVABLE_NAMES = frozenset(
     (
         "memref.load",
         "kernel.load_field",
+        "memref.alloc",
+        "memref.alloca",
         "spirv.Load",
         "spirv.Variable",
         "spirv.AccessChain",

@@ -52,7 +52,8 @@ _NAMES_BY_MODULE = {
     "frontend.kernel_from_source": "kernel_from_source",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
-        "group_linear_id barrier select bitcast static_range math"
+        "group_linear_id barrier group_barrier mem_fence select bitcast static_range math local private atomic group "
+        "sub_group"
     ),
     "ir.aspects": "Aspect",
     "ir.errors": (
@@ -79,7 +80,10 @@ def __getattr__(name: str) -> object:
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'lapilli' has no attribute {name!r}")
-    loaded = importlib.import_module(f".{module}", __name__)
+    from .ir.deferred_definitions import deferred_definitions
+
+    with deferred_definitions():
+        loaded = importlib.import_module(f".{module}", __name__)
     value = loaded.PUBLIC_INTRINSICS[name] if module == "frontend.intrinsics" else getattr(loaded, name)
     globals()[name] = value  # next time Python finds it without asking
     return value

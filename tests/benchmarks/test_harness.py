@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import lapilli as lp
 
@@ -83,3 +84,22 @@ def test_missing_compiler_is_named_and_the_rest_runs(
     report = command.run((device,), settings, command.make_console())
     assert report.latency and not report.kernels
     assert "apt-get install glslang-tools" in capsys.readouterr().out
+
+
+@pytest.mark.device
+def test_save_names_the_file_by_machine_and_date(
+    device: lp.Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    monkeypatch.setattr(command, "measure_latency", lambda device, **_: [])
+    arguments = ["latency", "--device", device.selector, "--rounds", "1", "--save"]
+    result = CliRunner().invoke(command.main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    (saved,) = tmp_path.iterdir()
+    date = json.loads(saved.read_text())["machine"]["date"]
+    assert saved.name.endswith(f"-{date[:10]}.json")
+
+
+def test_unknown_device_ends_with_the_devices_there_are() -> None:
+    result = CliRunner().invoke(command.main, ["--device", "no such device"])
+    assert result.exit_code == 1

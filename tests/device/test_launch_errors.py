@@ -65,7 +65,7 @@ def test_array_where_a_scalar_belongs(arrays):
 
 
 def test_wrong_dtype_and_rank(arrays, device):
-    x, y = arrays
+    _, y = arrays
     ints = lp.zeros(8, lp.i32, device=device)
     expect(lambda: add[8](ints, 8, y), lp.KernelArgumentError, "'x'", "f32", "i32")
     plane = lp.zeros((2, 4), device=device)

@@ -102,3 +102,15 @@ def test_value_that_does_not_fit_raises_at_the_call_and_launches_nothing(device,
     assert constant.name in str(caught.value)
     assert trace.count("launch") == 0
     np.testing.assert_array_equal(out.numpy(), np.full(3, 5, np.float32))
+
+
+@lp.kernel
+def reads_no_constant(out: lp.Out[lp.i32]):
+    unread = OFFSET + 1
+    out[lp.global_id(0)] = 3 if unread == unread else 4
+
+
+def test_a_constant_that_no_kernel_reads_may_be_set(device):
+    out = lp.zeros(2, lp.i32, device=device)
+    reads_no_constant[2].spec({OFFSET: 5, SCALE: 2})(out)  # one read and optimised away, one never read
+    assert out.numpy().tolist() == [3, 3]

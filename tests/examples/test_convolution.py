@@ -77,8 +77,8 @@ def test_verdict_needs_one_module_three_pipelines_and_a_small_error(
     error: float,
     expected: bool,
 ) -> None:
-    rows = [example.Row(coefficients="blur", kernel_ms=1.0, error=error)]
-    monkeypatch.setattr(example, "run_on", lambda *_: (rows, modules, pipelines))
+    row = example.Row(coefficients="blur", kernel_ms=1.0, error=error, modules=modules, pipelines=pipelines)
+    monkeypatch.setattr(example, "run_on", lambda *_: [row])
     image = np.zeros((2, 2), np.float32)
     verdict = example.report(example.Console(), example.Table(*"abcdefg"), FakeDevice(), image, tmp_path)
     assert verdict is expected
@@ -93,10 +93,10 @@ def test_a_failing_device_does_not_hide_the_others(
     def run_on(device: FakeDevice, *_: Any) -> Any:
         if device.selector == "0":
             raise lp.InvalidError("the driver refused")
-        return [example.Row(coefficients="blur", kernel_ms=1.0, error=0.0)], 1, 3
+        return [example.Row(coefficients="blur", kernel_ms=1.0, error=0.0, modules=1, pipelines=3)]
 
     second = FakeDevice()
-    second.name, second.selector = "second", "1"
+    second.selector = "second"
     monkeypatch.setattr(example, "run_on", run_on)
     monkeypatch.setattr(example.lp, "devices", lambda: [FakeDevice(), second])
     monkeypatch.setenv("COLUMNS", "200")

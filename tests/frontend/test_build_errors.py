@@ -452,6 +452,18 @@ def helper_writes_in(x: lp.In[lp.f32]):
     writes(x, 0)
 
 
+@case("LP2055", "stands in a loop or under a condition", "lp.local.array(4, lp.i32)")
+def local_array_in_loop(x: lp.Array[lp.f32]):
+    for _ in range(3):
+        a = lp.local.array(4, lp.i32)
+
+
+@case("LP2056", "not every work-item of the work-group reaches this barrier", "lp.barrier()")
+def divergent_barrier(x: lp.Array[lp.f32]):
+    if lp.local_id(0) > 1:
+        lp.barrier()
+
+
 def _error(function):
     with pytest.raises(lp.CompileError) as caught:
         build_module([lp.kernel(function)])

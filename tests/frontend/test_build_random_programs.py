@@ -10,6 +10,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.builder import build_module
+from lapilli.passes.optimise.pipeline import optimise
 
 DATA = [-3, 5, 0, 2, 7, -1, 4, 1]
 PROGRAMS = 40
@@ -124,3 +125,11 @@ def test_random_program_gives_what_python_gives(seed, run_kernel):
     run_kernel(module, "k", [np.array(DATA, np.int32), result], (len(DATA),))
 
     assert [int(lp.i32(names["f"](DATA, i))) for i in range(len(DATA))] == result.tolist(), text
+
+    for level in (1, 2):  # what the optimiser leaves computes the same
+        optimised = module.clone()
+        optimise(optimised, level)
+        optimised.verify()
+        again = np.zeros(len(DATA), np.int32)
+        run_kernel(optimised, "k", [np.array(DATA, np.int32), again], (len(DATA),))
+        assert again.tolist() == result.tolist(), text

@@ -15,7 +15,8 @@ import pytest
 
 from lapilli.frontend.codes import BODY_CODES
 from lapilli.frontend.errors import CODES, compile_error
-from lapilli.frontend.source import MISSING, FunctionSource
+from lapilli.frontend.scope import MISSING
+from lapilli.frontend.source import FunctionSource
 from lapilli.ir.errors import CompileError
 
 Load = Callable[[str], ModuleType]

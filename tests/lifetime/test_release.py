@@ -65,6 +65,7 @@ def test_queues_come_and_go_without_growth(device):
 
 
 def test_reference_cycles_through_pending_work_are_collected(device):
+    add_one[100](lp.zeros(100, device=device))  # the pipeline stays
     before = footprint(device)
     queue, array = lp.Queue(device), lp.zeros(100, device=device)
     event = add_one[100].on(queue)(array)

@@ -56,7 +56,7 @@ def test_without_any_driver_the_status_is_1_and_repairs_are_named() -> None:
     assert "!!  devices: no usable Vulkan device" in done.stdout
     assert "!!  SwiftShader: there is no file /nowhere/lib.so" in done.stdout
     assert "To repair this" in done.stdout
-    assert "\n  lapilli doctor --install-swiftshader\n" in done.stdout
+    assert "\n  unset LAPILLI_SWIFTSHADER; lapilli doctor --install-swiftshader\n" in done.stdout
     assert "Traceback" not in done.stderr
 
 
@@ -211,3 +211,20 @@ def test_with_a_device_the_status_is_0_and_it_is_listed() -> None:
     assert done.returncode == 0
     for device in devices:
         assert f"\n{device.selector} " in done.stdout
+
+
+def test_a_variable_that_is_in_the_way_is_to_be_unset(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = tmp_path / "driver.so"
+    text.write_text("this is no library")
+    monkeypatch.setenv("LAPILLI_SWIFTSHADER", str(text))
+    embedded = finding_of(doctor_vulkan.vulkan_section(), "SwiftShader")
+    assert (embedded.status, embedded.repair) == ("missing", "unset LAPILLI_SWIFTSHADER")
+    monkeypatch.setenv("LAPILLI_SWIFTSHADER", "x" * 5000)  # pathlib raises where a name is too long
+    assert "there is no file" in finding_of(doctor_vulkan.vulkan_section(), "SwiftShader").text
+    done = run(LAPILLI_SPIRV_TOOLS="/nowhere", LAPILLI_DEVICE="nope", LAPILLI_SWIFTSHADER="x" * 5000)
+    assert "\n  unset LAPILLI_SPIRV_TOOLS\n" in done.stdout
+    assert "Traceback" not in done.stderr
+    if done.returncode == 0:
+        assert "!!  LAPILLI_DEVICE: LAPILLI_DEVICE='nope' matches no device" in done.stdout

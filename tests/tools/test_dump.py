@@ -88,7 +88,7 @@ def test_spirv_stage_is_the_binary(program: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_a_file_that_raises_are_errors(program: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidError, match=r"no file .*none\.py; expected FILE:KERNEL"):
+    with pytest.raises(InvalidError, match=r"no file .*none\.py'; expected FILE:KERNEL"):
         dump(f"{tmp_path / 'none.py'}:k", "ir")
     broken = tmp_path / "broken.py"
     broken.write_text("1 / 0\n")
@@ -104,3 +104,24 @@ def test_errors_are_printed_with_status_1(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [f"{tmp_path / 'none.py'}:k"], catch_exceptions=False)
     assert result.exit_code == 1
     assert result.stderr.startswith("error: no file ")
+
+
+def test_a_file_without_kernels_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "none.py"
+    path.write_text("x = 1\n")
+    for name in ("", ":scale"):
+        with pytest.raises(UnknownKernelError, match=r"has no kernel; expected a function with @lp\.kernel"):
+            dump(f"{path}{name}", "ir")
+
+
+def test_a_file_that_raises_is_located(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("raises.py").write_text("def f():\n    raise ValueError('boo')\n\nf()\n")
+    with pytest.raises(InvalidError, match=r"raises.py:2 cannot be executed: ValueError: boo"):
+        dump("raises.py", "ir")
+
+
+@pytest.mark.parametrize("text", [":scale", "x" * 5000, "", ":"])
+def test_what_is_no_file_is_named(text: str) -> None:
+    with pytest.raises(InvalidError, match=r"no file '.*expected FILE:KERNEL"):
+        dump(text, "ir")

@@ -144,3 +144,9 @@ def test_input_that_is_no_text_is_refused(data: bytes, message: str) -> None:
 def test_files_that_cannot_be_read_or_written(file: Path, tmp_path: Path) -> None:
     assert "error: cannot read " in opt(str(tmp_path / "none.mlir")).stderr
     assert "error: cannot write " in opt(str(file), "-o", str(tmp_path / "no" / "folder")).stderr
+
+
+def test_a_module_without_kernels_makes_no_spirv() -> None:
+    result = opt("-t", "spirv", stdin="func.func @f() attributes {aspect.external} {\n  func.return\n}\n")
+    assert result.exit_code == 1
+    assert "the module has no kernel" in result.stderr

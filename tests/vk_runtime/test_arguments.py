@@ -10,7 +10,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, ScalarParameter
-from lapilli.vk_runtime.arguments import ArgumentPacker, CheckedArguments, check_arguments, scalar_value
+from lapilli.vk_runtime.arguments import ArgumentPacker, check_arguments, scalar_value
 
 from . import kernels
 
@@ -153,12 +153,11 @@ def test_block_is_packed_in_offset_order_and_widened():
         ),
     )
     packer = ArgumentPacker(kernel)
-    checked = CheckedArguments()
-    checked.scalars = [0.5, 99, -2, 1.5]
-    checked.arrays = [type("Fake", (), {"shape": (3, 7)})()]
+    array = type("Fake", (), {"_shape": (3, 7)})()
+    values = packer.values((0.5, array, 99, -2, 1.5), ([], [0.5, 99, -2, 1.5]))
     memory = bytearray(36)
     assert (packer.range_dimensions, packer.base_dimensions) == ((1,), (0,))
-    packer.pack_into(memory, 0, (640, 11), packer.values(checked))
+    packer.pack_into(memory, 0, 640, 11, *values)
     assert memory == struct.pack("<iiiiexxxxxxdxxxx", 11, 640, 7, -2, 1.5, 0.5)
 
 

@@ -183,3 +183,41 @@ def test_subscript_is_an_annotation():
     assert isinstance(alias, types.GenericAlias)
     assert alias.__origin__ is lp.Array and alias.__args__ == (lp.f32, 2)
     assert lp.Array.__lapilli_annotation__ == "array"
+
+
+def test_copies_keep_values_in_either_byte_order(home):
+    array = lp.asarray(np.array([1.0, 2.0, 3.0], ">f4"), device=home)
+    out = np.zeros(3, ">f4")
+    array.copy_to(out)
+    assert out.tolist() == array.numpy().tolist() == [1.0, 2.0, 3.0]
+    strided = np.zeros((3, 2), ">f4")[:, 0]
+    array.copy_to(strided)
+    assert strided.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["shape", "size", "ndim", "dtype", "spelling", "signature", "nbytes"])
+def test_what_describes_the_memory_cannot_be_set(device, name):
+    array = lp.zeros(4, device=device)
+    with pytest.raises(AttributeError):
+        setattr(array, name, getattr(array, name))
+
+
+def test_copies_of_sequences_are_checked(device):
+    array = lp.full(2, 7, "u8", device=device)
+    for source in ([300, 1], [1.5, 2], ["1", "2"], [None, 1], [[1], [2, 3]], [-1, 1], "ab", object()):
+        with pytest.raises(lp.InvalidError, match=r"copy_from|does not fit"):
+            array.copy_from(source)
+    assert array.numpy().tolist() == [7, 7]
+    assert array.copy_from([1, 255.0]).numpy().tolist() == [1, 255]
+    assert array.copy_from(array) is array
+
+
+def test_creation_names_what_it_was_given(device):
+    with pytest.raises(lp.InvalidError, match=r"queue= takes an lp.Queue or None; found 3"):
+        lp.zeros(3, queue=3)
+    with pytest.raises(lp.InvalidError, match=r"expected an lp.Array or a NumPy array; found \[1, 2\]"):
+        lp.zeros_like([1, 2])
+    released = lp.zeros(3, device=device)
+    released.release()
+    with pytest.raises(lp.InvalidError, match="released"):
+        lp.asarray(released)

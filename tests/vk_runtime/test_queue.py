@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import numpy as np
 import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import queue as queue_module
+from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.launch import launch
 
 from . import kernels
@@ -173,7 +175,6 @@ def test_queue_of_a_selector(device):
 def test_lost_device_stays_lost(device):
     """VK_ERROR_DEVICE_LOST poisons the device and nothing else."""
     from lapilli.vk_runtime.constants import VK_ERROR_DEVICE_LOST
-    from lapilli.vk_runtime.device import Device
 
     own = Device(device.physical, device.selector)
     array = lp.zeros(256, device=own)
@@ -185,3 +186,30 @@ def test_lost_device_stays_lost(device):
             use()
     own.shut_down()
     assert not lp.zeros(4, device=device).numpy().any()
+
+
+def test_queues_that_nobody_waits_for_run_and_go(device, x):
+    kept = len(device.logical.queues)
+    y = [zeros(device) for _ in range(4 * queue_module.MAX_BUSY)]
+    for array in y:
+        saxpy(lp.Queue(device), 1.0, x, array)
+    assert sum(queue.recording is not None for queue in device.logical.busy) <= queue_module.MAX_BUSY
+    assert all((array.numpy() == 1).all() for array in y)
+    del y, array
+    device.default_queue.wait()
+    with device.logical.lock:
+        device.logical.collect()
+    gc.collect()
+    assert len(device.logical.queues) <= kept + queue_module.MAX_BUSY + 1
+
+
+@pytest.mark.parametrize("function", ["_end", "_submit_to_driver"])
+def test_a_submission_that_the_driver_refuses_is_an_error_and_not_a_hang(device, function):
+    own = Device(device.physical, device.selector)
+    queue = lp.Queue(own)
+    event = saxpy(queue, 1.0, lp.ones(256, device=own), zeros(own))
+    setattr(queue, function, lambda *_: -1)  # VK_ERROR_OUT_OF_HOST_MEMORY
+    for use in (event.wait, event.wait, lambda: event.done, lambda: lp.zeros(3, device=own)):
+        with pytest.raises(lp.DeviceLostError):
+            use()
+    own.shut_down()

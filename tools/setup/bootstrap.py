@@ -27,23 +27,19 @@ EXTRAS = {
 }
 """Extras of pyproject.toml that each purpose needs; lint type-checks against what the tests import."""
 
+_MLIR = (
+    system_packages.MLIR_PACKAGES,
+    "the tests that compare with upstream MLIR, which are skipped without",
+)
+_KHRONOS = (system_packages.KHRONOS_PACKAGES, "the tests on glslang's shaders and on the generated tables")
+_GLSL = (system_packages.GLSL_PACKAGES, "the hand-written kernels that the benchmarks compare with")
+
 PACKAGES = {
     "demo": (),
-    "test": (
-        (
-            system_packages.ORACLE_PACKAGES,
-            "the tests that compare with upstream MLIR, which are skipped without",
-        ),
-    ),
+    "test": (_MLIR, _KHRONOS),
     "lint": (),
-    "bench": ((system_packages.GLSL_PACKAGES, "the hand-written kernels that the benchmarks compare with"),),
-    "all": (
-        (
-            system_packages.ORACLE_PACKAGES,
-            "the tests that compare with upstream MLIR, which are skipped without",
-        ),
-        (system_packages.GLSL_PACKAGES, "the hand-written kernels that the benchmarks compare with"),
-    ),
+    "bench": (_GLSL,),
+    "all": (_MLIR, _KHRONOS, _GLSL),
 }
 """Debian packages that a purpose uses beyond the Vulkan ones."""
 

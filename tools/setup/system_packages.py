@@ -14,8 +14,11 @@ from collections.abc import Sequence
 VULKAN_PACKAGES = ("mesa-vulkan-drivers", "libvulkan1", "vulkan-validationlayers")
 """Drivers (lavapipe among them), loader, Khronos validation layer: 300 MB with what they depend on."""
 
-ORACLE_PACKAGES = ("mlir-19-tools",)
+MLIR_PACKAGES = ("mlir-19-tools",)
 """mlir-opt and mlir-translate, against which tests hold the dialects; not in every Debian release."""
+
+KHRONOS_PACKAGES = ("glslang-tools", "spirv-headers")
+"""glslangValidator, whose shaders the validation tests read, and the SPIR-V grammar behind the tables."""
 
 GLSL_PACKAGES = ("glslang-tools", "spirv-tools")
 """glslangValidator and spirv-opt, which compile the hand-written kernels of the benchmarks."""

@@ -18,8 +18,10 @@ from . import (
     composite,
     control_flow,
     glsl,
+    group,
     logical,
     memory,
+    spec_expression,
     structure,
     types,
 )
@@ -56,14 +58,18 @@ from .atomic import (
     AtomicIDecrementOp,
     AtomicIIncrementOp,
     AtomicISubOp,
+    AtomicLoadOp,
     AtomicOrOp,
     AtomicSMaxOp,
     AtomicSMinOp,
+    AtomicStoreOp,
     AtomicUMaxOp,
     AtomicUMinOp,
     AtomicUpdateOp,
     AtomicXorOp,
     EXTAtomicFAddOp,
+    EXTAtomicFMaxOp,
+    EXTAtomicFMinOp,
 )
 from .attributes import (
     AddressingModelAttr,
@@ -237,6 +243,7 @@ from .memory import (
     StoreOp,
     VariableOp,
 )
+from .spec_expression import SpecConstantExpressionOp
 from .structure import (
     AddressOfOp,
     ConstantOp,
@@ -256,11 +263,26 @@ from .types import (
     ArrayType,
     PointerType,
     RuntimeArrayType,
+    SpecArrayType,
     StructMember,
     StructType,
 )
 
-_GROUPS = (structure, memory, control_flow, arithmetic, logical, bit, cast, composite, atomic, barrier, glsl)
+_GROUPS = (
+    structure,
+    memory,
+    control_flow,
+    arithmetic,
+    logical,
+    bit,
+    cast,
+    composite,
+    atomic,
+    barrier,
+    glsl,
+    group,
+    spec_expression,
+)
 
 SPIRV_OPS: dict[str, type[Operation]] = {op.name: op for group in _GROUPS for op in group.OPS}
 """Every operation class by its name."""
@@ -284,9 +306,11 @@ __all__ = [
     "AtomicIDecrementOp",
     "AtomicIIncrementOp",
     "AtomicISubOp",
+    "AtomicLoadOp",
     "AtomicOrOp",
     "AtomicSMaxOp",
     "AtomicSMinOp",
+    "AtomicStoreOp",
     "AtomicUMaxOp",
     "AtomicUMinOp",
     "AtomicUpdateOp",
@@ -317,6 +341,8 @@ __all__ = [
     "Decoration",
     "DotOp",
     "EXTAtomicFAddOp",
+    "EXTAtomicFMaxOp",
+    "EXTAtomicFMinOp",
     "EntryPointOp",
     "ExecutionMode",
     "ExecutionModeAttr",
@@ -454,7 +480,9 @@ __all__ = [
     "ShiftLeftLogicalOp",
     "ShiftRightArithmeticOp",
     "ShiftRightLogicalOp",
+    "SpecArrayType",
     "SpecConstantCompositeOp",
+    "SpecConstantExpressionOp",
     "SpecConstantOp",
     "SpecConstantOperationOp",
     "StorageClass",

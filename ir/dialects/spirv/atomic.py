@@ -154,6 +154,56 @@ class EXTAtomicFAddOp(AtomicUpdateOp):
 
 
 @irdl_op_definition
+class EXTAtomicFMinOp(AtomicUpdateOp):
+    """Minimum of floats (SPV_EXT_shader_atomic_float_min_max); not in upstream MLIR."""
+
+    name = "spirv.EXT.AtomicFMin"
+    KIND: ClassVar[str] = "float"
+
+
+@irdl_op_definition
+class EXTAtomicFMaxOp(AtomicUpdateOp):
+    """Maximum of floats (SPV_EXT_shader_atomic_float_min_max); not in upstream MLIR."""
+
+    name = "spirv.EXT.AtomicFMax"
+    KIND: ClassVar[str] = "float"
+
+
+@irdl_op_definition
+class AtomicLoadOp(SpirvOp):
+    """The value that a pointer points to; not in upstream MLIR."""
+
+    name = "spirv.AtomicLoad"
+
+    pointer = operand_def()
+    memory_scope = prop_def(ScopeAttr)
+    semantics = prop_def(MemorySemanticsAttr)
+    result = result_def()
+
+    def verify_(self) -> None:
+        _check_pointer(self, self.pointer, self.result, "number")
+        if self.semantics.data & (MemorySemantics.Release | MemorySemantics.AcquireRelease):
+            fail(self, "reads and cannot release memory")
+
+
+@irdl_op_definition
+class AtomicStoreOp(SpirvOp):
+    """Writes a value through a pointer; not in upstream MLIR."""
+
+    name = "spirv.AtomicStore"
+
+    pointer = operand_def()
+    value = operand_def()
+    memory_scope = prop_def(ScopeAttr)
+    semantics = prop_def(MemorySemanticsAttr)
+
+    def verify_(self) -> None:
+        _check_pointer(self, self.pointer, self.value, "number")
+        if self.semantics.data & (MemorySemantics.Acquire | MemorySemantics.AcquireRelease):
+            fail(self, "writes and cannot acquire memory")
+
+
+@irdl_op_definition
 class AtomicIIncrementOp(AtomicCountOp):
     """Counts up."""
 
@@ -221,6 +271,10 @@ OPS: list[type[Operation]] = [
     AtomicXorOp,
     AtomicExchangeOp,
     EXTAtomicFAddOp,
+    EXTAtomicFMinOp,
+    EXTAtomicFMaxOp,
+    AtomicLoadOp,
+    AtomicStoreOp,
     AtomicIIncrementOp,
     AtomicIDecrementOp,
     AtomicCompareExchangeOp,

@@ -16,6 +16,7 @@ from .enums import (
     ExecutionMode,
     ExecutionModel,
     FunctionControl,
+    GroupOperation,
     LoopControl,
     MemoryAccess,
     MemoryModel,
@@ -126,6 +127,14 @@ class ScopeAttr(EnumAttr[Scope]):
 
 
 @irdl_attr_definition
+class GroupOperationAttr(EnumAttr[GroupOperation]):
+    """`#spirv.group_operation<Reduce>`."""
+
+    name = "spirv.group_operation"
+    enumeration = GroupOperation
+
+
+@irdl_attr_definition
 class MemorySemanticsAttr(FlagsAttr[MemorySemantics]):
     """`#spirv.memory_semantics<AcquireRelease|WorkgroupMemory>`."""
 
@@ -214,6 +223,7 @@ ATTRIBUTES: list[type[Attribute]] = [
     ExecutionModelAttr,
     ExecutionModeAttr,
     ScopeAttr,
+    GroupOperationAttr,
     MemorySemanticsAttr,
     MemoryAccessAttr,
     FunctionControlAttr,

@@ -112,6 +112,14 @@ class Scope(enum.IntEnum):
     QueueFamily = 5
 
 
+class GroupOperation(enum.IntEnum):
+    """How the work-items of a group combine their values (§3.28)."""
+
+    Reduce = 0
+    InclusiveScan = 1
+    ExclusiveScan = 2
+
+
 class MemorySemantics(enum.IntFlag):
     """Ordering of a memory operation, and the storage that it orders (§3.25)."""
 

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     IntAttr,
     IntegerAttr,
     IntegerType,
+    SymbolRefAttr,
     VectorType,
 )
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
@@ -92,6 +93,38 @@ class ArrayType(ParametrizedAttribute, TypeAttribute):
             printer.print_string(f"{self.count.data} x ")
             printer.print_attribute(self.element_type)
             _print_stride(printer, self.stride)
+
+
+@irdl_attr_definition
+class SpecArrayType(ParametrizedAttribute, TypeAttribute):
+    """An array whose length is a specialization constant of the module: `!spirv.spec_array<@length x f32>`.
+
+    Not in upstream MLIR, whose arrays have literal lengths; it has no layout, so it is no member of a buffer.
+    """
+
+    name = "spirv.spec_array"
+
+    element_type: Attribute
+    length: SymbolRefAttr
+    """Names a `spirv.SpecConstant` or `spirv.SpecConstantExpression`."""
+
+    @classmethod
+    def get(cls, element_type: Attribute, length: str) -> SpecArrayType:
+        """Returns the type of as many elements as the constant `length` says."""
+        return cls(element_type, SymbolRefAttr(length))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            length = parser.parse_symbol_name()
+            parser.parse_characters("x")
+            return parser.parse_type(), SymbolRefAttr(length)
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_symbol_name(self.length.root_reference.data)
+            printer.print_string(" x ")
+            printer.print_attribute(self.element_type)
 
 
 @irdl_attr_definition
@@ -305,7 +338,7 @@ def element_type_at(type_: Attribute, index: int | None) -> Attribute | None:
     if isinstance(type_, StructType):
         members = type_.members
         return members[index].type if index is not None and 0 <= index < len(members) else None
-    if isinstance(type_, RuntimeArrayType):
+    if isinstance(type_, RuntimeArrayType | SpecArrayType):
         return type_.element_type if index is None or index >= 0 else None
     if isinstance(type_, ArrayType):
         return type_.element_type if index is None or 0 <= index < type_.count.data else None
@@ -325,4 +358,4 @@ def element_count(type_: Attribute) -> int | None:
     return None
 
 
-TYPES: list[type[Attribute]] = [PointerType, ArrayType, RuntimeArrayType, StructType]
+TYPES: list[type[Attribute]] = [PointerType, ArrayType, SpecArrayType, RuntimeArrayType, StructType]

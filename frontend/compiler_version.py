@@ -1,0 +1,44 @@
+"""A text that changes whenever the compiler does: the version, and its source files' sizes and times.
+
+The version alone would let a checkout that is being worked on use code of yesterday's compiler.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+FOLDERS = ("frontend", "ir", "passes", "spirv")
+"""Folders of the package whose code decides what a kernel compiles to."""
+
+
+@lru_cache(maxsize=1)
+def compiler_version() -> str:
+    """Returns the fingerprint of lapilli's compiler, of xDSL and of Python as they are on disk."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256(sys.version.encode())
+    for folder in FOLDERS:
+        for line in sorted(_files(os.fspath(root / folder))):
+            digest.update(line.encode())
+    xdsl = importlib.util.find_spec("xdsl")
+    if xdsl is not None and xdsl.origin is not None:
+        status = os.stat(xdsl.origin)
+        digest.update(f"xdsl {status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()
+
+
+def _files(folder: str) -> list[str]:
+    found: list[str] = []
+    with os.scandir(folder) as items:
+        for item in items:
+            if item.is_dir():
+                if item.name != "__pycache__":
+                    found += _files(item.path)
+            elif item.name.endswith(".py"):
+                status = item.stat()
+                found.append(f"{item.path} {status.st_size} {status.st_mtime_ns}\n")
+    return found

@@ -1,0 +1,65 @@
+"""Objects from around a kernel as texts that mean the same in every process.
+
+Two objects of one text compile to the same code.  What has no such text (a function made by exec without
+source, an object whose identity matters) has none, and a kernel that reads it is compiled in each process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import types
+from typing import Any, cast
+
+import numpy as np
+
+from .intrinsics import Intrinsic, Namespace
+from .source_text import file_lines, function_text
+from .spec_constant import SpecializationId
+from .types import Type
+
+
+def fingerprint(value: object) -> str | None:
+    """Returns the text of an object, None where it has none."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return f"{kind.__name__}:{value!r}"
+    if isinstance(value, int):  # members of IntEnum: a kernel sees the number
+        return f"int:{int(value)!r}"
+    if isinstance(value, float | np.generic):
+        number = cast("Any", value).item() if isinstance(value, np.generic) else float(value)
+        return f"{kind.__module__}.{kind.__qualname__}:{number!r}"
+    if isinstance(value, tuple):
+        return _of_tuple(cast("tuple[object, ...]", value))
+    if isinstance(value, SpecializationId):
+        return f"spec:{value.symbol}:{value.name}:{value.type!r}:{value.default_bytes.hex()}"
+    if isinstance(value, Type | Intrinsic | Namespace):
+        return f"lapilli:{value!r}"
+    if isinstance(value, types.ModuleType):
+        return f"module:{value.__name__}"
+    if isinstance(value, types.FunctionType):
+        return function_fingerprint(value)
+    if isinstance(value, type | types.BuiltinFunctionType):
+        return f"builtin:{value.__module__}.{value.__qualname__}"
+    return None
+
+
+def _of_tuple(value: tuple[object, ...]) -> str | None:
+    items = [fingerprint(item) for item in value]
+    # Functions in tuples have no name to find them under again.
+    if any(item is None or item.startswith("function:") for item in items):
+        return None
+    return f"tuple:{len(items)}:[{', '.join(map(str, items))}]"
+
+
+def function_fingerprint(function: types.FunctionType) -> str | None:
+    """Returns the text of a function: its name, its source and its defaults."""
+    text = function_text(function, file_lines(function))
+    defaults = _of_tuple((*(function.__defaults__ or ()), *_items(function.__kwdefaults__)))
+    if text is None or defaults is None:
+        return None
+    content = f"{function.__qualname__}\0{function.__code__.co_freevars}\0{defaults}\0{text}"
+    return f"function:{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _items(keywords: dict[str, Any] | None) -> tuple[object, ...]:
+    return tuple(item for pair in sorted((keywords or {}).items()) for item in pair)

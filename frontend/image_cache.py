@@ -1,0 +1,212 @@
+"""Compiled kernels on disk: which entry belongs to a kernel, and whether it still says the truth.
+
+The key holds what is known before the kernel is looked into: its text, name, signature and options, the rank, the
+environment, the compiler.  What it reads from around itself is only known after a compilation, so that stands in
+the entry (`dependencies`) and is checked against the live objects before the entry is used.  A kernel whose
+surroundings differ from process to process has several entries of one key, `VARIANTS` at most.
+
+The image's source locations are stored relative to the functions they lie in, so that an entry stays right when
+the file moves or gets new lines above.  Whatever does not read back counts as absent.  The SPIR-V of an entry is not
+validated again: it was when it was made, and only its owner can have changed it (`vk_runtime.disk_cache`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import struct
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, cast
+
+from ..ir.errors import Location
+from ..ir.kernel_info import KernelInfo
+from ..ir.target_env import TargetEnv
+from .captures import Captures
+from .compiler_version import compiler_version
+from .dependencies import dependencies, from_json, to_json, verified
+from .fingerprint import function_fingerprint
+from .kernel import KernelFunction
+from .source_text import file_lines, function_text
+
+logger = logging.getLogger(__name__)
+
+VARIANTS: Final = 8
+"""Entries of one key."""
+_LENGTH: Final = struct.Struct("<I")
+
+
+class Store(Protocol):
+    """Where entries are kept; `vk_runtime.disk_cache.DiskCache` is one."""
+
+    def load(self, name: str) -> bytes | None:
+        """Returns what was stored under `name`."""
+        ...
+
+    def store(self, name: str, payload: bytes) -> bool:
+        """Keeps `payload` under `name`."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Forgets `name`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry that fits."""
+
+    name: str
+    image: bytes
+    """As `DeviceImage.to_bytes` wrote it; its locations are relative."""
+    captures: Captures
+    functions: tuple[types.FunctionType, ...]
+    """Kernel and helpers: what the locations are relative to."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedKernel:
+    """One kernel, one rank and one environment in a cache."""
+
+    store: Store
+    kernel: KernelFunction
+    key: str
+
+    def find(self) -> Hit | None:
+        """Returns the first entry whose dependencies are as they were."""
+        for number in range(VARIANTS):
+            name = self._name(number)
+            payload = self.store.load(name)
+            if payload is None:
+                return None
+            try:
+                header, image = _split(payload)
+                checked = verified(self.kernel.function, from_json(header))
+            except (ValueError, RecursionError):
+                logger.info("the cache entry %s does not say what it depends on", name)
+                self.store.remove(name)
+                return None
+            if checked is not None:
+                return Hit(name, image, *checked)
+        return None
+
+    def forget(self, hit: Hit) -> None:
+        """Removes an entry whose image turned out to be none."""
+        self.store.remove(hit.name)
+
+    def keep(
+        self, captures: Captures, encode: Callable[[Sequence[types.FunctionType]], bytes | None]
+    ) -> None:
+        """Stores a compilation, if another process can tell whether it may use it.
+
+        Args:
+            captures: what the compilation read.
+            encode: returns the image's bytes with locations relative to the functions.
+        """
+        found = dependencies(self.kernel.function, captures)
+        # The text that was compiled, not the one that may be on disk by now.
+        text = function_text(self.kernel.function, self.kernel.source.lines)
+        if found is None or text != _text_now(self.kernel):
+            return
+        image = encode(found[1])
+        if image is None:
+            return
+        header = json.dumps(to_json(found[0]), separators=(",", ":")).encode()
+        self.store.store(self._name(self._free(header)), _LENGTH.pack(len(header)) + header + image)
+
+    def _free(self, header: bytes) -> int:
+        """Returns the number of the first entry that is not there, else of one to give up for this header."""
+        for number in range(VARIANTS):
+            if self.store.load(self._name(number)) is None:
+                return number
+        return hashlib.sha256(header).digest()[0] % VARIANTS
+
+    def _name(self, number: int) -> str:
+        return f"image-{self.key}-{number}"
+
+
+def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEnv) -> CachedKernel | None:
+    """Returns a kernel's place in a cache, None where its text cannot be found."""
+    text = function_fingerprint(kernel.function)
+    if text is None:
+        return None
+    content: list[object] = [
+        compiler_version(),
+        kernel.name,
+        text,
+        [(p.name, p.type.spelling, repr(p.type)) for p in kernel.signature.parameters],
+        repr(kernel.options),
+        rank,
+        repr(env),
+    ]
+    if env.debug_info:  # the code itself holds file and lines then
+        code = kernel.function.__code__
+        content += [code.co_filename, code.co_firstlineno]
+    digest = hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
+    return CachedKernel(store, kernel, digest[:40])
+
+
+def _text_now(kernel: KernelFunction) -> str | None:
+    return function_text(kernel.function, file_lines(kernel.function))
+
+
+def _split(payload: bytes) -> tuple[object, bytes]:
+    if len(payload) < _LENGTH.size:
+        raise ValueError("no length")
+    (length,) = _LENGTH.unpack_from(payload)
+    stop = _LENGTH.size + length
+    if stop > len(payload):
+        raise ValueError("cut")
+    return cast(object, json.loads(payload[_LENGTH.size : stop])), payload[stop:]
+
+
+# ---- locations ----
+
+
+def relative_locations(
+    kernels: Sequence[KernelInfo], functions: Sequence[types.FunctionType]
+) -> tuple[KernelInfo, ...] | None:
+    """Returns kernels whose locations count lines from the function they lie in, and name it by its number.
+
+    None where a location lies in none of the functions.
+    """
+    spans = [(f.__code__.co_filename, f.__code__.co_firstlineno, f.__qualname__) for f in functions]
+
+    def relative(location: Location) -> Location:
+        for index, (file, first, qualname) in enumerate(spans):
+            if location.file == file and location.function == qualname and location.line >= first:
+                return Location(f"<{index}>", location.line - first + 1, location.column, "")
+        raise ValueError(f"{location} lies in no function of the kernel")
+
+    try:
+        return tuple(_with_locations(kernel, relative) for kernel in kernels)
+    except ValueError:
+        return None
+
+
+def absolute_locations(
+    kernels: Sequence[KernelInfo], functions: Sequence[types.FunctionType]
+) -> tuple[KernelInfo, ...]:
+    """Returns kernels with the locations of today; ValueError where one is not of `relative_locations`."""
+    by_name = {f"<{index}>": function for index, function in enumerate(functions)}
+
+    def absolute(location: Location) -> Location:
+        function = by_name.get(location.file)
+        if function is None:
+            raise ValueError(f"a location in {location.file!r}")
+        code = function.__code__
+        line = code.co_firstlineno + location.line - 1
+        return Location(code.co_filename, line, location.column, function.__qualname__)
+
+    return tuple(_with_locations(kernel, absolute) for kernel in kernels)
+
+
+def _with_locations(kernel: KernelInfo, change: Callable[[Location], Location]) -> KernelInfo:
+    uses = tuple(
+        replace(use, location=None if use.location is None else change(use.location))
+        for use in kernel.aspect_uses
+    )
+    location = None if kernel.location is None else change(kernel.location)
+    return replace(kernel, aspect_uses=uses, location=location)

@@ -1,0 +1,267 @@
+"""``lp.local.array(shape, dtype)`` and ``lp.private.array(shape, dtype)``: arrays that a kernel makes.
+
+Their lengths are known before the kernel runs: numbers, or 32-bit integer expressions of specialization
+constants.  Indices are clamped unless they are known to be in range, since no robustness covers this memory.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    MemRefType,
+    StringAttr,
+    i32,
+)
+from xdsl.ir import Operation, SSAValue
+
+from ..ir.dialects.spirv.attributes import StorageClassAttr
+from ..ir.dialects.spirv.enums import StorageClass
+from .conversions import as_index, convert
+from .dispatch import intrinsic
+from .function_builder import AccessUse, FunctionBuilder
+from .ir_types import INDEX_TYPE, IR_INDEX, integer_attribute, ir_type
+from .types import MAX_DIMENSIONS, ArrayType, ScalarType, scalar_of
+from .types import i32 as lapilli_i32
+from .values import LocalArray, Scalar, Static, Tuple, Value, describe
+
+_LARGEST_EXTENT = (1 << 31) - 1
+_SPACES = {
+    True: StorageClassAttr(StorageClass.Workgroup),
+    False: StorageClassAttr(StorageClass.Function),
+}
+_ALLOCATIONS: dict[bool, type[Operation]] = {True: memref.AllocOp, False: memref.AllocaOp}
+
+
+@intrinsic("local.array", "private.array")
+def compile_array(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.local.array(shape, dtype)`` and ``lp.private.array(shape, dtype)``."""
+    name = fb.callee
+    if len(arguments) != 2:
+        raise fb.error(
+            node, f"lp.{name} takes a shape and a type, found {len(arguments)} arguments", "LP2045"
+        )
+    if fb.is_nested and not fb.is_dry:
+        raise fb.error(
+            node,
+            f"lp.{name} stands in a loop or under a condition",
+            "LP2055",
+            hint="make the array at the top level of the kernel or helper",
+        )
+    element = _element(fb, node, arguments[1], name)
+    lengths = _lengths(fb, node, arguments[0], name)
+    return new_array(fb, node, lengths, element, is_shared=name == "local.array")
+
+
+def _element(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> ScalarType:
+    element = scalar_of(value.obj) if isinstance(value, Static) else None
+    if element is None:
+        raise fb.error(
+            node.args[1], f"lp.{name} needs a scalar type such as lp.f32, found {describe(value)}", "LP2033"
+        )
+    return element
+
+
+def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> list[tuple[Scalar, str]]:
+    """Returns each length and how the source spells it."""
+    part = node.args[0]
+    items = shape.items if isinstance(shape, Tuple) else (shape,)
+    parts = part.elts if isinstance(part, ast.Tuple) and len(part.elts) == len(items) else [part] * len(items)
+    if not 1 <= len(items) <= MAX_DIMENSIONS:
+        raise fb.error(part, f"the shape of lp.{name} has 1 to 3 dimensions, found {len(items)}", "LP2055")
+    lengths: list[tuple[Scalar, str]] = []
+    for item, where in zip(items, parts, strict=True):
+        if not isinstance(item, Scalar) or not item.type.is_integer:
+            raise fb.error(
+                where,
+                f"the shape of lp.{name} is an integer or a tuple of them, found {describe(item)}",
+                "LP2055",
+            )
+        if item.const is not None and not 1 <= item.const <= _LARGEST_EXTENT:
+            raise fb.error(
+                where, f"the length of an array is at least 1 and below 2**31, found {item.const}", "LP2055"
+            )
+        if item.type.bits > lapilli_i32.bits:
+            raise fb.error(
+                where,
+                f"the length of an array is computed in 32 bits, found {describe(item)}",
+                "LP2055",
+                hint="convert it: lp.i32(…)",
+            )
+        if not fb.is_dry and item.const is None and not _is_known(fb.ssa(item)):
+            raise fb.error(
+                where,
+                f"the shape of lp.{name} is known before the kernel runs, found a value of each work-item",
+                "LP2055",
+                hint="use literals, captured numbers and specialization constants",
+            )
+        lengths.append((item, ast.unparse(where)))
+    return lengths
+
+
+def _is_known(value: SSAValue | None) -> bool:
+    """Whether a value is computed from constants and specialization constants alone."""
+    op = None if value is None else value.owner
+    if not isinstance(op, Operation):
+        return False
+    if isinstance(op, arith.ConstantOp) or op.name == "spec_constant.get":
+        return True
+    is_computed = op.name.startswith("arith.") or op.name == "gpu.block_dim"
+    return is_computed and all(_is_known(operand) for operand in op.operands)
+
+
+def new_array(
+    fb: FunctionBuilder,
+    node: ast.AST,
+    lengths: list[tuple[Scalar, str]],
+    element: ScalarType,
+    *,
+    is_shared: bool,
+) -> LocalArray:
+    """Emits the allocation of an array.
+
+    Args:
+        node: identifies it among the arrays of the function.
+        lengths: each length, checked, and how messages spell it.
+        element: type of its elements.
+        is_shared: for the work-group, else for each work-item.
+    """
+    if is_shared:
+        fb.uses_barrier = True
+    number = fb.local_arrays.setdefault(id(node), -1 - len(fb.local_arrays))
+    fb.accesses.setdefault(number, AccessUse())
+    shape = tuple(None if length.const is None else int(length.const) for length, _ in lengths)
+    extents = tuple(_extent(fb, length) for length, _ in lengths)
+    array = LocalArray(
+        ArrayType(element, len(shape), "read_write"),
+        number,
+        "lp.local.array" if is_shared else "lp.private.array",
+        None,
+        shape=shape,
+        extents=extents,
+        is_shared=is_shared,
+    )
+    if not fb.is_dry:
+        sizes = [fb.cast_to_index(_required(fb, e)) for e in extents if e.const is None]
+        op = _ALLOCATIONS[is_shared].create(
+            operands=sizes,
+            result_types=(local_memref_type(array),),
+            properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(sizes), 0])},
+            attributes={"lengths": ArrayAttr([StringAttr(text) for _, text in lengths])},
+        )
+        fb.append(op)
+        array.ssa = op.results[0]
+    return array
+
+
+def _extent(fb: FunctionBuilder, length: Scalar) -> Scalar:
+    """Returns a length as an index; with the same bits, whatever its signedness."""
+    if length.const is not None:
+        number = int(length.const)
+        return Scalar(INDEX_TYPE, const=number, bounds=(number, number))
+    if fb.is_dry:
+        return Scalar(INDEX_TYPE, bounds=(1, _LARGEST_EXTENT))
+    wide = length if length.type.bits == lapilli_i32.bits else convert(fb, length, lapilli_i32)
+    return Scalar(INDEX_TYPE, wide.ssa, bounds=(1, _LARGEST_EXTENT))
+
+
+def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:
+    ssa = fb.ssa(value)
+    assert ssa is not None
+    return ssa
+
+
+def local_memref_type(array: LocalArray) -> MemRefType:
+    """Returns the IR type: a memref in the storage class Workgroup or Function."""
+    shape = [DYNAMIC_INDEX if length is None else length for length in array.shape]
+    return MemRefType(ir_type(array.type.element), shape, memory_space=_SPACES[array.is_shared])
+
+
+def local_array_parameter(
+    fb: FunctionBuilder, array: LocalArray, position: int, name: str, argument: SSAValue
+) -> LocalArray:
+    """Returns what an array of the caller is inside of a helper."""
+    extents: list[Scalar] = []
+    for dimension, length in enumerate(array.shape):
+        if length is not None:
+            extents.append(Scalar(INDEX_TYPE, const=length, bounds=(length, length)))
+            continue
+        number = fb.prologue_value(
+            (IR_INDEX, dimension),
+            arith.ConstantOp,
+            IR_INDEX,
+            properties={"value": integer_attribute(dimension, IR_INDEX)},
+        )
+        key = ("dim", position, dimension)
+        index = fb.prologue_value(key, memref.DimOp, IR_INDEX, operands=(argument, number))
+        ssa = fb.cast_from_index(index, key)
+        extents.append(Scalar(INDEX_TYPE, ssa, bounds=(1, _LARGEST_EXTENT)))
+    return LocalArray(
+        array.type,
+        position,
+        name,
+        argument,
+        shape=array.shape,
+        extents=tuple(extents),
+        is_shared=array.is_shared,
+    )
+
+
+def local_array_index(
+    fb: FunctionBuilder, array: LocalArray, dimension: int, index: Scalar
+) -> SSAValue | None:
+    """Returns an index that is in range, as IR wants it: checked now, known from its bounds, or clamped.
+
+    Raises:
+        CompileError: a literal index of a known dimension that is out of range.
+    """
+    where = fb.node or fb.source.tree
+    length, extent = array.shape[dimension], array.extents[dimension]
+    if index.const is not None and length is not None:
+        position = int(index.const)
+        if not -length <= position < length:
+            raise fb.error(
+                where,
+                f"index {position} is out of range of a dimension of length {length}",
+                "LP2042",
+                hint=f"indices go from 0 to {length - 1}",
+            )
+        if fb.is_dry:
+            return None
+        return _index_constant(fb, position % length)
+    if fb.is_dry:
+        return None
+    if index.const is not None and int(index.const) < 0:
+        ends = [_required(fb, extent), fb.constant(max(int(index.const), -_LARGEST_EXTENT), lapilli_i32)]
+        index = Scalar(INDEX_TYPE, fb.emit(arith.AddiOp, ends, i32))
+    index = as_index(fb, index, where, f"an index of {array.name}")
+    if index.const == 0:
+        return _index_constant(fb, 0)
+    bounds = index.bounds
+    if length is None or bounds is None or bounds[0] < 0 or bounds[1] >= length:
+        # As unsigned numbers, negative indices are the largest: one minimum clamps both ends.
+        index = Scalar(
+            index.type,
+            fb.emit(arith.MinUIOp, [fb.ssa(index), _last(fb, extent, index.type)], ir_type(index.type)),
+        )
+    return fb.cast_to_index(_required(fb, index))
+
+
+def _last(fb: FunctionBuilder, extent: Scalar, scalar: ScalarType) -> SSAValue | None:
+    if extent.const is not None:
+        return fb.constant(int(extent.const) - 1, scalar)
+    last = fb.emit(arith.SubiOp, [extent.ssa, fb.constant(1, lapilli_i32)], i32)
+    return last if scalar.bits == lapilli_i32.bits else fb.emit(arith.ExtUIOp, [last], ir_type(scalar))
+
+
+def _index_constant(fb: FunctionBuilder, value: int) -> SSAValue:
+    return fb.prologue_value(
+        (IR_INDEX, value),
+        arith.ConstantOp,
+        IR_INDEX,
+        properties={"value": integer_attribute(value, IR_INDEX)},
+    )

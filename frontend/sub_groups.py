@@ -1,0 +1,235 @@
+"""``lp.sub_group``: functions of the work-items that a device runs together; those that are inactive take no part."""
+
+from __future__ import annotations
+
+import ast
+
+from xdsl.dialects import arith, gpu
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, VectorType, i32
+from xdsl.ir import Attribute, Operation
+
+from ..ir.dialects.spirv import group as spirv_group
+from ..ir.dialects.spirv.attributes import GroupOperationAttr, ScopeAttr
+from ..ir.dialects.spirv.barrier import ControlBarrierOp
+from ..ir.dialects.spirv.composite import CompositeExtractOp
+from ..ir.dialects.spirv.enums import GroupOperation, MemorySemantics, Scope
+from .arithmetic import binary
+from .barriers import add_barrier, choice, semantics
+from .builtins import expect_count
+from .conversions import condition, settle, store_convert
+from .dispatch import intrinsic
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, ir_type
+from .types import ScalarType, f64
+from .types import i32 as lapilli_i32
+from .types import u32 as lapilli_u32
+from .values import Scalar, Static, Tuple, Value, describe
+from .work_items import work_item_value
+
+OPERATIONS = ("add", "mul", "min", "max", "and", "or", "xor")
+"""How group functions combine values."""
+_CHOICES = {name: name for name in OPERATIONS}
+_NAMES = {"and": "BitwiseAnd", "or": "BitwiseOr", "xor": "BitwiseXor"}
+_BOOL_NAMES = {"and": "LogicalAnd", "or": "LogicalOr", "xor": "LogicalXor"}
+_COMBINED: dict[str, type[Operation]] = {
+    op.name.removeprefix("spirv.GroupNonUniform"): op
+    for op in spirv_group.OPS
+    if issubclass(op, spirv_group.GroupArithmeticOp)
+}
+_SHUFFLES: dict[str, type[Operation]] = {
+    "shuffle": spirv_group.GroupNonUniformShuffleOp,
+    "shuffle_xor": spirv_group.GroupNonUniformShuffleXorOp,
+    "shuffle_up": spirv_group.GroupNonUniformShuffleUpOp,
+    "shuffle_down": spirv_group.GroupNonUniformShuffleDownOp,
+}
+_NUMBERS: dict[str, tuple[type[Operation], int]] = {
+    "size": (gpu.SubgroupSizeOp, 1),
+    "id": (gpu.LaneIdOp, 0),
+    "index": (gpu.SubgroupIdOp, 0),
+    "count": (gpu.NumSubgroupsOp, 1),
+}
+_LARGEST = 1 << 16
+_SCOPE = {"execution_scope": ScopeAttr(Scope.Subgroup)}
+
+
+def operand(fb: FunctionBuilder, node: ast.AST, value: Value, what: str) -> Scalar:
+    """Returns a value that devices can combine or pass between work-items.
+
+    Raises:
+        CompileError: no number, or of 8, 16 or 64 integer bits, for which devices need not have instructions.
+    """
+    if not isinstance(value, Scalar):
+        raise fb.error(node, f"{what} takes a number, found {describe(value)}", "LP2033")
+    if value.is_weak and fb.is_dry:
+        return value
+    value = settle(fb, value, node)
+    if value.type is not BOOL and value.type.bits != lapilli_i32.bits and value.type is not f64:
+        raise fb.error(
+            node,
+            f"{what} takes a 32-bit number, lp.f64 or a bool, found {describe(value)}",
+            "LP2033",
+            hint="convert it",
+        )
+    return value
+
+
+def operation(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], scalar: ScalarType) -> str:
+    """Returns the word that says how values are combined: the second argument, or ``op=``.
+
+    Raises:
+        CompileError: another word, or one that the type does not take.
+    """
+    pair = next(((k.value, fb.evaluate(k.value)) for k in node.keywords if k.arg == "op"), None)
+    if pair is None and len(arguments) == 2:
+        pair = node.args[1], arguments[1]
+    if pair is None or len(arguments) > 2:
+        raise fb.error(node, f"lp.{fb.callee} takes a value and an operation", "LP2045")
+    word = choice(fb, pair[0], pair[1], "the operation of a group function", _CHOICES)
+    if (scalar.is_float and word in _NAMES) or (scalar is BOOL and word not in _NAMES):
+        raise fb.error(pair[0], f'there is no "{word}" of {describe(Scalar(scalar))}', "LP2033")
+    return word
+
+
+@intrinsic("sub_group.reduce", "sub_group.inclusive_scan", "sub_group.exclusive_scan")
+def compile_arithmetic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.sub_group.reduce(v, op)`` and the scans."""
+    name = fb.callee
+    value = operand(fb, node, arguments[0] if arguments else Static(None, "None"), f"lp.{name}")
+    word = operation(fb, node, arguments, value.type)
+    fb.uses_barrier = True
+    if fb.is_dry:
+        return Scalar(value.type)
+    kind = name.removeprefix("sub_group.").title().replace("_", "")
+    properties = {**_SCOPE, "group_operation": GroupOperationAttr(GroupOperation[kind])}
+    fb.node = node
+    ssa = fb.emit(_COMBINED[_name(word, value.type)], [fb.ssa(value)], ir_type(value.type), properties)
+    return Scalar(value.type, ssa)
+
+
+def _name(word: str, scalar: ScalarType) -> str:
+    if scalar is BOOL:
+        return _BOOL_NAMES[word]
+    if word in _NAMES:
+        return _NAMES[word]
+    if scalar.is_float:
+        return "F" + word.title()
+    if word in ("add", "mul"):
+        return "I" + word.title()
+    return ("S" if scalar.is_signed else "U") + word.title()
+
+
+@intrinsic("sub_group.any", "sub_group.all")
+def compile_vote(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.sub_group.any(c)`` and ``all``."""
+    name = fb.callee
+    expect_count(fb, node, arguments, f"lp.{name}", 1, 1)
+    test = condition(fb, arguments[0], node.args[0])
+    fb.uses_barrier = True
+    is_any = name.endswith("any")
+    kind = spirv_group.GroupNonUniformAnyOp if is_any else spirv_group.GroupNonUniformAllOp
+    return Scalar(BOOL, None if fb.is_dry else fb.emit(kind, [fb.ssa(test)], ir_type(BOOL), _SCOPE))
+
+
+@intrinsic("sub_group.ballot")
+def compile_ballot(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.sub_group.ballot(c)``: four words of u32, the first work-item in the lowest bit."""
+    expect_count(fb, node, arguments, "lp.sub_group.ballot", 1, 1)
+    test = condition(fb, arguments[0], node.args[0])
+    fb.uses_barrier = True
+    if fb.is_dry:
+        return Tuple(tuple(Scalar(lapilli_u32) for _ in range(4)))
+    words = fb.emit(spirv_group.GroupNonUniformBallotOp, [fb.ssa(test)], VectorType(i32, [4]), _SCOPE)
+    paths: list[Attribute] = [ArrayAttr([IntegerAttr(k, i32)]) for k in range(4)]
+    return Tuple(
+        tuple(Scalar(lapilli_u32, fb.emit(CompositeExtractOp, [words], i32, {"indices": p})) for p in paths)
+    )
+
+
+@intrinsic(*(f"sub_group.{name}" for name in _SHUFFLES))
+def compile_shuffle(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.sub_group.shuffle(v, lane)`` and its relatives; from no such work-item comes no known value."""
+    name = fb.callee
+    expect_count(fb, node, arguments, f"lp.{name}", 2, 2)
+    return _passed(fb, node, arguments[0], arguments[1], _SHUFFLES[name.removeprefix("sub_group.")])
+
+
+@intrinsic("sub_group.broadcast")
+def compile_broadcast(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.sub_group.broadcast(v, lane=0)``; a lane that is no literal takes a shuffle."""
+    lane = next((fb.evaluate(k.value) for k in node.keywords if k.arg == "lane"), None)
+    expect_count(fb, node, arguments, "lp.sub_group.broadcast", 1, 2 if lane is None else 1)
+    if lane is None:
+        lane = arguments[1] if len(arguments) == 2 else Scalar(lapilli_i32, const=0)
+    is_literal = isinstance(lane, Scalar) and lane.const is not None
+    kind = spirv_group.GroupNonUniformBroadcastOp if is_literal else spirv_group.GroupNonUniformShuffleOp
+    return _passed(fb, node, arguments[0], lane, kind)
+
+
+def _passed(fb: FunctionBuilder, node: ast.Call, value: Value, lane: Value, kind: type[Operation]) -> Value:
+    scalar = operand(fb, node.args[0], value, f"lp.{fb.callee}")
+    if not isinstance(lane, Scalar) or not lane.type.is_integer:
+        raise fb.error(node, f"the lane of lp.{fb.callee} is an integer, found {describe(lane)}", "LP2033")
+    wanted = lapilli_u32 if lane.type is lapilli_u32 else lapilli_i32
+    number = store_convert(fb, lane, wanted, node, f"the lane of lp.{fb.callee}")
+    fb.uses_barrier = True
+    if fb.is_dry:
+        return Scalar(scalar.type)
+    fb.node = node
+    ssa = fb.emit(kind, [fb.ssa(scalar), fb.ssa(number)], ir_type(scalar.type), _SCOPE)
+    return Scalar(scalar.type, ssa)
+
+
+@intrinsic(*(f"sub_group.{name}" for name in _NUMBERS))
+def compile_number(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.sub_group.size()``, ``id()`` (the lane), ``index()`` and ``count()``."""
+    name = fb.callee
+    expect_count(fb, node, arguments, f"lp.{name}", 0, 0)
+    op, low = _NUMBERS[name.removeprefix("sub_group.")]
+    fb.uses_work_items = fb.uses_barrier = True
+    bounds = (low, _LARGEST)
+    if fb.is_dry:
+        return Scalar(INDEX_TYPE, bounds=bounds)
+    if name == "sub_group.count":
+        return _count(fb, node)
+    return _number(fb, name, op)
+
+
+def _number(fb: FunctionBuilder, name: str, op: type[Operation]) -> Scalar:
+    index = fb.prologue_value(name, op, IR_INDEX)
+    return Scalar(INDEX_TYPE, fb.cast_from_index(index, name), bounds=(0, _LARGEST))
+
+
+def _count(fb: FunctionBuilder, node: ast.AST) -> Scalar:
+    """Returns the number of sub-groups: what the device says, or what the sizes say if that is more.
+
+    lavapipe 22.3 leaves a partial sub-group out of NumSubgroups; a device that reports its largest sub-group
+    size and uses smaller ones has more than the sizes say.  (In 2 and 3 dimensions lavapipe starts a sub-group
+    at every row, so that there are more than either number.)
+    """
+    size, told = (_number(fb, f"sub_group.{name}", _NUMBERS[name][0]) for name in ("size", "count"))
+    ir = ir_type(INDEX_TYPE)
+    total = fb.ssa(work_group_size(fb))
+    less = fb.emit(arith.SubiOp, [fb.ssa(size), fb.constant(1, lapilli_i32)], ir)
+    padded = fb.emit(arith.AddiOp, [total, less], ir)
+    packed = fb.emit(arith.DivUIOp, [padded, fb.ssa(size)], ir)
+    count = fb.emit(arith.MaxSIOp, [packed, fb.ssa(told)], ir)
+    return Scalar(INDEX_TYPE, count, bounds=(1, _LARGEST))
+
+
+def work_group_size(fb: FunctionBuilder) -> Scalar:
+    """Returns the number of work-items of a work-group."""
+    fb.module.uses_rank = True
+    total: Value = work_item_value(fb, "local_range", 0)
+    for dimension in range(1, fb.module.rank):
+        total = binary(fb, "Mult", total, work_item_value(fb, "local_range", dimension), fb.source.tree)
+    assert isinstance(total, Scalar)
+    return Scalar(INDEX_TYPE, total.ssa, bounds=(1, _LARGEST))
+
+
+@intrinsic("sub_group.barrier")
+def compile_barrier(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.sub_group.barrier()``."""
+    expect_count(fb, node, arguments, "lp.sub_group.barrier", 0, 0)
+    orders = semantics(MemorySemantics.AcquireRelease)
+    add_barrier(fb, node, ControlBarrierOp(Scope.Subgroup, Scope.Subgroup, orders))
+    return Static(None, "None")

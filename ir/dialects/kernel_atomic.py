@@ -1,0 +1,129 @@
+"""Atomic operations of the `kernel` dialect: on elements of arrays, with SYCL's memory orders and scopes.
+
+Upstream's `memref.atomic_rmw` has neither order nor scope, no exclusive or, and no compare-exchange.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, MemRefType, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, var_operand_def
+from xdsl.utils.exceptions import VerifyException
+
+from ..attribute_values import memref_element_type, memref_rank
+
+NATIVE = "native"
+"""Unit attribute: the device has an instruction for it; without it floats go through compare-exchange."""
+ORDERS = ("relaxed", "acquire", "release", "acq_rel")
+"""Memory orders."""
+SCOPES = ("work_item", "sub_group", "work_group", "device")
+"""Memory scopes."""
+INTEGER_KINDS = ("add", "sub", "smin", "umin", "smax", "umax", "and", "or", "xor", "exchange")
+"""What `kernel.atomic_rmw` does to integers."""
+FLOAT_KINDS = ("add", "sub", "min", "max", "exchange")
+"""What it does to floats."""
+
+
+class AtomicOp(IRDLOperation):
+    """Base of the atomic operations; the last operands are the array and one index a dimension."""
+
+    order = prop_def(StringAttr)
+    scope = prop_def(StringAttr)
+
+    @property
+    def array(self) -> SSAValue:
+        """The array."""
+        return next(value for value in self.operands if isinstance(value.type, MemRefType))
+
+    @property
+    def element_type(self) -> Attribute:
+        """The type of the array's elements."""
+        element = memref_element_type(self.array.type)
+        assert element is not None
+        return element
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the elements are floats."""
+        return isinstance(self.element_type, Float32Type | Float64Type)
+
+    def verify_(self) -> None:
+        if self.order.data not in ORDERS or self.scope.data not in SCOPES:
+            raise VerifyException(
+                f"'{self.name}' has order {self.order} and scope {self.scope}, expected one of {ORDERS} and "
+                f"one of {SCOPES}"
+            )
+        operands = list(self.operands)
+        arrays = [i for i, value in enumerate(operands) if isinstance(value.type, MemRefType)]
+        if len(arrays) != 1:
+            raise VerifyException(f"'{self.name}' expects one array, found {len(arrays)}")
+        values, indices = operands[: arrays[0]], operands[arrays[0] + 1 :]
+        if len(indices) != memref_rank(self.array.type) or not all(
+            isinstance(index.type, IndexType) for index in indices
+        ):
+            raise VerifyException(f"'{self.name}' expects one index for each dimension of {self.array.type}")
+        for value in (*values, *self.results):
+            if value.type != self.element_type:
+                raise VerifyException(
+                    f"'{self.name}' expects values of type {self.element_type}, found {value.type}"
+                )
+
+
+@irdl_op_definition
+class AtomicRMWOp(AtomicOp):
+    """Replaces an element by `element <kind> value`; the result is the old element.
+
+    %old = "kernel.atomic_rmw"(%v, %a, %i) {kind = "add", order = "relaxed", scope = "device"}
+    """
+
+    name = "kernel.atomic_rmw"
+
+    kind = prop_def(StringAttr)
+    value = operand_def()
+    memref = operand_def()
+    indices = var_operand_def()
+    result = result_def()
+
+    def verify_(self) -> None:
+        super().verify_()
+        kinds = FLOAT_KINDS if self.is_float else INTEGER_KINDS
+        if self.kind.data not in kinds:
+            raise VerifyException(f"'{self.name}' kind is one of {', '.join(kinds)}, found {self.kind}")
+
+
+@irdl_op_definition
+class AtomicCompareExchangeOp(AtomicOp):
+    """Stores `desired` where the element's bits equal `expected`; the result is the old element."""
+
+    name = "kernel.atomic_compare_exchange"
+
+    expected = operand_def()
+    desired = operand_def()
+    memref = operand_def()
+    indices = var_operand_def()
+    result = result_def()
+
+
+@irdl_op_definition
+class AtomicLoadOp(AtomicOp):
+    """Reads an element."""
+
+    name = "kernel.atomic_load"
+
+    memref = operand_def()
+    indices = var_operand_def()
+    result = result_def()
+
+
+@irdl_op_definition
+class AtomicStoreOp(AtomicOp):
+    """Writes an element."""
+
+    name = "kernel.atomic_store"
+
+    value = operand_def()
+    memref = operand_def()
+    indices = var_operand_def()
+
+
+OPS: list[type[Operation]] = [AtomicRMWOp, AtomicCompareExchangeOp, AtomicLoadOp, AtomicStoreOp]

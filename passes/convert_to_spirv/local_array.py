@@ -1,0 +1,147 @@
+"""Arrays that a kernel makes: `memref.alloc` for a work-group, `memref.alloca` for a work-item.
+
+The memory space says which, as upstream has it after `map-memref-storage-class`:
+`#spirv.storage_class<Workgroup>` becomes a variable of the module, `<Function>` one of the function.  All
+dimensions are laid into one array; dimensions of unknown extent are expressions of specialization constants.
+A helper that is inlined twice has two arrays: what the first call's work-items still read stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr, SymbolRefAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...ir.dialects import spirv
+from ...ir.dialects.spirv.attributes import StorageClassAttr
+from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.kernel_info import LocalArrayInfo
+from ...ir.location import location_of
+from ..narrowing import is_array_attribute, is_integer_type, is_memref_type
+from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
+from .size_expressions import Size
+from .types import scalar_bytes
+
+if TYPE_CHECKING:
+    from .kernel_entry import KernelEntry
+
+LENGTHS = "lengths"
+"""Attribute of an allocation: its lengths as the source spells them, for messages."""
+_STORAGE_CLASSES = {"memref.alloc": StorageClass.Workgroup, "memref.alloca": StorageClass.Function}
+
+
+class LocalArray:
+    """One array of the kernel that is being lowered."""
+
+    def __init__(
+        self,
+        fn: FunctionLowering,
+        entry: KernelEntry,
+        op: Operation,
+        type_: MemRefType[Attribute],
+        storage_class: StorageClass,
+    ) -> None:
+        self._fn = fn
+        self._storage_class = storage_class
+        self.element_type = fn.type(type_.element_type)
+        self.storage_type = fn.module.storage_type(self.element_type, is_atomic=self.is_shared)
+        """What the memory holds; an integer where floats are kept as their bits."""
+        self.access: Mapping[str, Attribute] = NO_ATTRIBUTES
+        sizes = iter([fn.value(value) for value in op.operands])
+        self._extents = [
+            next(sizes) if length == DYNAMIC_INDEX else fn.index(length) for length in type_.get_shape()
+        ]
+        self._lengths = [entry.sizes.of(extent) for extent in self._extents]
+        self.global_symbol: str | None = None
+        self._base = self._variable(entry.sizes.product(self._lengths))
+        self._spelled = _spelled(op)
+        self._location = location_of(op.location)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether a work-group shares it."""
+        return self._storage_class is StorageClass.Workgroup
+
+    def info(self) -> LocalArrayInfo:
+        """Returns what the runtime checks."""
+        return LocalArrayInfo(
+            is_shared=self.is_shared,
+            element_bytes=_element_bytes(self.storage_type),
+            lengths=tuple(length.node for length in self._lengths),
+            spelled=self._spelled,
+            location=self._location,
+        )
+
+    def extent(self, dimension: int) -> SSAValue:
+        """Returns the extent along a dimension, slowest first."""
+        if not 0 <= dimension < len(self._extents):
+            raise TypeError(f"the array has {len(self._extents)} dimensions, none is number {dimension}")
+        return self._extents[dimension]
+
+    def element_pointer(self, indices: Sequence[SSAValue]) -> SSAValue:
+        """Returns a pointer to one element; the indices are in range."""
+        fn = self._fn
+        linear = indices[0]
+        for dimension, index in enumerate(indices[1:], start=1):
+            row = fn.emit(spirv.IMulOp, (linear, self._extents[dimension]), i32)
+            linear = fn.emit(spirv.IAddOp, (row, index), i32)
+        pointer = fn.module.types.pointer(self.storage_type, self._storage_class)
+        return fn.emit(spirv.AccessChainOp, (self._base, linear), pointer)
+
+    def _variable(self, total: Size) -> SSAValue:
+        fn, module = self._fn, self._fn.module
+        length = total.literal
+        if length is None:
+            assert isinstance(total.attribute, SymbolRefAttr)
+            array = module.types.array(self.storage_type, total.attribute.root_reference.data)
+        else:
+            if length < 1:
+                raise TypeError(f"an array has at least one element, found {length}")
+            array = module.types.array(self.storage_type, length)
+        if not self.is_shared:
+            return fn.variable(array)
+        symbol = self.global_symbol = module.reserve(f"{fn.name}.shared")
+        pointer = module.types.pointer(array, StorageClass.Workgroup)
+        variable = spirv.GlobalVariableOp(symbol, pointer)
+        variable.location = fn.location
+        module.add_global(variable)
+        return fn.first(
+            spirv.AddressOfOp.create(properties={"variable": module.symbol(symbol)}, result_types=(pointer,))
+        )
+
+
+def _element_bytes(type_: Attribute) -> int:
+    if is_integer_type(type_) and type_.width.data == 1:
+        return 4
+    return scalar_bytes(type_)
+
+
+def _spelled(op: Operation) -> tuple[str, ...]:
+    lengths = op.attributes.get(LENGTHS)
+    if not is_array_attribute(lengths):
+        return ()
+    attribute: ArrayAttr[Attribute] = lengths
+    return tuple(part.data for part in attribute.data if isinstance(part, StringAttr))
+
+
+def _allocate(fn: FunctionLowering, op: Operation) -> None:
+    from .work_item_handlers import entry_of
+
+    type_ = op.results[0].type
+    assert is_memref_type(type_)
+    expected = _STORAGE_CLASSES[op.name]
+    space = type_.memory_space
+    if not isinstance(space, StorageClassAttr) or space.data is not expected:
+        raise TypeError(f"expected memory space #spirv.storage_class<{expected.name}>, found {type_}")
+    entry = entry_of(fn, op)
+    entry.add_local_array(op.results[0], LocalArray(fn, entry, op, type_, expected))
+
+
+LOCAL_ARRAY_HANDLERS: dict[type[Operation], Handler] = {
+    memref.AllocOp: _allocate,
+    memref.AllocaOp: _allocate,
+}
+"""Handlers of allocations."""

@@ -1,0 +1,147 @@
+"""The expressions of constants that array lengths are computed by, once as SPIR-V and once as metadata.
+
+A length is lowered like any number first; what it was computed by is then read back from the instructions.
+The module gets an OpSpecConstantOp for each, which the array's type names, and the `KernelInfo` a graph,
+which the runtime evaluates before the driver sees the values: drivers end the process over a length of 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import IntegerAttr, i1, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...ir.dialects import spirv
+from ...ir.dialects.spirv.spec_expression import OPERAND_COUNTS
+from ...ir.dialects.spirv.types import is_bool
+from ...ir.kernel_info import SizeNode
+from ..narrowing import is_integer_attribute, is_integer_type
+from .types import integer_attribute
+
+if TYPE_CHECKING:
+    from .module_lowering import ModuleLowering
+
+_PREFIX = "spirv."
+_ORDERED: dict[type[Operation], str] = {
+    spirv.GLSMinOp: "SLessThan",
+    spirv.GLSMaxOp: "SGreaterThan",
+    spirv.GLUMinOp: "ULessThan",
+    spirv.GLUMaxOp: "UGreaterThan",
+}
+"""Functions of GLSL.std.450, which OpSpecConstantOp cannot wrap, as the comparison that chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One integer or bool that is known before the kernel runs."""
+
+    node: int
+    """Its position in the graph."""
+    attribute: Attribute
+    """An `IntegerAttr`, or the symbol of a constant of the module."""
+
+    @property
+    def literal(self) -> int | None:
+        """The value where no specialization constant takes part."""
+        return self.attribute.value.data if is_integer_attribute(self.attribute) else None
+
+
+class SizeExpressions:
+    """The graph of one kernel."""
+
+    def __init__(self, module: ModuleLowering) -> None:
+        self._module = module
+        self._nodes: list[tuple[str, tuple[int | str, ...]]] = []
+        self._known: dict[object, Size] = {}
+
+    def nodes(self) -> tuple[SizeNode, ...]:
+        """Returns the graph, after the module's SpecIds are given out."""
+        ids = self._module.spec_constants.spec_ids
+        return tuple(
+            SizeNode(opcode=opcode, operands=tuple(ids[o] if isinstance(o, str) else o for o in operands))
+            for opcode, operands in self._nodes
+        )
+
+    def of(self, value: SSAValue) -> Size:
+        """Returns the expression that a lowered value is; TypeError where it is known at run time only."""
+        known = self._known.get(value)
+        if known is None:
+            known = self._known[value] = self._of(value)
+        return known
+
+    def literal(self, number: int) -> Size:
+        """Returns an i32 constant."""
+        return self._constant(integer_attribute(number, 32))
+
+    def product(self, sizes: list[Size]) -> Size:
+        """Returns the product of sizes."""
+        total = sizes[0]
+        for size in sizes[1:]:
+            total = self.apply("IMul", [total, size], i32)
+        return total
+
+    def apply(self, opcode: str, operands: list[Size], type_: Attribute) -> Size:
+        """Returns the expression ``opcode operands``."""
+        key = (opcode, *(operand.node for operand in operands))
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        literals = [operand.literal for operand in operands]
+        if opcode == "IMul" and None not in literals:
+            return self.literal((literals[0] or 0) * (literals[1] or 0))
+        module = self._module
+        symbol = module.reserve("__length")
+        module.spec_constants.ops.append(
+            spirv.SpecConstantExpressionOp(symbol, opcode, [o.attribute for o in operands], type_)
+        )
+        node = self._add(opcode, *(operand.node for operand in operands))
+        found = self._known[key] = Size(node, module.symbol(symbol))
+        return found
+
+    def _of(self, value: SSAValue) -> Size:
+        op = value.owner
+        if isinstance(op, spirv.ConstantOp) and is_integer_attribute(op.value):
+            return self._constant(op.value)
+        if isinstance(op, spirv.ReferenceOfOp):
+            _check_width(value.type)
+            symbol = op.spec_const.root_reference.data
+            return Size(self._add("spec_constant", symbol), self._module.symbol(symbol))
+        if not isinstance(op, Operation):
+            raise _not_constant(value)
+        operands = [self.of(operand) for operand in op.operands]
+        _check_width(value.type)
+        opcode = op.name.removeprefix(_PREFIX)
+        if opcode in OPERAND_COUNTS:
+            return self.apply(opcode, operands, value.type)
+        comparison = _ORDERED.get(type(op))
+        if comparison is not None:
+            return self.apply("Select", [self.apply(comparison, operands, i1), *operands], value.type)
+        raise _not_constant(value)
+
+    def _constant(self, attribute: IntegerAttr) -> Size:
+        number = attribute.value.data
+        key = (number, attribute.type)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Size(self._add("constant", number), attribute)
+        return known
+
+    def _add(self, opcode: str, *operands: int | str) -> int:
+        self._nodes.append((opcode, operands))
+        return len(self._nodes) - 1
+
+
+def _check_width(type_: Attribute) -> None:
+    if not (is_bool(type_) or (is_integer_type(type_) and type_.width.data == 32)):
+        raise TypeError(f"the length of an array is computed from 32-bit integers and bools, found {type_}")
+
+
+def _not_constant(value: SSAValue) -> TypeError:
+    owner = value.owner
+    found = f"'{owner.name}'" if isinstance(owner, Operation) else "a value that a loop carries"
+    return TypeError(
+        "the length of an array is an integer expression of literals and specialization constants; "
+        f"found {found}"
+    )

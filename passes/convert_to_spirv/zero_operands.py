@@ -1,0 +1,58 @@
+"""Float products and quotients with a constant +0.0, written so that every driver computes them.
+
+Mesa 22.3's llvmpipe takes 0.0 * x and 0.0 / x for 0.0 and x / 0.0 for undefined (lp_build_mul, lp_build_div), also
+where the module asks for SignedZeroInfNanPreserve; it compares with +0.0 only.  IEEE 754 makes these equal:
+
+    x * 0.0 = -(x * -0.0)          0.0 / x = -(-0.0 / x)          x / ±0.0 = x * ±inf
+"""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.dialects import spirv
+from .function_lowering import FunctionLowering
+from .types import float_type
+
+
+def mulf(fn: FunctionLowering, op: Operation) -> None:
+    """Lowers `arith.mulf`."""
+    a, b = _operands(fn, op)
+    if _is_positive_zero(fn, a):
+        a, b = b, a
+    if _is_positive_zero(fn, b):
+        product = _times(fn, a, -0.0)
+        fn.values[op.results[0]] = fn.emit(spirv.FNegateOp, (product,), a.type)
+        return
+    fn.values[op.results[0]] = fn.emit(spirv.FMulOp, (a, b), a.type, attributes=fn.float_attributes)
+
+
+def divf(fn: FunctionLowering, op: Operation) -> None:
+    """Lowers `arith.divf`."""
+    a, b = _operands(fn, op)
+    divisor = fn.constant_number(b)
+    if divisor is not None and divisor == 0:
+        fn.values[op.results[0]] = _times(fn, a, math.copysign(math.inf, divisor))
+    elif _is_positive_zero(fn, a):
+        quotient = fn.emit(spirv.FDivOp, (fn.constant(a.type, -0.0), b), a.type)
+        fn.values[op.results[0]] = fn.emit(spirv.FNegateOp, (quotient,), a.type)
+    else:
+        fn.values[op.results[0]] = fn.emit(spirv.FDivOp, (a, b), a.type)
+
+
+def _operands(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSAValue]:
+    lhs, rhs = op.operands
+    float_type(lhs.type)
+    return fn.value(lhs), fn.value(rhs)
+
+
+def _times(fn: FunctionLowering, value: SSAValue, number: float) -> SSAValue:
+    factor = fn.constant(value.type, number)
+    return fn.emit(spirv.FMulOp, (value, factor), value.type, attributes=fn.float_attributes)
+
+
+def _is_positive_zero(fn: FunctionLowering, value: SSAValue) -> bool:
+    number = fn.constant_number(value)
+    return number is not None and number == 0 and math.copysign(1, number) > 0

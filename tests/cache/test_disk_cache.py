@@ -1,0 +1,135 @@
+"""`vk_runtime.disk_cache`: entries that are whole or absent, the bound, folders that cannot be trusted."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from lapilli.ir.errors import InvalidError
+from lapilli.vk_runtime import disk_cache
+from lapilli.vk_runtime.disk_cache import DiskCache, open_cache
+
+
+def test_an_entry_comes_back_as_it_was_stored(cache: DiskCache) -> None:
+    assert cache.load("a") is None
+    assert cache.store("a", b"payload")
+    assert cache.load("a") == b"payload"
+    assert cache.store("a", b"other")
+    assert cache.load("a") == b"other"
+
+
+@pytest.mark.parametrize("damage", ["cut", "bit", "empty", "longer", "renamed", "link", "folder"])
+def test_a_damaged_entry_is_absent_and_removed(cache: DiskCache, damage: str) -> None:
+    cache.store("a", b"payload")
+    path = cache.folder / "a"
+    data = path.read_bytes()
+    if damage in ("link", "folder"):
+        path.unlink()
+    match damage:
+        case "cut":
+            path.write_bytes(data[:-1])
+        case "bit":
+            path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        case "empty":
+            path.write_bytes(b"")
+        case "longer":
+            path.write_bytes(data + b"\0")
+        case "renamed":
+            cache.store("b", b"of b")
+            os.replace(cache.folder / "b", path)
+        case "link":
+            cache.store("b", b"of b")
+            path.symlink_to(cache.folder / "b")
+        case _:
+            path.mkdir()
+    assert cache.load("a") is None
+    if damage not in ("link", "folder"):
+        assert not path.exists()
+
+
+def test_a_file_that_others_may_write_is_not_used(cache: DiskCache) -> None:
+    cache.store("a", b"payload")
+    (cache.folder / "a").chmod(0o666)
+    assert cache.load("a") is None
+
+
+def test_what_was_used_last_stays_when_the_cache_is_full(cache: DiskCache) -> None:
+    for age, name in enumerate("abcd"):
+        cache.store(name, bytes(300_000))
+        os.utime(cache.folder / name, (1000 + age, 1000 + age))
+    assert cache.load("a") is not None  # touched
+    assert cache.prune() == 1
+    assert {entry.name for entry in cache.entries()} == {"a", "c", "d"}
+
+
+def test_storing_keeps_the_bound(cache: DiskCache) -> None:
+    for number in range(20):
+        cache.store(str(number), bytes(200_000))
+    # Between two prunings a process may write SCAN_AFTER_BYTES more.
+    assert sum(entry.size_bytes for entry in cache.entries()) <= (1 << 20) + disk_cache.SCAN_AFTER_BYTES
+    assert not cache.store("large", bytes((1 << 20) + 1))
+
+
+def test_stale_temporary_files_are_removed_and_fresh_ones_stay(cache: DiskCache) -> None:
+    stale, fresh = cache.folder / "tmp-1-dead", cache.folder / "tmp-2-alive"
+    stale.touch()
+    fresh.touch()
+    past = time.time() - disk_cache.STALE_SECONDS - 1
+    os.utime(stale, (past, past))
+    cache.prune()
+    cache.clear()
+    assert (stale.exists(), fresh.exists()) == (False, True)
+    assert cache.entries() == ()
+
+
+def test_a_disk_that_refuses_is_logged_once_and_no_error(
+    cache: DiskCache, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(disk_cache, "_write_new", full)
+    with caplog.at_level(logging.WARNING):
+        assert not cache.store("a", b"payload")
+        assert not cache.store("b", b"payload")
+    assert [r.message.endswith("No space left on device") for r in caplog.records] == [True]
+    assert list(cache.folder.iterdir()) == []
+
+
+def test_a_folder_that_others_may_write_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("LAPILLI_CACHE", "1")
+    monkeypatch.setenv("LAPILLI_CACHE_DIR", str(tmp_path / "shared"))
+    (tmp_path / "shared" / "v1").mkdir(parents=True)
+    (tmp_path / "shared" / "v1").chmod(0o777)
+    with caplog.at_level(logging.WARNING):
+        assert open_cache() is None
+    assert "chmod go-w" in caplog.text
+
+
+def test_a_folder_that_cannot_be_made_means_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LAPILLI_CACHE", "1")
+    monkeypatch.setenv("LAPILLI_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert open_cache() is None
+
+
+def test_the_environment_turns_it_off_and_sets_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAPILLI_CACHE_DIR", str(tmp_path / "mine"))
+    monkeypatch.setenv("LAPILLI_CACHE", "0")
+    assert open_cache() is None
+    monkeypatch.setenv("LAPILLI_CACHE", "1")
+    monkeypatch.setenv("LAPILLI_CACHE_SIZE", "12345")
+    opened = open_cache()
+    assert opened is not None and opened.limit_bytes == 12345
+    assert opened.folder.stat().st_mode & 0o777 == 0o700
+    monkeypatch.setenv("LAPILLI_CACHE_SIZE", "a lot")
+    with pytest.raises(InvalidError, match="LAPILLI_CACHE_SIZE takes a number of bytes; found 'a lot'"):
+        open_cache()

@@ -1,0 +1,61 @@
+"""`vk_runtime.pipeline_cache`: what is saved, and what a driver is never given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lapilli.vk_runtime import pipeline_cache
+from lapilli.vk_runtime.device import Device
+from lapilli.vk_runtime.disk_cache import open_cache
+from lapilli.vk_runtime.pipeline_cache import PipelineCache, is_cache_of
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    monkeypatch.setenv("LAPILLI_CACHE", "1")
+    monkeypatch.setenv("LAPILLI_CACHE_DIR", str(tmp_path))
+
+
+def test_the_driver_s_data_begins_with_the_header_of_the_device(device: Device) -> None:
+    with PipelineCache(device.logical) as cache:
+        data = cache.data()
+        assert data is not None
+        assert is_cache_of(data, cache._header)  # pyright: ignore[reportPrivateUsage]
+
+
+def test_saved_data_is_given_back_and_foreign_data_is_not(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_cache()
+    assert store is not None
+    given: list[bytes | None] = []
+    create = PipelineCache._create  # pyright: ignore[reportPrivateUsage]
+
+    def watched(self: PipelineCache, data: bytes | None) -> object:
+        given.append(data)
+        return create(self, None)  # made-up content must not reach the driver
+
+    monkeypatch.setattr(PipelineCache, "_create", watched)
+    cache = PipelineCache(device.logical)
+    header = cache._header  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(cache, "data", lambda: header)
+    assert not cache.save()  # a header alone
+    monkeypatch.setattr(cache, "data", lambda: header + b"more")
+    assert cache.save() and not cache.save()
+    PipelineCache(device.logical)
+    for position in (0, 4, 8, 12, 16):
+        foreign = bytearray(header + b"more")
+        foreign[position] ^= 1
+        store.store(cache.name, bytes(foreign))
+        PipelineCache(device.logical)
+    store.store(cache.name, header[:-1])
+    PipelineCache(device.logical)
+    assert given == [None, header + b"more", *[None] * 6]
+
+
+def test_too_much_data_is_left_alone(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline_cache, "MAX_DATA_BYTES", 8)
+    with PipelineCache(device.logical) as cache:
+        assert cache.data() is None and not cache.save()

@@ -1,0 +1,164 @@
+"""What random and hand-written kernels once broke."""
+
+from __future__ import annotations
+
+import linecache
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = pytest.mark.device
+
+SPECIAL = np.array([0.0, -0.0, 1.0, np.inf, np.nan, -np.inf, -1.5], np.float32)
+
+
+@lp.kernel(contract=False)
+def times_zero(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    out[i] = x[i] * -0.0
+
+
+@lp.kernel
+def with_zeros(x: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
+    i = lp.global_id(0)
+    out[i, 0] = x[i] / 0
+    out[i, 1] = x[i] / -0.0
+    out[i, 2] = 0.0 / x[i]
+    out[i, 3] = x[i] * 0.0
+    out[i, 4] = 0.0 * x[i]
+
+
+@lp.kernel
+def through_half(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    out[i] = lp.f32(lp.f16(x[i]))
+
+
+@lp.kernel
+def through_byte(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    out[i] = lp.i32(lp.i8(x[i]))
+
+
+@lp.kernel
+def mixed_literals(out: lp.Out[lp.f32]):
+    out[0] = 1.0 if 1 == 1.0 else 2.0
+    out[1] = lp.f32(1e39)
+
+
+def test_nan_and_infinity_survive_a_product_with_zero(device):
+    out = lp.empty(7, device=device)
+    times_zero[7](lp.asarray(SPECIAL, device=device), out)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(out.numpy(), SPECIAL * np.float32(-0.0))
+
+
+def test_literal_zeros_keep_to_ieee(device):
+    out = lp.full((7, 5), 55.0, device=device)
+    with_zeros[7](lp.asarray(SPECIAL, device=device), out)
+    with np.errstate(all="ignore"):
+        zero = np.float32(0)
+        expected = [SPECIAL / zero, SPECIAL / -zero, zero / SPECIAL, SPECIAL * zero, SPECIAL * zero]
+    np.testing.assert_array_equal(out.numpy(), np.stack(expected, 1))
+    numbers = ~np.isnan(out.numpy())
+    np.testing.assert_array_equal(
+        np.signbit(out.numpy())[numbers], np.signbit(np.stack(expected, 1))[numbers]
+    )
+
+
+def test_small_types_that_only_conversions_see(device):
+    if not (device.has(lp.Aspect.FP16) and device.has(lp.Aspect.VK_INT8)):
+        pytest.skip("needs fp16 and vk_int8")
+    out = lp.empty(7, device=device)
+    through_half[7](lp.asarray(SPECIAL, device=device), out)
+    np.testing.assert_array_equal(out.numpy(), SPECIAL)
+    integers = lp.zeros(3, lp.i32, device=device)
+    through_byte[3](lp.asarray(np.array([1, 200, -300], np.int32), device=device), integers)
+    assert integers.numpy().tolist() == [1, -56, -44]
+
+
+def test_literals_of_two_kinds_compare_and_convert(device):
+    out = lp.empty(2, device=device)
+    mixed_literals[1](out)
+    assert out.numpy().tolist() == [1.0, np.inf]
+
+
+@lp.kernel
+def non_ascii(größe: lp.i32, äus: lp.Out[lp.i32]):
+    ö = größe + 1  # 中
+    äus[lp.global_id(0)] = ö
+
+
+def test_names_need_not_be_ascii(device):
+    out = lp.zeros(1, lp.i32, device=device)
+    non_ascii[1](4, out)
+    assert out.numpy().tolist() == [5]
+
+
+def _elif_chain(cases):
+    lines = [
+        "@lp.kernel",
+        "def chain(x: lp.i32, out: lp.Out[lp.i32]):",
+        "    if x == 0:",
+        "        out[0] = 0",
+    ]
+    for case in range(1, cases):
+        lines += [f"    elif x == {case}:", f"        out[0] = {case * 3}"]
+    return "\n".join([*lines, "    else:", "        out[0] = -1", ""])
+
+
+def test_a_long_elif_chain_computes_what_it_says(device):
+    kernel = lp.kernel_from_source(_elif_chain(60))
+    out = lp.zeros(1, lp.i32, device=device)
+    for x, expected in ((0, 0), (31, 93), (59, 177), (60, -1)):
+        kernel[1](x, out)
+        assert out.numpy().tolist() == [expected]
+
+
+def test_branches_too_deep_for_drivers_are_refused(device):
+    kernel = lp.kernel_from_source(_elif_chain(80))
+    out = lp.zeros(1, lp.i32, device=device)
+    with pytest.raises(lp.BuildError, match="nested more than 64 deep"):
+        kernel[1](100, out)
+
+
+def test_form_feeds_and_line_separators_end_no_line(device):
+    out = lp.zeros(1, lp.i32, device=device)
+    text = "@lp.kernel\ndef k(out: lp.Out[lp.i32]):\n    x = 1  # \u2028 one\n\f\n    out[0] = x + 3\n"
+    lp.kernel_from_source(text)[1](out)
+    assert out.numpy().tolist() == [4]
+
+
+def test_text_that_ends_before_the_function_is_refused(device):
+    text = "@lp.kernel\ndef k(out: lp.Out[lp.i32]):\n    x = 1\n    out[0] = x\n"
+    file = "<truncated>"
+    names = {"lp": lp}
+    exec(compile(text, file, "exec", dont_inherit=True), names)
+    lines = text.splitlines(keepends=True)[:3]
+    linecache.cache[file] = (len(text), None, lines, file)
+    with pytest.raises(lp.CompileError, match="not the text that it was made of"):
+        names["k"][1](lp.zeros(1, lp.i32, device=device))
+
+
+@lp.kernel
+def wide_orders(x: lp.In[lp.i32], out: lp.Out[lp.i32, 2]):
+    i = lp.global_id(0)
+    v = lp.i64(x[i])
+    out[i, 0] = v < 1
+    out[i, 1] = lp.i64(1) <= v
+    out[i, 2] = v > 2**31
+    out[i, 3] = v >= -(2**31)
+    out[i, 4] = v > -(2**40)
+
+
+def test_a_widened_integer_compares_with_64_bit_constants(device):
+    if not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("needs vk_int64")
+    x = np.array([0, 1, -1, 2**31 - 1, -(2**31)], np.int32)
+    out = lp.zeros((5, 5), lp.i32, device=device)
+    wide_orders[5](lp.asarray(x, device=device), out)
+    v = x.astype(np.int64)
+    expected = np.stack([v < 1, v >= 1, v > 2**31, v >= -(2**31), v > -(2**40)], 1)
+    np.testing.assert_array_equal(out.numpy(), expected)

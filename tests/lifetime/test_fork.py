@@ -1,0 +1,52 @@
+"""A forked child is told at once that drivers do not survive a fork; in the parent nothing changes."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = [pytest.mark.device, pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")]
+
+
+@lp.kernel
+def add_one(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = x[i] + 1.0
+
+
+def in_child(use):
+    """Returns the exit status of a child: 0 where `use` raises what it should."""
+    process_id = os.fork()
+    if process_id == 0:
+        signal.alarm(20)  # a hang is what this is about
+        try:
+            use()
+        except lp.DeviceLostError as error:
+            os._exit(0 if "forked" in str(error) else 2)
+        except BaseException:
+            os._exit(3)
+        os._exit(4)
+    return os.waitpid(process_id, 0)[1]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_child_gets_an_error_and_the_parent_goes_on(device):
+    x = lp.zeros(64, device=device)
+    event = add_one[64](x)  # recorded, not submitted
+    fresh = lp.device(device.selector)
+    uses = {
+        "launch": lambda: add_one[64](x),
+        "read": x.numpy,
+        "make": lambda: lp.zeros(3, device=device),
+        "wait": event.wait,
+        "poll": lambda: event.done,
+        "queue": lambda: lp.Queue(fresh),
+    }
+    assert {name: in_child(use) for name, use in uses.items()} == dict.fromkeys(uses, 0)
+    event.wait()
+    np.testing.assert_array_equal(x.numpy(), np.ones(64, np.float32))

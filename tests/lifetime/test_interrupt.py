@@ -1,0 +1,107 @@
+"""Ctrl-C at any point of a launch or a wait: the runtime goes on, and no work is done twice.
+
+Python looks for signals after each call and at each backward jump.  A trace function raises KeyboardInterrupt
+at exactly these points, one after the other, which no signal could do reliably.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime import queue as queue_module
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(sys.version_info >= (3, 13), reason="opcode tracing differs from 3.13 on"),
+]
+
+FOLDER = str(Path(queue_module.__file__).parent)
+CHECKED = {code for name, code in dis.opmap.items() if name.startswith(("CALL", "JUMP_BACKWARD", "RESUME"))}
+"""Opcodes after which Python runs signal handlers."""
+
+
+@lp.kernel
+def add_one(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = x[i] + 1.0
+
+
+def interrupted_at(count, action):
+    """Runs `action` with Ctrl-C at the `count`-th possible point in the runtime; whether it has so many."""
+    before: dict[object, int] = {}
+    left = count
+
+    def trace(frame, event, argument):
+        nonlocal left
+        del argument
+        if event == "call" and not frame.f_code.co_filename.startswith(FOLDER):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            last, before[frame] = before.get(frame), frame.f_lasti
+            if last is not None and frame.f_code.co_code[last] in CHECKED:
+                left -= 1
+                if left < 0:
+                    raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        action()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def lock_is_free(device):
+    found = []
+
+    def attempt():
+        if device.logical.lock.acquire(timeout=5):
+            device.logical.lock.release()
+            found.append(True)
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return bool(found)
+
+
+def test_an_interrupt_anywhere_in_launch_and_wait(device):
+    x = lp.zeros(64, device=device)
+    queue = lp.Queue(device)
+    add_one[64].on(queue)(x).wait()
+    expected = 1.0
+    for count in range(10_000):
+        is_interrupted = interrupted_at(count, lambda: add_one[64].on(queue)(x).wait())
+        found = x.numpy()
+        assert found.min() == found.max()
+        assert found[0] in (expected, expected + 1.0), f"point {count}"
+        expected = float(found[0])
+        assert lock_is_free(device), f"point {count}"
+        if not is_interrupted:
+            break
+    assert count > 20, "there were points to interrupt at"
+    add_one[64].on(queue)(x).wait()
+    assert (x.numpy() == expected + 1.0).all()
+
+
+def test_an_interrupt_anywhere_in_making_an_array(device):
+    kept = lp.ones(64, device=device)
+    # Interrupted arrays may leave holes, whose search is interrupted in turn: there is no last point.
+    for count in range(150):
+        if not interrupted_at(count, lambda: lp.zeros(1000, device=device).release()):
+            break
+        made = [lp.full(64, value, device=device) for value in (2.0, 3.0)]
+        assert [float(a.numpy().min()) for a in (kept, *made)] == [1.0, 2.0, 3.0], f"point {count}"
+        assert [float(a.numpy().max()) for a in (kept, *made)] == [1.0, 2.0, 3.0], f"point {count}"
+        assert lock_is_free(device)
+    assert count > 20

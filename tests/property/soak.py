@@ -1,0 +1,58 @@
+"""``make fuzz``: random kernels on every device until the time is up; mismatching programs are kept.
+
+python -m tests.property.soak --seconds 300 --start 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import lapilli as lp
+
+from .differential import Mismatch, Program
+
+KERNELS = 4
+"""Kernels of one file."""
+
+
+def main() -> int:
+    """Runs until the time is up; returns 1 where something failed."""
+    parser = argparse.ArgumentParser(description="random kernels on every device against Python")
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--start", type=int, default=0, help="first seed; odd ones use every scalar type")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="lapilli-fuzz-"))
+    end, seed, runs, failures = time.monotonic() + options.seconds, options.start, 0, 0
+    while time.monotonic() < end:
+        ran, failed = _one(seed, folder)
+        runs, failures, seed = runs + ran, failures + failed, seed + 1
+    print(
+        f"seeds {options.start} to {seed - 1}: {runs} runs of kernels, {failures} failures, files in {folder}"
+    )
+    return 1 if failures else 0
+
+
+def _one(seed: int, folder: Path) -> tuple[int, int]:
+    is_wide = seed % 2 == 1
+    program = Program(seed, folder, wide=is_wide, kernels=KERNELS)
+    devices = [d for d in lp.devices() if not is_wide or d.has(lp.Aspect.FP64)]
+    failures = 0
+    for device in devices:
+        for number in range(KERNELS):
+            try:
+                program.check(
+                    device, number, with_specs=(seed + number) % 2 == 0, aliased=(seed + number) % 4 == 0
+                )
+            except (Mismatch, lp.Error) as error:
+                failures += 1
+                print(f"seed {seed}: {type(error).__name__}: {error}")
+    if not failures:
+        program.path.unlink()
+    return len(devices) * KERNELS, failures
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,66 @@
+"""``lapilli cache info | prune | clear``: looks at and empties the cache on disk."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from ..ir.errors import RuntimeFailure
+from ..vk_runtime.disk_cache import DiskCache, cache_root, is_cache_wanted, open_cache
+
+KINDS = {"image": "device images", "pipelines": "pipeline caches"}
+"""Prefix of an entry's name -> what it is."""
+
+
+@click.group("cache")
+def command() -> None:
+    """Compiled kernels and pipelines on disk."""
+
+
+@command.command()
+def info() -> None:
+    """Prints where the cache is, what is in it and how much it may hold."""
+    if not is_cache_wanted():
+        click.echo("the cache is off: LAPILLI_CACHE=0")
+        return
+    cache = _cache()
+    entries = cache.entries()
+    click.echo(f"folder    {cache.folder}")
+    used = sum(entry.size_bytes for entry in entries)
+    click.echo(f"size      {used:,} of {cache.limit_bytes:,} bytes")
+    for prefix, what in KINDS.items():
+        found = [entry for entry in entries if entry.name.startswith(f"{prefix}-")]
+        size = sum(entry.size_bytes for entry in found)
+        click.echo(f"{what:17} {len(found):6} entries  {size:12,} bytes")
+    if entries:
+        days = (time.time() - entries[-1].used_at) / 86_400
+        click.echo(f"the entry that was unused for longest: {max(days, 0):.1f} days")
+
+
+@command.command()
+@click.option(
+    "--size", type=click.IntRange(min=0), default=None, help="Bytes to keep [default: LAPILLI_CACHE_SIZE]."
+)
+def prune(size: int | None) -> None:
+    """Removes what was unused for longest until the cache fits."""
+    click.echo(f"removed {_cache().prune(size)} entries")
+
+
+@command.command()
+def clear() -> None:
+    """Removes every entry."""
+    click.echo(f"removed {_cache().clear()} entries")
+
+
+def _cache() -> DiskCache:
+    """Returns the cache.
+
+    Raises:
+        RuntimeFailure: there is none.
+    """
+    found = open_cache()
+    if found is None:
+        reason = "it cannot be used, see the warning above" if is_cache_wanted() else "LAPILLI_CACHE=0"
+        raise RuntimeFailure(f"there is no cache in {cache_root()}: {reason}")
+    return found

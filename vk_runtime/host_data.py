@@ -1,0 +1,114 @@
+"""Host values that go into arrays: numbers and nested sequences, checked against the element type.
+
+NumPy cuts 1.5 to an integer's 1, makes 1e300 an infinite float32 and reads the text "1" as a number; an array
+takes only what its element type holds.  Floats round; infinities and NaN are floats like others.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any, cast
+
+import numpy as np
+
+from ..ir.errors import InvalidError
+from .composite_element import composite_element
+from .dtypes import numpy_dtype, spelling_of
+
+_KINDS = {"b": "b", "i": "bi", "u": "bi", "f": "bif", "V": "bif"}
+"""Kinds of host values (bool, integer, float) that each kind of element takes; V is bfloat16."""
+
+
+def element(value: object, spelling: str) -> np.ndarray[Any, Any]:
+    """Returns `value` as a 0-d array of an element type.
+
+    Raises:
+        InvalidError: it is no number or does not fit.
+    """
+    dtype = numpy_dtype(spelling)
+    if dtype.subdtype is not None or dtype.names is not None:
+        return composite_element(value, dtype, spelling)
+    expected = f"expected one number for an array of {spelling}"
+    host = _of_numbers(value, spelling, expected)
+    if host.ndim:
+        raise InvalidError(f"{expected}; found {reprlib.repr(value)}")
+    return _converted(host, spelling, value)
+
+
+def host_array(value: object, spelling: str, what: str) -> np.ndarray[Any, Any]:
+    """Returns a nested sequence, or what NumPy makes an array of, as an array of an element type.
+
+    Args:
+        value: the sequence.
+        spelling: of the element type.
+        what: the thing, for messages.
+
+    Raises:
+        InvalidError: it is ragged, holds something else than numbers, or a number that does not fit.
+    """
+    expected = f"{what}: expected an array or a nested sequence of numbers for {spelling}"
+    dtype = numpy_dtype(spelling)
+    if dtype.names is not None:
+        return _records(value, dtype, expected)
+    if dtype.subdtype is not None:
+        spelling = spelling_of(dtype.base)
+    return _converted(_of_numbers(value, spelling, expected), spelling, value)
+
+
+def _records(value: object, dtype: np.dtype[Any], expected: str) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(value, dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidError(f"{expected}; found {reprlib.repr(value)}: {error}") from error
+
+
+def _of_numbers(value: object, spelling: str, expected: str) -> np.ndarray[Any, Any]:
+    try:
+        host = cast("np.ndarray[Any, Any]", np.asarray(value))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidError(f"{expected}; found {reprlib.repr(value)}: {error}") from error
+    if host.dtype == object and host.size:
+        host = _of_large_integers(host)
+    if not host.size and host.dtype == np.float64:  # an empty sequence holds nothing that could not fit
+        return host.astype(numpy_dtype(spelling))
+    if host.dtype.kind not in "biuf" and host.dtype.name != "bfloat16":
+        raise InvalidError(f"{expected}; found {reprlib.repr(value)}")
+    return host
+
+
+def _of_large_integers(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Turns Python integers beyond 64 bits, which NumPy keeps as objects, into floats; all else stays."""
+    if all(type(item) is int for item in host.flat):
+        try:
+            return host.astype(np.float64)
+        except OverflowError:
+            return host
+    return host
+
+
+def _converted(host: np.ndarray[Any, Any], spelling: str, value: object) -> np.ndarray[Any, Any]:
+    dtype = numpy_dtype(spelling)
+    kind = "f" if spelling == "bf16" else dtype.kind
+    if host.dtype == dtype:
+        return host
+    if kind == "b" and host.dtype.kind != "b" and not np.isin(host, (0, 1)).all():
+        raise InvalidError(f"{reprlib.repr(value)} does not fit {spelling}: expected True or False")
+    if kind in "iu" and host.size:
+        _require_integers(host, spelling, value)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = host.astype(dtype)
+    if kind == "f" and bool((np.isinf(result) & np.isfinite(host)).any()):
+        raise InvalidError(
+            f"{reprlib.repr(value)} does not fit {spelling}: expected a number that its range holds"
+        )
+    return result
+
+
+def _require_integers(host: np.ndarray[Any, Any], spelling: str, value: object) -> None:
+    limits = np.iinfo(numpy_dtype(spelling))
+    numbers = [host.min().item(), host.max().item()]
+    is_whole = host.dtype.kind in "biu" or bool((np.isfinite(host) & (np.trunc(host) == host)).all())
+    if not is_whole or not limits.min <= int(numbers[0]) <= int(numbers[1]) <= limits.max:
+        raise InvalidError(
+            f"{reprlib.repr(value)} does not fit {spelling}: expected integers from {limits.min} to {limits.max}"
+        )
