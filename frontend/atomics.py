@@ -23,7 +23,7 @@ from .intrinsics import ATOMIC_FUNCTIONS
 from .ir_types import ir_type
 from .subscripts import Element, element_at
 from .types import ScalarType
-from .values import Array, LocalArray, Scalar, Static, Tuple, Value, describe
+from .values import Array, Composite, LocalArray, Scalar, Static, Tuple, Value, describe
 
 _KINDS = {"and_": "and", "or_": "or"}
 _INTEGERS_ONLY = ("and_", "or_", "xor")
@@ -44,6 +44,7 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     array = _array(fb, node, arguments[0], name)
     element = _element(fb, node, array, arguments[1])
     scalar = array.type.element
+    assert isinstance(scalar, ScalarType)
     what = f"lp.atomic.{name}"
     pairs = zip(arguments[2:], node.args[2:], strict=True)
     values = [store_convert(fb, value, scalar, part, f"the value of {what}") for value, part in pairs]
@@ -71,9 +72,16 @@ def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Arra
             part,
             f"lp.atomic.{name} reads and writes '{value.name}', which is {value.type!r}",
             "LP2040" if value.type.is_writable else "LP2039",
-            hint=f"declare it lp.Array[lp.{value.type.element.name}, {value.type.ndim}]",
+            hint=f"declare it lp.Array[{value.type.element!r}, {value.type.ndim}]",
         )
     element = value.type.element
+    if not isinstance(element, ScalarType):
+        raise fb.error(
+            part,
+            f"lp.atomic.{name} works on arrays of numbers, found {describe(value)}",
+            "LP2033",
+            hint="keep what is updated so in an array of lp.i32, lp.u32 or lp.f32",
+        )
     if element.kind == "bool" or element.bits < 32:
         raise fb.error(
             part,
@@ -87,7 +95,7 @@ def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Arra
 
 
 def _element(fb: FunctionBuilder, node: ast.Call, array: Array, index: Value) -> Element:
-    items = index.items if isinstance(index, Tuple) else (index,)
+    items = index.items if isinstance(index, Tuple) and not isinstance(index, Composite) else (index,)
     part = node.args[1]
     parts = part.elts if isinstance(part, ast.Tuple) and len(part.elts) == len(items) else [part] * len(items)
     indices: list[Scalar] = []

@@ -12,10 +12,18 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from .intrinsics import Intrinsic, Namespace
+from .struct_types import STRUCT_ATTRIBUTE
 from .types import Type
 
 FIXED = (Type, Intrinsic, Namespace, types.ModuleType, types.BuiltinFunctionType, type)
 """What is not watched for changes: lapilli's own names, modules, and Python's builtins."""
+
+
+def is_watched(value: object) -> bool:
+    """Whether a name of `value` is looked up again at launches: not of `FIXED`, except for struct classes."""
+    if isinstance(value, type):
+        return STRUCT_ATTRIBUTE in value.__dict__
+    return not isinstance(value, FIXED)
 
 
 @dataclass(slots=True)

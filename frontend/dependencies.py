@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from .captures import FIXED, Captures
+from .captures import Captures, is_watched
 from .fingerprint import fingerprint
 from .scope import MISSING, resolve
 
@@ -97,7 +97,7 @@ def _is_own_name(owner: object, attribute: str) -> bool:
 
 
 def _watch(captures: Captures, function: types.FunctionType, owner: object, name: str, value: object) -> None:
-    if isinstance(value, FIXED):
+    if not is_watched(value):
         return
     if owner is function:
         captures.add(function, partial(resolve, function), name, value)

@@ -15,7 +15,9 @@ import numpy as np
 from .intrinsics import Intrinsic, Namespace
 from .source_text import file_lines, function_text
 from .spec_constant import SpecializationId
-from .types import Type
+from .struct_types import Field, StructType, value_type_of
+from .struct_values import defaults_of, leaf_values
+from .types import ArrayType, Type
 
 
 def fingerprint(value: object) -> str | None:
@@ -31,16 +33,38 @@ def fingerprint(value: object) -> str | None:
     if isinstance(value, tuple):
         return _of_tuple(cast("tuple[object, ...]", value))
     if isinstance(value, SpecializationId):
-        return f"spec:{value.symbol}:{value.name}:{value.type!r}:{value.default_bytes.hex()}"
-    if isinstance(value, Type | Intrinsic | Namespace):
+        return f"spec:{value.symbol}:{value.name}:{type_text(value.type)}:{value.default_bytes.hex()}"
+    if isinstance(value, Type):
+        return f"lapilli:{type_text(value)}"
+    if isinstance(value, Intrinsic | Namespace):
         return f"lapilli:{value!r}"
     if isinstance(value, types.ModuleType):
         return f"module:{value.__name__}"
     if isinstance(value, types.FunctionType):
         return function_fingerprint(value)
+    if isinstance(value, type) and isinstance(kind := value_type_of(value), StructType):
+        return f"lapilli:{type_text(kind)}"
     if isinstance(value, type | types.BuiltinFunctionType):
         return f"builtin:{value.__module__}.{value.__qualname__}"
     return None
+
+
+def type_text(kind: Type) -> str:
+    """Returns a type's name and, of a struct, everything that its definition says."""
+    if isinstance(kind, ArrayType):
+        return (
+            f"{kind!r} of {type_text(kind.element)}" if isinstance(kind.element, StructType) else repr(kind)
+        )
+    if not isinstance(kind, StructType):
+        return repr(kind)
+    members = ", ".join(_member_text(kind, field) for field in kind.fields)
+    return f"struct {kind.name}({members}; {kind.size_bytes}, {kind.alignment})"
+
+
+def _member_text(kind: StructType, field: Field) -> str:
+    text = f"{field.name}: {type_text(field.type)} @{field.offset_bytes}"
+    default = defaults_of(kind).get(field.name)
+    return text if default is None else f"{text} = {leaf_values(field.type, default, 'the default')!r}"
 
 
 def _of_tuple(value: tuple[object, ...]) -> str | None:

@@ -27,7 +27,7 @@ from ..ir.target_env import TargetEnv
 from .captures import Captures
 from .compiler_version import compiler_version
 from .dependencies import dependencies, from_json, to_json, verified
-from .fingerprint import function_fingerprint
+from .fingerprint import function_fingerprint, type_text
 from .kernel import KernelFunction
 from .source_text import file_lines, function_text
 
@@ -136,7 +136,7 @@ def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEn
         compiler_version(),
         kernel.name,
         text,
-        [(p.name, p.type.spelling, repr(p.type)) for p in kernel.signature.parameters],
+        [(p.name, p.type.spelling, type_text(p.type)) for p in kernel.signature.parameters],
         repr(kernel.options),
         rank,
         repr(env),

@@ -25,9 +25,12 @@ from .conversions import as_index, convert
 from .dispatch import intrinsic
 from .function_builder import AccessUse, FunctionBuilder
 from .ir_types import INDEX_TYPE, IR_INDEX, integer_attribute, ir_type
-from .types import MAX_DIMENSIONS, ArrayType, ScalarType, scalar_of
+from .storage import local_element_type
+from .struct_types import StructType, value_type_of
+from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType
 from .types import i32 as lapilli_i32
-from .values import LocalArray, Scalar, Static, Tuple, Value, describe
+from .values import Composite, LocalArray, Scalar, Static, Tuple, Value, describe
+from .vector_types import VecType
 
 _LARGEST_EXTENT = (1 << 31) - 1
 _SPACES = {
@@ -57,11 +60,20 @@ def compile_array(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -
     return new_array(fb, node, lengths, element, is_shared=name == "local.array")
 
 
-def _element(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> ScalarType:
-    element = scalar_of(value.obj) if isinstance(value, Static) else None
-    if element is None:
+def _element(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> ScalarType | VecType:
+    element = value_type_of(value.obj) if isinstance(value, Static) else None
+    if isinstance(element, StructType | FixedArrayType):
         raise fb.error(
-            node.args[1], f"lp.{name} needs a scalar type such as lp.f32, found {describe(value)}", "LP2033"
+            node.args[1],
+            f"lp.{name} holds numbers and vectors, found {element!r}",
+            "LP2033",
+            hint="make one array for each member",
+        )
+    if not isinstance(element, ScalarType | VecType):
+        raise fb.error(
+            node.args[1],
+            f"lp.{name} needs a type such as lp.f32 or lp.f32x4, found {describe(value)}",
+            "LP2033",
         )
     return element
 
@@ -69,7 +81,7 @@ def _element(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Sc
 def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> list[tuple[Scalar, str]]:
     """Returns each length and how the source spells it."""
     part = node.args[0]
-    items = shape.items if isinstance(shape, Tuple) else (shape,)
+    items = shape.items if isinstance(shape, Tuple) and not isinstance(shape, Composite) else (shape,)
     parts = part.elts if isinstance(part, ast.Tuple) and len(part.elts) == len(items) else [part] * len(items)
     if not 1 <= len(items) <= MAX_DIMENSIONS:
         raise fb.error(part, f"the shape of lp.{name} has 1 to 3 dimensions, found {len(items)}", "LP2055")
@@ -118,7 +130,7 @@ def new_array(
     fb: FunctionBuilder,
     node: ast.AST,
     lengths: list[tuple[Scalar, str]],
-    element: ScalarType,
+    element: ScalarType | VecType,
     *,
     is_shared: bool,
 ) -> LocalArray:
@@ -178,7 +190,7 @@ def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:
 def local_memref_type(array: LocalArray) -> MemRefType:
     """Returns the IR type: a memref in the storage class Workgroup or Function."""
     shape = [DYNAMIC_INDEX if length is None else length for length in array.shape]
-    return MemRefType(ir_type(array.type.element), shape, memory_space=_SPACES[array.is_shared])
+    return MemRefType(local_element_type(array.type.element), shape, memory_space=_SPACES[array.is_shared])
 
 
 def local_array_parameter(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..ir.errors import InvalidError
 from .builtins import BUILTINS, BuiltinFunction
-from .captures import FIXED
+from .captures import is_watched
 from .composites import typed_composite
 from .dispatch import expression
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
@@ -69,7 +69,7 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
     if found is MISSING:
         raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(name))
     fb.module.captures.used.name(fb.source.function, name, found)
-    if not isinstance(found, FIXED):
+    if is_watched(found):
         fb.module.captures.add(fb.source, fb.source.resolve, name, found)
     return captured(fb, found, name, node)
 
@@ -251,7 +251,7 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
             node, f"'{base.name}' has no attribute '{node.attr}'", "LP2046", hint="check the spelling"
         ) from None
     fb.module.captures.used.attribute(obj, node.attr, found)
-    if isinstance(obj, python_types.ModuleType) and not isinstance(found, FIXED):
+    if isinstance(obj, python_types.ModuleType) and is_watched(found):
         fb.module.captures.add(obj, partial(getattr, obj), node.attr, found)
         if isinstance(found, SpecializationId):
             found.suggest_name(node.attr)

@@ -18,11 +18,11 @@ from .conversions import CMPI
 from .fixed_arrays import construct_fixed, load_fixed
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, integer_attribute, ir_type, storage_type
-from .storage import element_type, is_loaded_whole
+from .storage import element_type, is_loaded_whole, local_element_type
 from .struct_types import StructType
 from .subscripts import Element, load_element, require_readable, require_writable, store_element
 from .types import FixedArrayType, ScalarType, Type
-from .values import Composite, FixedArray, Scalar, Tuple, Value, constant
+from .values import Composite, FixedArray, LocalArray, Scalar, Tuple, Value, constant
 from .vector_types import VecType
 
 Step = int | Scalar
@@ -60,7 +60,7 @@ def _load(fb: FunctionBuilder, element: Element, kind: Type, path: tuple[Step, .
     if isinstance(kind, ScalarType):
         return _load_scalar(fb, element, kind, path)
     if isinstance(kind, VecType):
-        if not path and is_loaded_whole(kind):
+        if not path and _is_whole(element, kind):
             return _load_vector(fb, element, kind)
         items = [_load_scalar(fb, element, kind.element, (*path, i)) for i in range(kind.size)]
         return Composite(tuple(items), kind)
@@ -76,9 +76,18 @@ def _indices(kind: FixedArrayType) -> Iterator[tuple[int, ...]]:
     yield from np.ndindex(*kind.shape)
 
 
+def _is_whole(element: Element, kind: VecType) -> bool:
+    """Whether such an element is one `vector`: always in the arrays that a kernel makes."""
+    return isinstance(element.array, LocalArray) or is_loaded_whole(kind)
+
+
+def _whole_type(element: Element, kind: VecType) -> Attribute:
+    return local_element_type(kind) if isinstance(element.array, LocalArray) else element_type(kind)
+
+
 def _load_vector(fb: FunctionBuilder, element: Element, kind: VecType) -> Composite:
     array = element.array
-    whole = fb.emit(memref.LoadOp, [array.ssa, *element.indices], element_type(kind))
+    whole = fb.emit(memref.LoadOp, [array.ssa, *element.indices], _whole_type(element, kind))
     return Composite(tuple(extract(fb, whole, kind.element, i) for i in range(kind.size)), kind)
 
 
@@ -104,8 +113,10 @@ def _narrow(fb: FunctionBuilder, index: Scalar) -> SSAValue | None:
 
 def _load_scalar(fb: FunctionBuilder, element: Element, kind: ScalarType, path: tuple[Step, ...]) -> Scalar:
     operands = [element.array.ssa, *element.indices, *_path_operands(fb, path)]
-    loaded = fb.emit(LoadFieldOp, operands, storage_type(kind), _path_properties(path))
-    if kind is not BOOL:
+    is_bytes = kind is BOOL and not isinstance(element.array, LocalArray)
+    stored = storage_type(kind) if is_bytes else ir_type(kind)
+    loaded = fb.emit(LoadFieldOp, operands, stored, _path_properties(path))
+    if not is_bytes:
         return Scalar(kind, loaded)
     byte = storage_type(BOOL)
     zero = fb.prologue_value(
@@ -135,10 +146,10 @@ def _store(
     if isinstance(kind, ScalarType):
         assert isinstance(value, Scalar)
         _store_scalar(fb, element, value, path)
-    elif isinstance(kind, VecType) and not path and is_loaded_whole(kind):
+    elif isinstance(kind, VecType) and not path and _is_whole(element, kind):
         assert isinstance(value, Composite)
         parts = [fb.ssa(item) for item in value.items if isinstance(item, Scalar)]
-        whole = fb.emit(CompositeConstructOp, parts, element_type(kind))
+        whole = fb.emit(CompositeConstructOp, parts, _whole_type(element, kind))
         assert whole is not None and element.array.ssa is not None
         fb.append(memref.StoreOp.create(operands=[whole, element.array.ssa, *element.indices]))
     elif isinstance(kind, FixedArrayType):
@@ -156,7 +167,7 @@ def _store(
 
 def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tuple[Step, ...]) -> None:
     ssa = fb.ssa(value)
-    if value.type is BOOL:
+    if value.type is BOOL and not isinstance(element.array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
     operands = [ssa, element.array.ssa, *element.indices, *_path_operands(fb, path)]
     fb.append(

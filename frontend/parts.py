@@ -59,7 +59,10 @@ def array_part(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
     assert isinstance(root.value, ast.Name)
     if not fb.is_local(root.value.id):
         return None
-    array = fb.env.get(root.value.id)
+    # While types are inferred, a variable that holds an array is only known by its type.
+    array = fb.variable_types.get(root.value.id) if fb.is_dry else None
+    if array is None:
+        array = fb.env.get(root.value.id)
     if not isinstance(array, Array) or isinstance(array.type.element, ScalarType):
         return None
     return _part_below(fb, node)

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from ..ir.dialects.spirv.types import ArrayType, StructMember
 from ..ir.dialects.spirv.types import StructType as SpirvStructType
-from .ir_types import storage_type
+from .ir_types import ir_type, storage_type
 from .struct_types import StructType, alignment_of, size_of
 from .types import FixedArrayType, ScalarType, Type, bf16
 from .vector_types import VecType
@@ -29,6 +29,14 @@ def is_loaded_whole(kind: Type) -> bool:
         and kind.element.kind != "bool"
         and kind.element is not bf16
     )
+
+
+def local_element_type(kind: Type) -> Attribute:
+    """Returns the type of the elements of an array that a kernel makes, which has no layout."""
+    if isinstance(kind, VecType):
+        return VectorType(ir_type(kind.element), [kind.size])
+    assert isinstance(kind, ScalarType)
+    return ir_type(kind)
 
 
 @lru_cache(maxsize=256)

@@ -47,6 +47,11 @@ def add_methods(cls: Any, kind: StructType) -> None:
     cls.__match_args__ = tuple(f.name for f in kind.fields)
 
 
+def defaults_of(kind: StructType) -> dict[str, object]:
+    """Returns what members are that are not given, by name; zero for those that are not there."""
+    return getattr(kind.python_class, "__lapilli_defaults__", {})
+
+
 def _shown(value: object) -> str:
     return repr(cast("Any", value).tolist()) if isinstance(value, np.ndarray | np.generic) else repr(value)
 

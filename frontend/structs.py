@@ -9,7 +9,7 @@ from .conversions import convert, store_convert
 from .fixed_arrays import construct_fixed
 from .function_builder import FunctionBuilder
 from .struct_types import StructType
-from .struct_values import host_value, leaf_values
+from .struct_values import defaults_of, host_value, leaf_values
 from .types import FixedArrayType, ScalarType, Type
 from .values import Composite, FixedArray, Scalar, Value, describe
 from .vectors import zero_value
@@ -56,7 +56,7 @@ def construct_struct(fb: FunctionBuilder, kind: StructType, node: ast.Call) -> V
 
 def _default(fb: FunctionBuilder, kind: StructType, name: str, field_type: Type) -> Value:
     """Returns what a member is that was not given."""
-    default = getattr(kind.python_class, "__lapilli_defaults__", {}).get(name)
+    default = defaults_of(kind).get(name)
     if default is None:
         if isinstance(field_type, StructType):
             return host_constant(fb, field_type, field_type.python_class())

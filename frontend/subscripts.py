@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, memref
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from ..ir.errors import CompileError
 from .conversions import CMPI, as_index, store_convert
@@ -234,12 +234,6 @@ def array_attribute(fb: FunctionBuilder, array: Array, node: ast.Attribute) -> V
             )
 
 
-def element_type(array: Array) -> Attribute:
-    """Returns the IR type of what an array holds: bools are bytes in the arrays of the host only."""
-    scalar = array.type.element
-    return ir_type(scalar) if isinstance(array, LocalArray) else storage_type(scalar)
-
-
 def require_readable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
     """Raises CompileError where an array is write-only."""
     if not array.type.is_readable:
@@ -276,11 +270,11 @@ def load_element(fb: FunctionBuilder, element: Element, node: ast.AST) -> Scalar
     if fb.is_dry:
         return Scalar(scalar)
     assert array.ssa is not None
-    is_bytes = scalar is BOOL and not isinstance(array, LocalArray)
+    is_bytes = scalar is BOOL and not isinstance(array, LocalArray)  # in the arrays of the host only
     loaded = fb.emit(
         memref.LoadOp,
         [array.ssa, *element.indices],
-        storage_type(scalar) if is_bytes else element_type(array),
+        storage_type(scalar) if is_bytes else ir_type(scalar),
     )
     if is_bytes:
         zero = fb.prologue_value(

@@ -190,7 +190,7 @@ def describe(value: Value) -> str:
                 else "index (lp.i32)"
             )
         case LocalArray(type=array):
-            return f"{'lp.local' if value.is_shared else 'lp.private'}.array of lp.{array.element.name}"
+            return f"{'lp.local' if value.is_shared else 'lp.private'}.array of {array.element!r}"
         case Array(type=array):
             return repr(array)
         case FixedArray(type=fixed):

@@ -20,7 +20,7 @@ from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.kernel_info import LocalArrayInfo
 from ...ir.location import location_of
-from ..narrowing import is_array_attribute, is_integer_type, is_memref_type
+from ..narrowing import is_array_attribute, is_integer_type, is_memref_type, is_vector_type
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
 from .size_expressions import Size
 from .types import scalar_bytes
@@ -81,15 +81,21 @@ class LocalArray:
             raise TypeError(f"the array has {len(self._extents)} dimensions, none is number {dimension}")
         return self._extents[dimension]
 
-    def element_pointer(self, indices: Sequence[SSAValue]) -> SSAValue:
-        """Returns a pointer to one element; the indices are in range."""
+    def field_access(self, type_: Attribute) -> Mapping[str, Attribute]:
+        """Returns the properties of loads and stores of a scalar inside of an element."""
+        return NO_ATTRIBUTES
+
+    def element_pointer(
+        self, indices: Sequence[SSAValue], path: Sequence[SSAValue] = (), type_: Attribute | None = None
+    ) -> SSAValue:
+        """Returns a pointer to one element, or to its part of type `type_` at `path`; the indices are in range."""
         fn = self._fn
         linear = indices[0]
         for dimension, index in enumerate(indices[1:], start=1):
             row = fn.emit(spirv.IMulOp, (linear, self._extents[dimension]), i32)
             linear = fn.emit(spirv.IAddOp, (row, index), i32)
-        pointer = fn.module.types.pointer(self.storage_type, self._storage_class)
-        return fn.emit(spirv.AccessChainOp, (self._base, linear), pointer)
+        pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
+        return fn.emit(spirv.AccessChainOp, (self._base, linear, *path), pointer)
 
     def _variable(self, total: Size) -> SSAValue:
         fn, module = self._fn, self._fn.module
@@ -114,6 +120,9 @@ class LocalArray:
 
 
 def _element_bytes(type_: Attribute) -> int:
+    if is_vector_type(type_):  # a device may align three like four
+        count = type_.get_shape()[0]
+        return _element_bytes(type_.element_type) * (4 if count == 3 else count)
     if is_integer_type(type_) and type_.width.data == 1:
         return 4
     return scalar_bytes(type_)
