@@ -10,7 +10,7 @@ from ..ir.errors import InvalidError
 from .array import Array, normalise_shape
 from .device import Device, resolve_device
 from .dtypes import numpy_dtype, spelling_of
-from .host_data import element
+from .host_data import element, host_array
 from .queue import Queue
 
 
@@ -164,12 +164,7 @@ def _asarray_of(source: object, spelling: str, device: Device | str | None, queu
         device = source.device if device is None and queue is None else device
         source = source.numpy()
     dtype = numpy_dtype(spelling)
-    try:
-        host = cast("np.ndarray[Any, Any]", np.asarray(source))
-        if host.dtype != dtype.base:
-            host = cast("np.ndarray[Any, Any]", np.asarray(source, dtype.base))
-    except (ValueError, TypeError) as error:
-        raise InvalidError(f"this is no array of {spelling}: {error}") from error
+    host = host_array(source, spelling, "asarray")
     parts = dtype.shape
     if parts and (host.ndim < 2 or host.shape[-len(parts) :] != parts):
         raise InvalidError(f"an array of {spelling} takes host shape (n, {parts[0]}); found {host.shape}")

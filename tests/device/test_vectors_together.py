@@ -121,3 +121,26 @@ def test_group_functions_of_components(device):
     groups = x.reshape(2, 8, 2)
     expected = np.stack([(groups[..., 0] + 1).sum(1), groups[..., 1].max(1) + 0.5], axis=1).repeat(8, axis=0)
     np.testing.assert_array_equal(out.numpy(), expected)
+
+
+@lp.struct
+class Settings:
+    offset: lp.f32 = 1.0
+
+
+@lp.kernel
+def add_default(out: lp.Array[lp.f32]):
+    out[lp.global_id(0)] += Settings().offset
+
+
+def test_a_struct_class_that_is_bound_anew_compiles_again(device, monkeypatch):
+    out = lp.zeros(3, device=device)
+    add_default[3](out)
+
+    @lp.struct
+    class Other:
+        offset: lp.f32 = 4.0
+
+    monkeypatch.setitem(globals(), "Settings", Other)
+    add_default[3](out)
+    np.testing.assert_array_equal(out.numpy(), [5, 5, 5])
