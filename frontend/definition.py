@@ -48,8 +48,8 @@ class KernelOptions:
             InvalidError: a value that the option does not take.
             NdRangeError: a local size that cannot be.
         """
-        if name is not None and (not isinstance(name, str) or not name or "\0" in name):
-            raise _bad("name", "a text that is not empty", name)
+        if name is not None and not (isinstance(name, str) and _is_entry_point_name(name)):
+            raise _bad("name", "a Unicode text that is not empty and has no NUL", name)
         if index not in (None, i32, i64):
             raise _bad("index", "lp.i32 or lp.i64", index)
         if not isinstance(contract, bool):
@@ -72,6 +72,12 @@ def _accuracy(value: object) -> str | Mapping[str, str] | None:
     if isinstance(value, Mapping):
         return dict(cast("Mapping[str, str]", value))
     raise _bad("math_accuracy", '"high" or a mapping from function name to accuracy', value)
+
+
+def _is_entry_point_name(name: str) -> bool:
+    """Whether a text can be a literal string of SPIR-V: UTF-8 up to the first NUL."""
+    has_surrogates = name.encode("utf-8", "replace").decode() != name
+    return bool(name) and "\0" not in name and not has_surrogates
 
 
 def _bad(option: str, expected: str, found: object) -> InvalidError:

@@ -46,6 +46,7 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
     for start in range(0, flat.size, STAGING_BYTES):
         piece = flat[start : start + STAGING_BYTES]
         with device.lock:
+            device.require_usable()
             staging = device.memory.allocate(piece.size, for_host=True)
             np.frombuffer(staging.host_bytes(piece.size), np.uint8)[:] = piece
             _record_copy(queue, device, staging, buffer, 0, start, piece.size)
@@ -69,6 +70,7 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
     for start in range(0, flat.size, STAGING_BYTES):
         piece = flat[start : start + STAGING_BYTES]
         with device.lock:
+            device.require_usable()
             staging = device.memory.allocate(piece.size, for_host=True)
             _record_copy(queue, device, buffer, staging, start, 0, piece.size)
             value = staging.last_write

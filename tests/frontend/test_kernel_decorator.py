@@ -71,8 +71,11 @@ def test_unknown_option_is_a_type_error() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": ""}, r"@lp.kernel\(name=…\): expected a text that is not empty, found ''"),
-        ({"name": 3}, "expected a text that is not empty, found 3"),
+        (
+            {"name": ""},
+            r"@lp.kernel\(name=…\): expected a Unicode text that is not empty and has no NUL, found ''",
+        ),
+        ({"name": 3}, "expected a Unicode text that is not empty and has no NUL, found 3"),
         ({"index": t.u32}, "expected lp.i32 or lp.i64, found lp.u32"),
         ({"contract": 1}, "expected True or False, found 1"),
         ({"opt_level": 3}, "expected 0, 1 or 2, found 3"),
@@ -261,3 +264,9 @@ def test_kernel_from_source_reports_syntax_errors() -> None:
         kernel_from_source("x = 1\ndef k(a:): pass\n")
     assert "    def k(a:): pass" in str(caught.value)
     assert caught.value.code == "LP2005"
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800", 3])
+def test_a_name_that_no_entry_point_can_have(name):
+    with pytest.raises(InvalidError, match=r"@lp.kernel\(name=…\): expected a Unicode text"):
+        kernel(name=name)

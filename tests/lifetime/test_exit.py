@@ -62,6 +62,23 @@ def test_use_after_the_end_is_an_error_and_no_crash():
     )
 
 
+def test_use_of_staged_memory_after_the_end_is_an_error_and_no_crash():
+    """As above where arrays cannot be mapped, as on a GPU; that path allocates at every copy."""
+    if not _has_device():
+        pytest.skip("no Vulkan device")
+    ends_in_silence(
+        "from lapilli.vk_runtime.device import Device\n"
+        "staged = Device(lp.devices()[0].physical, 'staged', staged_memory=True)\n"
+        "z = lp.ones(1000, device=staged)\n"
+        "host = z.numpy()\n"
+        "staged.shut_down()\n"
+        "for use in (lambda: z.numpy(), lambda: z.copy_from(host), lambda: z.fill(1), lambda: z.copy_to(host)):\n"
+        "    try: use()\n"
+        "    except lp.DeviceLostError as error: assert 'shut down' in str(error)\n"
+        "    else: raise AssertionError('no error')\n"
+    )
+
+
 def _has_device():
     from lapilli.vk_runtime.runtime import runtime
 

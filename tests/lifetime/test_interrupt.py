@@ -18,7 +18,7 @@ from lapilli.vk_runtime import queue as queue_module
 
 pytestmark = [
     pytest.mark.device,
-    pytest.mark.skipif(sys.version_info >= (3, 13), reason="opcode tracing differs from 3.13 on"),
+    pytest.mark.skipif(sys.version_info >= (3, 12), reason="opcode tracing differs from 3.12 on"),
 ]
 
 FOLDER = str(Path(queue_module.__file__).parent)
