@@ -230,8 +230,9 @@ class Generator:
                 self.line(indent, f"{left} = {self.call(scope, helper, 1)}")
                 return
         a, b = pick.choice(targets), pick.choice(targets)
-        values = (self.converted(scope, scope.variables[n], 1) for n in (a, b))
-        self.line(indent, f"{a}, {b} = {', '.join(values)}")
+        first, second = (self.converted(scope, scope.variables[n], 1) for n in (a, b))
+        # Not "a, a = x, y": CPython 3.11.2 keeps x, so it could not be the oracle.
+        self.line(indent, f"{a}, {b} = {first}, {second}" if a != b else f"{a} = {second}")
 
     def loop(self, scope, indent, depth, in_loop):
         pick, name = self.random, self.name("v")
