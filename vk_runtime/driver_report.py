@@ -106,13 +106,22 @@ def diagnosis(records: Sequence[DriverRecord]) -> str:
         lines.append(f"  {title}: {record.library or '-'}: {record.status}: {record.reason}")
         if record.source == "loader" and record.status != "missing":
             lines += _manifest_lines()
+    lines += ["to repair this, either", *(f"  unset {name}" for name in _misleading_variables())]
     lines += [
-        "to repair this, either",
         f"  as root: {INSTALL_DRIVER}",
         f"  or:      {INSTALL_EMBEDDED}",
         "more about it: lapilli doctor",
     ]
     return "\n".join(lines)
+
+
+def _misleading_variables() -> list[str]:
+    """Variables that keep the loader from the drivers of the machine: they name only what cannot be used."""
+    found: dict[str, bool] = {}
+    for manifest in driver_manifests():
+        if manifest.origin in _MANIFEST_VARIABLES:
+            found[manifest.origin] = found.get(manifest.origin, True) and bool(manifest.problem)
+    return [name for name, is_useless in found.items() if is_useless]
 
 
 def _manifest_lines() -> list[str]:

@@ -40,6 +40,7 @@ def test_driver_files_that_do_not_exist():
     out = run(VK_DRIVER_FILES="/nowhere/driver.json", LAPILLI_SWIFTSHADER="")
     assert "no usable Vulkan device" in out
     assert "VK_DRIVER_FILES=/nowhere/driver.json" in out and "there is no such file" in out
+    assert "unset VK_DRIVER_FILES" in out
     assert "apt-get install -y --no-install-recommends mesa-vulkan-drivers libvulkan1" in out
     assert "lapilli doctor --install-swiftshader" in out
 
