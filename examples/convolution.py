@@ -188,7 +188,8 @@ def main(args: list[str] | None = None) -> int:
     console = Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
     photograph = load_photograph()
     save_picture(options.output / "original.png", photograph)
-    table = Table(title=f"3x3 convolution of {photograph.shape[0]}x{photograph.shape[1]} pixels", box=SIMPLE)
+    title = f"3x3 convolution of matplotlib's grace_hopper.jpg, {photograph.shape[0]}x{photograph.shape[1]} pixels"
+    table = Table(title=title, box=SIMPLE)
     for heading in ("device", "driver", "coefficients"):
         table.add_column(heading)
     for heading in ("kernel ms", "max error", "modules", "pipelines"):

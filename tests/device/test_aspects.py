@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.frontend.compile import compile_kernels
+from lapilli.spirv.reflect import reflect
+from lapilli.spirv.tables import Capability
 
 pytestmark = pytest.mark.device
 
@@ -68,3 +71,18 @@ def test_double_that_the_optimiser_removes_is_no_requirement(device):
     out = lp.zeros(1, device=device)
     double_folded_away[1](out)
     assert out.numpy().tolist() == [np.float32(0.1 + 0.2)]
+
+
+def test_kernels_with_and_without_double_land_in_different_images():
+    images = compile_kernels([with_double, without_double])
+    kernels = {tuple(k.name for k in image.kernels): image for image in images}
+    assert set(kernels) == {("with_double",), ("without_double",)}
+    for names, image in kernels.items():
+        is_double = names == ("with_double",)
+        assert (Capability.Float64 in reflect(image.spirv).capabilities) is is_double
+        assert image.requirements.aspects == ((lp.Aspect.FP64,) if is_double else ())
+
+
+def test_kernels_of_equal_needs_share_an_image():
+    (image,) = compile_kernels([without_double, double_folded_away])
+    assert [k.name for k in image.kernels] == ["without_double", "double_folded_away"]
