@@ -47,6 +47,8 @@ _DIVISIONS = (
     arith.CeilDivSIOp,
     arith.CeilDivUIOp,
 )
+_SPIRV_DIVISIONS = frozenset(("spirv.SDiv", "spirv.UDiv", "spirv.SRem", "spirv.SMod", "spirv.UMod"))
+"""Foreign IR may hold them at kernel level, guarded like any other division."""
 _SPIRV_IMPURE = frozenset(
     (
         "spirv.Load",
@@ -104,7 +106,8 @@ def is_speculatable(op: Operation) -> bool:
     """Whether `op` may run where the program would not run it: pure, and no division perhaps by zero."""
     if not is_pure_class(type(op)):
         return False
-    return not isinstance(op, _DIVISIONS) or constant_integer(op.operands[1]) not in (None, 0, -1)
+    is_division = isinstance(op, _DIVISIONS) or op.name in _SPIRV_DIVISIONS
+    return not is_division or constant_integer(op.operands[1]) not in (None, 0, -1)
 
 
 def read_only_arrays(function: Operation) -> frozenset[SSAValue]:

@@ -272,6 +272,20 @@ def test_invariants_leave_loops(optimised: Text, normal: Text) -> None:
     assert optimised(text) == normal(expected)
 
 
+@pytest.mark.parametrize("name", ["SDiv", "UDiv", "SRem", "SMod", "UMod"])
+def test_spirv_divisions_stay_behind_their_guard(optimised: Text, normal: Text, name: str) -> None:
+    """A loop may run no times because the divisor is 0."""
+    text = f"""
+    func.func @f(%x : memref<?xi32>, %a : i32, %b : i32, %n : index, %s : index) {{
+      scf.for %j = %n to %s step %n {{
+        %q = "spirv.{name}"(%a, %b) : (i32, i32) -> i32
+        memref.store %q, %x[%j] : memref<?xi32>
+      }}
+      func.return
+    }}"""
+    assert optimised(text) == normal(text)
+
+
 def test_level_0_changes_nothing(optimised: Callable[..., str], normal: Text) -> None:
     for text, _ in CASES.values():
         assert optimised(text, 0) == normal(text)
