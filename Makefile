@@ -9,11 +9,12 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 # Runs the set-up for one purpose; a few tenths of a second where all is there.
 bootstrap = python=$$(sh tools/setup/find_python.sh) && "$$python" tools/setup/bootstrap.py --for $(1)
 
-.PHONY: help setup demo test fuzz lint format bench clean
+.PHONY: help setup demo test behaviours fuzz lint format bench clean
 
 help:
 	@echo "make demo    set up, then convolve a photograph on every Vulkan device (pictures in out/)"
 	@echo "make test    set up, then run the test suite (PYTEST_ARGS='-k convolution' narrows it)"
+	@echo "make behaviours  set up, run the tests that prove a numbered behaviour, print which rows are proven"
 	@echo "make fuzz    set up, then run random kernels on every device for FUZZ_SECONDS (300)"
 	@echo "make lint    ruff check, ruff format --check, pyright in strict mode"
 	@echo "make format  rewrite the sources as ruff formats them"
@@ -31,6 +32,10 @@ demo:
 test:
 	@$(call bootstrap,test)
 	$(RUN) -m pytest -n auto --maxprocesses 8 $(PYTEST_ARGS)
+
+behaviours:
+	@$(call bootstrap,test)
+	$(RUN) -m pytest -n auto --maxprocesses 8 -q -m behaviour --behaviours $(PYTEST_ARGS)
 
 fuzz:
 	@$(call bootstrap,test)

@@ -12,6 +12,8 @@ os.environ["LAPILLI_CACHE"] = (
 
 from lapilli.vk_runtime.runtime import runtime
 
+pytest_plugins = ["tests.behaviours", "pytester"]
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrises `device`; without any device the test is skipped with the reason."""
