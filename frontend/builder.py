@@ -51,6 +51,8 @@ from .control_flow import build_statements
 from .conversions import CMPI
 from .definition import KernelOptions
 from .errors import compile_error
+from .external_functions import build_external
+from .externals import ExternalFunction
 from .function_builder import AccessUse, FunctionBuilder
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
@@ -106,14 +108,16 @@ def build_module(
     rank: int | None = None,
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
+    externals: Sequence[ExternalFunction] = (),
 ) -> ModuleOp:
-    """Compiles kernels into one module.
+    """Compiles kernels and exported functions of one translation unit into one module.
 
     Args:
         kernels: of distinct names.
         rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
+        externals: functions that the module exports.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
@@ -124,6 +128,10 @@ def build_module(
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
     module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
     module.optional_aspects = frozenset(optional_aspects)
+    sources = [kernel.source.function for kernel in kernels] + [external.function for external in externals]
+    module.unit = sources[0].__module__ if sources else ""
+    for external in externals:
+        build_external(module, external)
     for kernel in kernels:
         _build_kernel(module, kernel, rank)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
@@ -156,8 +164,9 @@ def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | N
 
 
 def _forget_helpers(module: ModuleBuilder) -> None:
-    """Drops the helpers whose functions were just taken back."""
+    """Drops the helpers and declarations whose functions were just taken back."""
     kept = {f.sym_name.data for f in module.functions}
+    module.imports = {name: symbol for name, symbol in module.imports.items() if symbol in kept}
     for instances in module.helpers.values():
         instances[:] = [i for i in instances if i.symbol in kept]
 

@@ -105,12 +105,12 @@ def merged_requirements(parts: Sequence[Requirements]) -> Requirements:
 
     The common targets may be none; that is recorded, and such an image runs nowhere.
     """
-    targets = [set(part.fixed_targets) for part in parts if part.fixed_targets is not None]
+    targets = [frozenset(part.fixed_targets) for part in parts if part.fixed_targets is not None]
     return Requirements(
         aspects=tuple(sorted({number for part in parts for number in part.aspects})),
         work_group_sizes=tuple(dict.fromkeys(size for part in parts for size in part.work_group_sizes)),
         sub_group_sizes=tuple(sorted({size for part in parts for size in part.sub_group_sizes})),
-        fixed_targets=tuple(sorted(set.intersection(*targets))) if targets else None,
+        fixed_targets=tuple(sorted(targets[0].intersection(*targets))) if targets else None,
     )
 
 

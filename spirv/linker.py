@@ -96,7 +96,8 @@ def _finish_capabilities(merged: Merged, has_linkage: bool) -> None:
         return
     if not merged.sections[Section.ENTRY_POINTS]:
         raise LinkError(
-            "the linked module has no entry point, so that nothing in it could be used; keep its exports to make a library"
+            "the linked module has no entry point, so that nothing in it could be used; keep its exports to make "
+            "a library"
         )
     capabilities = merged.sections[Section.CAPABILITIES]
     kept = [item for item in capabilities if item.operands != (Capability.Linkage,)]
