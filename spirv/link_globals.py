@@ -9,7 +9,7 @@ library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from ..ir.errors import LinkError
 from .binary import Instruction, Section
@@ -172,25 +172,32 @@ def check_spec_ids(merged: Merged) -> None:
             )
 
 
-def check_local_size(merged: Merged, *, is_given_at_launch: bool) -> None:
-    """Raises LinkError where the object with BuiltIn WorkgroupSize would change another module's kernels.
-
-    Such an object gives every entry point of a module its local size, whatever their execution modes say.
-    """
-    sizes = [
+def local_sizes(merged: Merged) -> list[int]:
+    """Returns the objects with BuiltIn WorkgroupSize, which give every entry point of a module its local size."""
+    return [
         item.operands[0]
         for item in merged.sections[Section.ANNOTATIONS]
         if item.opcode == Op.Decorate and item.operands[1:3] == (Decoration.BuiltIn, BuiltIn.WorkgroupSize)
     ]
+
+
+def check_local_size(merged: Merged, sized_modules: Container[int], *, is_given_at_launch: bool) -> None:
+    """Raises LinkError where an object with BuiltIn WorkgroupSize would change another module's kernels.
+
+    Args:
+        merged: after `unify`.
+        sized_modules: the modules that had such an object.
+        is_given_at_launch: whether every entry point gets its local size when it is launched.
+    """
+    sizes = local_sizes(merged)
     if len(sizes) > 1:
         origins = f"{merged.origin(sizes[0])} and {merged.origin(sizes[1])}"
         raise LinkError(f"{origins} each define BuiltIn WorkgroupSize, with different values")
     if not sizes or is_given_at_launch:
         return
-    home = merged.module_of(sizes[0])
     for item in merged.sections[Section.ENTRY_POINTS]:
-        if merged.module_of(item.operands[1]) != home:
+        if merged.module_of(item.operands[1]) not in sized_modules:
             raise LinkError(
-                f"BuiltIn WorkgroupSize of {merged.labels[home]} would change the local size of the entry points of "
+                f"BuiltIn WorkgroupSize of {merged.origin(sizes[0])} would change the local size of the entry points of "
                 f"{merged.origin(item.operands[1])}"
             )

@@ -22,7 +22,7 @@ from ..ir.errors import LinkError
 from .binary import Instruction, Module, Section, serialise
 from .errors import SpirvError
 from .link_entry_points import check_entry_points, check_recursion, complete_interfaces
-from .link_globals import check_local_size, check_spec_ids, unify
+from .link_globals import check_local_size, check_spec_ids, local_sizes, unify
 from .link_input import Merged, merge, read_module
 from .link_symbols import drop_linkage, resolve
 from .remap import remapped
@@ -77,9 +77,10 @@ def link_modules(
         raise LinkError("there is nothing to link; expected at least one module")
     try:
         merged = merge(modules, labels)
+        sized_modules = {merged.module_of(number) for number in local_sizes(merged)}
         unify(merged)
         check_spec_ids(merged)
-        check_local_size(merged, is_given_at_launch=is_local_size_given)
+        check_local_size(merged, sized_modules, is_given_at_launch=is_local_size_given)
         check_entry_points(merged)
         resolve(merged, allow_unresolved=allow_unresolved)
         has_linkage = drop_linkage(merged, keep_exports=keep_exports)
