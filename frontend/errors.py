@@ -119,6 +119,13 @@ _HOST_CODES: dict[str, str] = {
         "A struct is a class with annotated members: scalars, vectors, lp.FixedArray[…] and other structs. "
         "Alignments are powers of two."
     ),
+    "LP2080": "A function that other Python modules call takes and returns values: scalars, vectors, structs, fixed "
+    "arrays. Arrays cannot be passed between modules on Vulkan; a plain function, compiled with its caller, may take "
+    "them.",
+    "LP2081": "A function declared with lp.extern is defined elsewhere, so its body is only '...'.",
+    "LP2082": "Ids, barriers, group functions and arrays made in place belong to the kernel that was launched. A "
+    "function that other modules call gets what it needs as arguments.",
+    "LP2083": "Only kernels take this attribute: a work-group size belongs to a launch, not to a function.",
     "LP2900": "Symbols clash or stay unresolved when device code is linked.",
     "LP3000": (
         "A kernel argument is of the wrong kind, dtype, rank or range. Arrays must be lp.Array of "

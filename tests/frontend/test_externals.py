@@ -13,9 +13,9 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.builder import build_module
+from lapilli.frontend.captures import Captures
 from lapilli.frontend.externals import EXTERNALS, ExternalFunction
 from lapilli.frontend.linking import link_externals, object_image
-from lapilli.frontend.captures import Captures
 from lapilli.ir.target_env import TargetEnv
 from lapilli.passes.pipeline import analyse, lower_image
 from lapilli.spirv.build_image import build_image
@@ -51,7 +51,6 @@ def doubled(x: lp.f32) -> lp.f32:
 @lp.extern("far.away")
 def far(x: lp.f32, n: lp.i32) -> lp.f32:
     """Defined elsewhere."""
-    ...
 
 
 @lp.kernel

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lapilli.ir.errors import BuildError, LinkError
+from lapilli.spirv.binary import parse
 from lapilli.spirv.linker import link
 from lapilli.spirv.module_view import ModuleView
-from lapilli.spirv.binary import parse
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.tables import Capability, Op
 from lapilli.spirv.tools import spirv_tools
