@@ -237,7 +237,8 @@ def test_two_functions_of_one_linker_name_in_one_kernel(load: Load) -> None:
     load("ext_q", "@lp.external\ndef same(x: lp.f32) -> lp.f32:\n    return x\n")
     user = load(
         "ext_r",
-        "import ext_p, ext_q\n@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[0] = ext_p.same(y[0]) + ext_q.same(y[0])\n",
+        "import ext_p, ext_q\n@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n"
+        "    y[0] = ext_p.same(y[0]) + ext_q.same(y[0])\n",
     )
     with pytest.raises(
         lp.CompileError, match="'same' is the linker's name of two functions, of ext_p and of ext_q"

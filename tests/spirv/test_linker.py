@@ -238,7 +238,7 @@ def local_size(main: str, default: int | None) -> Source:
 
 def test_a_local_size_does_not_leak_into_other_modules() -> None:
     with pytest.raises(
-        LinkError, match="WorkgroupSize of module 1 would change the local size .* of module 2"
+        LinkError, match=r"WorkgroupSize of module 1 would change the local size .* of module 2"
     ):
         linked(local_size("k", 8), local_size("l", None))
     with pytest.raises(LinkError, match=r"SpecId 0|each define BuiltIn WorkgroupSize"):

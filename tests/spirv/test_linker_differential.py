@@ -106,7 +106,9 @@ def test_we_link_what_spirv_link_links(modules: list[Source], partial: bool, lib
         ours = link(binaries, allow_unresolved=partial, keep_exports=library)
     except LinkError as error:
         # spirv-link lets two exports of one name pass that nobody imports.
-        assert isinstance(theirs, str) or ("exported twice" in str(error) and len(set(exports)) < len(exports))
+        assert isinstance(theirs, str) or (
+            "exported twice" in str(error) and len(set(exports)) < len(exports)
+        )
         assert any(f"'{symbol}'" in str(error) for symbol in SYMBOLS)
         return
     assert isinstance(theirs, bytes), theirs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pkgutil
 import subprocess
 import sys
@@ -21,10 +22,10 @@ LIBRARY = assemble(Source([Function("f", exported=True, constant=3)]))
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_a_function_whatever_is_imported(name: str) -> None:
-    import lapilli.spirv.linker
-    import lapilli.spirv.validation
-
-    assert lapilli.spirv.linker and lapilli.spirv.validation
+    # The submodules that would hide a function if they had its name.
+    assert importlib.import_module("lapilli.spirv.linker") and importlib.import_module(
+        "lapilli.spirv.validation"
+    )
     assert callable(getattr(lp.spirv, name))
     assert name in dir(lp.spirv)
     assert name not in [module.name for module in pkgutil.iter_modules(lapilli.spirv.__path__)]

@@ -87,7 +87,8 @@ OPERATIONS = {
     "less unsigned": "%r = OpSpecConstantOp %bool ULessThan %number %unsigned",
     "greater": "%r = OpSpecConstantOp %bool SGreaterThanEqual %number %two",
     "logical": "%r = OpSpecConstantOp %bool LogicalNot %flag",
-    "logical and": "%x = OpSpecConstantOp %bool SLessThan %number %two\n%r = OpSpecConstantOp %bool LogicalAnd %flag %x",
+    "logical and": "%x = OpSpecConstantOp %bool SLessThan %number %two\n"
+    "%r = OpSpecConstantOp %bool LogicalAnd %flag %x",
     "select": "%r = OpSpecConstantOp %i32 Select %flag %number %two",
     "extract": "%r = OpSpecConstantOp %i32 CompositeExtract %pair 0",
     "insert": "%r = OpSpecConstantOp %vector CompositeInsert %two %pair 0",
@@ -153,7 +154,8 @@ def test_frozen_operations_are_what_spirv_opt_computes(operation: str) -> None:
 
 def test_operations_have_the_values_of_the_specification() -> None:
     expected = {
-        "add": (2**32 - 5,), "divide": (2**32 - 3,), "remainder": (2**32 - 1,), "modulo": (1,), "shift right": (2**32 - 2,),
+        "add": (2**32 - 5,), "divide": (2**32 - 3,), "remainder": (2**32 - 1,), "modulo": (1,),
+        "shift right": (2**32 - 2,),
         "divide unsigned": ((2**32 - 7) // 3,), "less": True, "less unsigned": False, "logical": False,
         "select": (2**32 - 7,), "insert": [(2,), (2,)], "shuffle": [(2,), (2**32 - 7,)], "chain": (25,),
         "vector": [(2**32 - 14,), (4,)], "vector comparison": [False, False],
