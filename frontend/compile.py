@@ -18,7 +18,7 @@ from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError, Runtime
 from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
-from ..vk_runtime.coarse_record import CoarseRecord, fits, is_worthwhile
+from ..vk_runtime.coarse_record import CoarseRecord, fits
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
@@ -179,12 +179,11 @@ def _coarse_executable(
     kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device
 ) -> Executable | None:
     """Returns the coarsened form of a kernel where it exists, suits the range and pays on the device."""
-    lanes = device.lanes_per_invocation
-    if lanes < 2 or range_.local is not None or kernel.options.local_size is not None:
+    has_local_size = range_.local is not None or kernel.options.local_size is not None
+    if has_local_size or not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
         return None
-    if not is_worthwhile(plain.kernel, range_.extents):
-        return None
-    env = replace(environment_of(kernel, device.target_env), lanes_per_invocation=lanes)
+    env = environment_of(kernel, device.target_env)
+    env = replace(env, lanes_per_invocation=device.coarsening.lanes)
     coarse = executable_for(kernel, len(range_.extents), device, env)
     return coarse if fits(coarse.kernel, range_.extents) else None
 

@@ -23,11 +23,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             *(
                 "ir.errors",
                 "ir.aspects",
-<<<<<<< HEAD
                 "ir.config",
-=======
                 "ir.aspect_table",
->>>>>>> aspects
                 "ir.target_env",
                 "ir.kernel_info",
                 "ir.size_arithmetic",

@@ -1,6 +1,6 @@
-"""A launch whose kernel is coarsened, with the plain kernel for arrays that do not suit.
+"""When a launch takes the coarsened form of a kernel, and the plain one for arrays that do not suit.
 
-What the coarsened kernel asks of the range was checked when it was chosen; what it asks of the extents of arrays
+What the coarsened kernel asks of the range is checked when it is chosen; what it asks of the extents of arrays
 differs from launch to launch.
 """
 
@@ -8,31 +8,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..ir.kernel_info import KernelInfo
 from .array import Array
-from .launch import LaunchRecord
+from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE
 
 if TYPE_CHECKING:
     from .event import Event
+    from .launch import LaunchRecord
     from .launch_plan import LaunchPlan
     from .queue import Queue
 
 WIDTH = 4
 """What the last extent of an array is a multiple of, for rows to begin where a wide access may."""
 
-WORK_ITEMS_WITHOUT_LOOPS = 1 << 18
-"""Least work-items of a launch that is worth the compilation of a second form of a kernel without loops."""
-WORK_ITEMS_WITH_LOOPS = 1 << 10
-"""The same of a kernel with loops."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coarsening:
+    """When it pays on a driver that neighbouring work-items share an invocation.
+
+    GPUs join the accesses of neighbours by themselves; software drivers pay for each scalar access of each lane.
+    """
+
+    lanes: int = 1
+    """Work-items of an invocation along a dimension, `WIDTH` or 1."""
+    least_with_loops: int = 1 << 10
+    """Least work-items of a launch that is worth compiling a kernel with loops a second time."""
+    least_without_loops: int | None = 1 << 18
+    """The same of a kernel without loops; None: it never pays."""
+
+    def is_worthwhile(self, kernel: KernelInfo, range_: Sequence[int]) -> bool:
+        """Whether a launch is large enough to pay, and of a size that allows it."""
+        least = self.least_with_loops if kernel.has_loops else self.least_without_loops
+        if self.lanes < 2 or least is None or not range_:
+            return False
+        return math.prod(range_) >= least and range_[-1] % self.lanes == 0
 
 
-def is_worthwhile(kernel: KernelInfo, range_: Sequence[int]) -> bool:
-    """Whether a launch is large enough for coarsening to pay, and of a size that allows it."""
-    least = WORK_ITEMS_WITH_LOOPS if kernel.has_loops else WORK_ITEMS_WITHOUT_LOOPS
-    return math.prod(range_) >= least and bool(range_) and range_[-1] % WIDTH == 0
+NO_COARSENING = Coarsening()
+COARSENING = {
+    VK_DRIVER_ID_MESA_LLVMPIPE: Coarsening(lanes=WIDTH),
+    VK_DRIVER_ID_GOOGLE_SWIFTSHADER: Coarsening(lanes=WIDTH),
+}
+"""By driver, measured by ``python -m benchmarks coarsening``; all others: never."""
 
 
 def fits(coarse: KernelInfo, range_: Sequence[int]) -> bool:

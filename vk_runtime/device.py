@@ -16,6 +16,7 @@ from ..ir.aspects import Aspect
 from ..ir.config import config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
+from .coarse_record import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
@@ -39,9 +40,6 @@ _SHORT_NAMES = {VK_DRIVER_ID_MESA_LLVMPIPE: "lavapipe", VK_DRIVER_ID_GOOGLE_SWIF
 
 _MASKED_SELECTOR = re.compile(r"(.*)\[((?:-|\w+=).*)\]")
 """A selector and, in brackets, the text of a mask."""
-
-_LANES = {VK_DRIVER_ID_MESA_LLVMPIPE: 4, VK_DRIVER_ID_GOOGLE_SWIFTSHADER: 4}
-"""Drivers that pay for each scalar access of each lane, measured by benchmarks/coarsening.py."""
 
 _TYPE_RANK = {
     VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: 0,
@@ -145,10 +143,9 @@ class Device:
         self._default_queue: Queue | None = None
 
     @property
-    def lanes_per_invocation(self) -> int:
-        """Neighbouring work-items that one invocation does where that saves memory accesses; 1 on GPUs, where the
-        memory system joins the accesses of neighbours by itself."""
-        return _LANES.get(self._physical.driver_id, 1)
+    def coarsening(self) -> Coarsening:
+        """When neighbouring work-items share an invocation."""
+        return COARSENING.get(self._physical.driver_id, NO_COARSENING)
 
     @property
     def name(self) -> str:

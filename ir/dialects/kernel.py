@@ -297,5 +297,7 @@ __all__ = [
     "verify_attributes",
 ]
 
-KERNEL = Dialect("kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, *kernel_atomic.OPS])
+KERNEL = Dialect(
+    "kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, *kernel_atomic.OPS]
+)
 """The dialect, for `Context.load_dialect`."""

@@ -12,15 +12,15 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
-from ..attribute_values import memref_element_type, memref_rank
+from ..attribute_values import memref_element_type, memref_rank, vector_elements
 
 
 def _verify(op: Operation, memref: SSAValue, indices: Sequence[SSAValue], value: Attribute) -> None:
     rank = memref_rank(memref.type)
     if rank is None or len(indices) != rank:
         raise VerifyException(f"'{op.name}' takes an index for each dimension of {memref.type}")
-    element = memref_element_type(memref.type)
-    if not isinstance(value, VectorType) or len(value.get_shape()) != 1 or value.element_type != element:
+    element, vector = memref_element_type(memref.type), vector_elements(value)
+    if vector is None or vector[0] != element:
         raise VerifyException(f"'{op.name}' moves a vector of {element}, found {value}")
 
 

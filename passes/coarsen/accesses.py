@@ -18,7 +18,7 @@ from ..narrowing import is_integer_type
 from ..optimise.constants import constant_integer
 from ..optimise.effects import writes_memory
 from .axes import Axes
-from .lanes import X, Lanes
+from .lanes import Lanes, X
 
 WIDTH = 4
 """Elements of a wide access, and work-items along the last dimension."""

@@ -152,7 +152,45 @@ class Axes:
                 raise NotCoarsenableError(f"'{op.name}'")
 
 
+_ID_ARITHMETIC = (
+    arith.CmpiOp,
+    arith.AndIOp,
+    arith.OrIOp,
+    arith.XOrIOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.IndexCastOp,
+    arith.ConstantOp,
+    memref.DimOp,
+    gpu.GlobalIdOp,
+    GlobalRangeOp,
+)
+
+
+def is_border_test(condition: SSAValue) -> bool:
+    """Whether a condition compares ids with sizes: neighbours disagree about it at borders only.
+
+    Conditions on data, or on the remainder of an id, divide neighbours anywhere.
+    """
+    pending, seen = [condition], set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        owner = value.owner
+        if isinstance(owner, Block):
+            if isinstance(owner.parent_op(), scf.ForOp | scf.WhileOp):
+                return False
+        elif isinstance(owner, _ID_ARITHMETIC):
+            pending += owner.operands
+        else:
+            return False
+    return True
+
+
 def _is_known(op: Operation) -> bool:
     if isinstance(op, _OTHER_IDS):
         return False
-    return isinstance(op, _MEMORY) or is_pure_class(type(op))
+    # Divisions are not pure, since their divisor may be 0; here they stay where they are.
+    return isinstance(op, _MEMORY) or is_pure_class(type(op)) or op.name.startswith("arith.")

@@ -34,8 +34,8 @@ from ...ir.dialects.kernel import (
     kernel_rank,
 )
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
-from ..optimise.effects import functions_of
 from ..errors import PassError
+from ..optimise.effects import functions_of
 from .accesses import WIDTH
 from .axes import Axes, NotCoarsenableError
 from .lanes import Lanes
@@ -144,7 +144,11 @@ class CoarsenPass(ModulePass):
         if self.lanes != WIDTH:
             raise PassError(f"pass 'coarsen': lanes is {WIDTH}, what wide accesses have; found {self.lanes}")
         for function in functions_of(op):
-            made = coarsened(function, self.lanes) if isinstance(function, func.FuncOp) and is_kernel(function) else None
+            made = (
+                coarsened(function, self.lanes)
+                if isinstance(function, func.FuncOp) and is_kernel(function)
+                else None
+            )
             if made is not None and function.parent is not None:
                 function.parent.insert_op_before(made, function)
                 function.detach()

@@ -24,15 +24,17 @@ from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
 from ..optimise.effects import is_write_class
 from .accesses import WIDTH, Line, in_line, loads_of_run, whole_vectors
-from .axes import Axes, NotCoarsenableError
+from .axes import Axes, NotCoarsenableError, is_border_test
 from .lanes import LaneKey, Lanes, X, Y, project
 
 MAXIMUM_OPERATIONS = 1500
 """A longer body costs more to compile than it may save."""
 LOOP_WEIGHT = 16.0
 """How much more often the body of a loop runs than what is around it."""
-LANE_BY_LANE_WEIGHT = 0.05
-"""How often the lanes disagree about a condition: at the border of a picture, say."""
+BORDER_WEIGHT = 0.05
+"""How often the lanes disagree about a condition that compares ids with sizes."""
+DATA_WEIGHT = 0.9
+"""How often they disagree about one on data."""
 WIDE_COST = 1.5
 """A wide access in scalar ones."""
 
@@ -67,7 +69,7 @@ class Widening:
         self._constants: dict[int, SSAValue] = {}
         self._last_at_front: Operation | None = None
         self._elements: Elements = {}
-        self._weight = 1.0
+        self._weight: float = 1.0
         self._count = 0
         self.cost = 0.0
         """Memory accesses of an invocation, weighted by how often each runs."""
@@ -342,8 +344,13 @@ class Widening:
         everywhere = self._value(op.operands[0], keys[0])
         for key in keys[1:]:
             everywhere = self._binary(arith.AndIOp, everywhere, self._value(op.operands[0], key), op)
+        weight = self._weight
+        share = BORDER_WEIGHT if is_border_test(op.operands[0]) else DATA_WEIGHT
+        self._weight = weight * (1 - share)
         together = self._region(lambda: self._body(op.true_region, op.results))
+        self._weight = weight * share
         one_by_one = self._region(lambda: self._lane_by_lane(op, axes))
+        self._weight = weight
         made = scf.IfOp.create(
             operands=(everywhere,),
             result_types=self._expanded_types(op.results),
@@ -357,7 +364,9 @@ class Widening:
         condition = self._value(op.operands[0], key)
         then = self._region(lambda: self._body(op.true_region, op.results))
         other = (
-            self._region(lambda: self._body(op.false_region, op.results)) if op.false_region.blocks else Region()
+            self._region(lambda: self._body(op.false_region, op.results))
+            if op.false_region.blocks
+            else Region()
         )
         made = scf.IfOp.create(
             operands=(condition,),
@@ -368,13 +377,14 @@ class Widening:
         self._bind(op.results, self._add(made).results)
 
     def _lane_by_lane(self, op: scf.IfOp, axes: int) -> Sequence[SSAValue]:
-        lanes, weight = self._lanes, self._weight
-        self._weight *= LANE_BY_LANE_WEIGHT
+        lanes = self._lanes
         for key in lanes.keys(axes):
             self._lanes = lanes.only(key, axes)
             self._uniform_if(op)
-        self._lanes, self._weight = lanes, weight
-        return [self._value(result, key) for result in op.results for key in lanes.keys(self._axes.of(result))]
+        self._lanes = lanes
+        return [
+            self._value(result, key) for result in op.results for key in lanes.keys(self._axes.of(result))
+        ]
 
     def _for(self, op: scf.ForOp) -> None:
         source = op.body.block

@@ -24,9 +24,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.attribute_values import integers
 from ...ir.call_graph import Function, function_name
 from ...ir.dialects import aspect, spirv
-from ...ir.attribute_values import integers
 from ...ir.dialects.kernel import (
     ALIGNED_ROWS,
     LANES,
