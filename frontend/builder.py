@@ -106,6 +106,7 @@ def build_module(
     rank: int | None = None,
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
+    clamps_indices: bool = True,
 ) -> ModuleOp:
     """Compiles kernels into one module.
 
@@ -114,6 +115,8 @@ def build_module(
         rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
+        clamps_indices: keeps indices into memory that no robustness covers in range; the interpreter wants
+            them as they were written.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
@@ -124,6 +127,7 @@ def build_module(
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
     module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
     module.optional_aspects = frozenset(optional_aspects)
+    module.clamps_indices = clamps_indices
     for kernel in kernels:
         _build_kernel(module, kernel, rank)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
