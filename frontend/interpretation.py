@@ -23,10 +23,10 @@ from ..ir.interpret.launch import (
     interpret_module,
 )
 from ..vk_runtime import trace
+from ..vk_runtime.arguments import scalar_value
 from ..vk_runtime.array import Array
 from ..vk_runtime.dtypes import numpy_dtype
 from ..vk_runtime.event import Event
-from ..vk_runtime.arguments import scalar_value
 from .arguments import bind_arguments, scalars_of_arguments
 from .captures import Captures
 from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
@@ -96,7 +96,9 @@ def interpret(
             kernel.name,
             shape,
             bound,
-            spec_values={constant.symbol: constant.to_bytes(value) for constant, value in (spec or {}).items()},
+            spec_values={
+                constant.symbol: constant.to_bytes(value) for constant, value in (spec or {}).items()
+            },
             options=Options(sub_group_size=sub_group_size, step_limit=step_limit),
         )
     finally:
@@ -139,9 +141,7 @@ def interpret_launch(
     changed: frozenset[int] = frozenset(range(len(bound)))  # where it traps, as far as it came
     try:
         options = Options(sub_group_size=min(size, 128))
-        changed = interpret_module(
-            module, kernel.name, shape, bound, spec_values=dict(spec), options=options
-        )
+        changed = interpret_module(module, kernel.name, shape, bound, spec_values=dict(spec), options=options)
     finally:
         written = {id(bound[i]) for i in changed}
         for array, data, host in hosts.values():

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
 from ..attribute_values import integer
+from ..errors import InvalidError
 from .dispatch import Handler, handles, handles_elementwise
 from .frame import Frame
-from .scalars import Lanes, constant, is_scalar, unsigned
+from .scalars import Lanes, constant, is_scalar, number, unsigned
 from .traps import UNDEFINED
 from .values import constituents, construct, merge
 
@@ -28,10 +30,18 @@ def maximum_unsigned(a: Lanes, b: Lanes) -> Lanes:
     return np.where(unsigned(a) > unsigned(b), a, b)
 
 
+def _sum(a: Lanes, b: Lanes) -> Lanes:
+    return np.bitwise_xor(a, b) if a.dtype.kind == "b" else np.add(a, b)
+
+
+def _difference(a: Lanes, b: Lanes) -> Lanes:
+    return np.bitwise_xor(a, b) if a.dtype.kind == "b" else np.subtract(a, b)
+
+
 handles_elementwise(
     {
-        "arith.addi": np.add,
-        "arith.subi": lambda a, b: np.bitwise_xor(a, b) if a.dtype.kind == "b" else np.subtract(a, b),
+        "arith.addi": _sum,
+        "arith.subi": _difference,
         "arith.muli": np.multiply,
         "arith.andi": np.bitwise_and,
         "arith.ori": np.bitwise_or,
@@ -50,8 +60,12 @@ def constant_(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]
     type_, attribute = op.results[0].type, op.properties["value"]
     if is_scalar(type_):
         return (frame.full(constant(attribute, type_)),)
-    numbers = [frame.full(constant(n, t)) for n, t in zip(attribute, constituents(type_), strict=True)]  # pyright: ignore[reportArgumentType, reportUnknownArgumentType, reportUnknownVariableType]
-    return (construct(type_, numbers),)
+    if not isinstance(attribute, DenseIntOrFPElementsAttr):
+        raise InvalidError(f"the interpreter has no constants such as {attribute}; expected a number")
+    types = constituents(type_)
+    given = cast("Sequence[int | float]", attribute.get_values())
+    numbers = given if len(given) == len(types) else [given[0]] * len(types)
+    return (construct(type_, [frame.full(number(n, t)) for n, t in zip(numbers, types, strict=True)]),)
 
 
 # ---- division and shifts ----
@@ -163,7 +177,8 @@ def compare(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
 @handles("arith.select")
 def select(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Chooses one of two values."""
-    condition, if_true, if_false = operands
+    condition: Lanes = operands[0]
+    _, if_true, if_false = operands
     if condition.ndim > 1:
-        return (np.where(condition, if_true, if_false),)
+        return (np.where(condition, cast("Lanes", if_true), cast("Lanes", if_false)),)
     return (merge(condition, if_true, if_false),)

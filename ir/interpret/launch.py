@@ -48,7 +48,7 @@ from .frame import Batch
 from .layout import size_bytes
 from .memory import ArrayName, Memory
 from .races import Timeline
-from .scalars import value_dtype
+from .scalars import number
 from .values import ArrayRef
 
 OPERATIONS = (
@@ -154,8 +154,7 @@ class Launch:
                 yield argument
             else:
                 type_, value = argument
-                dtype = value_dtype(type_)
-                yield np.full(count, np.array(value).astype(dtype))
+                yield np.full(count, number(value, type_))
 
     def code(self, block: Block) -> Code:
         """Returns what a block consists of.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -35,9 +35,14 @@ def _fma(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
 
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
 
-for _name, _function in {
+
+def _rsqrt(x: Lanes) -> Lanes:
+    return 1.0 / np.sqrt(x)
+
+
+_IN_DOUBLE: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "rsqrt": _rsqrt,
     "exp": np.exp,
     "exp2": np.exp2,
     "expm1": np.expm1,
@@ -61,9 +66,8 @@ for _name, _function in {
     "powf": np.power,
     "cbrt": np.cbrt,
     "erf": _ERF,
-}.items():
-    handles(f"math.{_name}")(rounded(_in_double(_function)))
-for _name, _function in {
+}
+_EXACT: dict[str, Callable[..., Lanes]] = {
     "absf": np.abs,
     "floor": np.floor,
     "ceil": np.ceil,
@@ -72,7 +76,10 @@ for _name, _function in {
     "round": _round_half_away,
     "copysign": np.copysign,
     "fma": _fma,
-}.items():
+}
+for _name, _function in _IN_DOUBLE.items():
+    handles(f"math.{_name}")(rounded(_in_double(_function)))
+for _name, _function in _EXACT.items():
     handles(f"math.{_name}")(rounded(_function))
 
 
@@ -98,12 +105,14 @@ def _trailing_zeros(values: Lanes) -> Lanes:
 
 
 def _zeros_before_one(bits: Lanes) -> Lanes:
-    return np.where(bits.any(axis=-1), bits.argmax(axis=-1), bits.shape[-1])
+    first = cast("Lanes", np.argmax(bits, axis=-1))
+    return np.where(np.any(bits, axis=-1), first, bits.shape[-1])
 
 
 def _reversed(values: Lanes) -> Lanes:
     bits = np.ascontiguousarray(_bits(values)[..., ::-1])
-    return np.packbits(bits, axis=-1, bitorder="little").view(values.dtype)[..., 0]
+    packed: Lanes = np.packbits(bits, axis=-1, bitorder="little")
+    return packed.view(values.dtype).reshape(values.shape)
 
 
 handles_elementwise(

@@ -116,9 +116,7 @@ def allocate(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     batch, is_shared = frame.batch, op.name == "memref.alloc"
     type_ = cast("MemRefType[Attribute]", op.results[0].type)
     lengths = iter(operands)
-    shape = tuple(
-        int(next(lengths)[frame.lanes[0]]) if n == DYNAMIC_INDEX else n for n in type_.get_shape()
-    )
+    shape = tuple(int(next(lengths)[frame.lanes[0]]) if n == DYNAMIC_INDEX else n for n in type_.get_shape())
     if min(shape, default=1) < 1:
         raise InvalidError(
             f"the array made at {place_of(op)} has shape {shape}; expected at least 1 in each dimension"
@@ -148,9 +146,7 @@ def variable(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     assert isinstance(pointer, PointerType)
     memory = batch.allocations.get(op)
     if memory is None:
-        memory = Memory(
-            ArrayName("", "fixed array"), pointer.pointee, (), copies=batch.size, is_logged=False
-        )
+        memory = Memory(ArrayName("", "fixed array"), pointer.pointee, (), copies=batch.size, is_logged=False)
         batch.allocations[op] = memory
     else:
         _forget(frame, memory, np.arange(batch.size))

@@ -186,9 +186,7 @@ class AccessLog:
         if is_fine.all():
             return None
         found = int(np.flatnonzero(~is_fine)[0])
-        return Race(
-            int(known[found]), int(me[found]), int(who[found]), other, int(record.site[cells[found]])
-        )
+        return Race(int(known[found]), int(me[found]), int(who[found]), other, int(record.site[cells[found]]))
 
     def _update(
         self, access: Access, cells: Lanes, first: Lanes, last: Lanes, site: int, timeline: Timeline

@@ -106,22 +106,23 @@ def constant(attribute: Attribute, type_: Attribute) -> Any:
     Raises:
         InvalidError: it is no number.
     """
-    dtype = value_dtype(type_)
     if isinstance(attribute, IntegerAttr):
-        number = cast("IntegerAttr[IntegerType]", attribute).value.data
-        return wrapped(number, dtype)
+        return number(cast("IntegerAttr[IntegerType]", attribute).value.data, type_)
     if isinstance(attribute, FloatAttr):
-        value = np.array([cast("FloatAttr[AnyFloat]", attribute).value.data], np.float64).astype(dtype)
-        return (rounded_to_bf16(value) if is_bf16(type_) else value)[0]
+        return number(cast("FloatAttr[AnyFloat]", attribute).value.data, type_)
     raise InvalidError(f"the interpreter has no constants such as {attribute}; expected a number")
 
 
-def wrapped(number: int, dtype: np.dtype[Any]) -> Any:
-    """Returns the low bits of an integer as a NumPy scalar; of a bool the lowest."""
+def number(value: int | float, type_: Attribute) -> Any:
+    """Returns a number as a NumPy scalar of a type: integers keep their low bits, floats are rounded."""
+    dtype = value_dtype(type_)
+    if dtype.kind == "f":
+        rounded = np.array([value], np.float64).astype(dtype)
+        return (rounded_to_bf16(rounded) if is_bf16(type_) else rounded)[0]
     if dtype.kind == "b":
-        return np.bool_(number & 1)
+        return np.bool_(int(value) & 1)
     bits = dtype.itemsize * 8
-    return np.array([number & ((1 << bits) - 1)], f"u{dtype.itemsize}").view(dtype)[0]
+    return np.array([int(value) & ((1 << bits) - 1)], f"u{dtype.itemsize}").view(dtype)[0]
 
 
 def unsigned(values: Lanes) -> Lanes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import Operation
@@ -108,7 +108,8 @@ for _name in _COMBINED:
 def vote(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Asks the active work-items."""
     values, active = _table(frame, operands[0])
-    answer = (values & active).any(axis=1) if op.name.endswith("Any") else (values | ~active).all(axis=1)
+    is_any = op.name.endswith("Any")
+    answer: Lanes = np.any(values & active, axis=1) if is_any else np.all(values | ~active, axis=1)
     return (_flat(frame, np.repeat(answer[:, None], values.shape[1], axis=1)),)
 
 
@@ -136,7 +137,7 @@ def _pass(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Passes values between work-items; what no active one gives is 0, where devices give anything."""
     values, active = _table(frame, operands[0])
     given, _ = _table(frame, operands[1].astype(np.int64))
-    own = np.arange(values.shape[1])[None, :]
+    own = cast("Lanes", np.arange(values.shape[1])[None, :])
     source = _SOURCES[op.name.removeprefix(_PREFIX)](own, given)
     is_there = (source >= 0) & (source < values.shape[1])
     source = np.where(is_there, source, 0)

@@ -23,8 +23,6 @@ UNDEFINED = "LP4115"
 """Arithmetic whose result devices leave undefined."""
 
 
-
-
 def place_of(op: Operation | None) -> Location | None:
     """Returns where the Python code of an operation stands, or of the nearest one around it."""
     while op is not None:

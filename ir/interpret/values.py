@@ -101,7 +101,7 @@ def construct(type_: Attribute, parts: Sequence[Value]) -> Value:
 def extract(value: Value, path: Sequence[int]) -> Value:
     """Returns the part of a composite at literal indices."""
     for step in path:
-        value = value[step] if isinstance(value, tuple) else value[:, step]
+        value = cast("tuple[Value, ...]", value)[step] if isinstance(value, tuple) else value[:, step]
     return value
 
 

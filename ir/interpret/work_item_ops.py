@@ -18,7 +18,7 @@ def _dimension(frame: Frame, op: Operation) -> int | None:
     """Returns the dimension that an operation asks for, slowest first; None beyond those of the range."""
     attribute = op.properties["dimension"]
     assert isinstance(attribute, DimensionAttr)
-    found = len(frame.batch.launch.shape.local) - 1 - "xyz".index(attribute.data.value)
+    found = len(frame.batch.launch.shape.local) - 1 - "xyz".index(str(attribute.data.value))
     return found if found >= 0 else None
 
 

@@ -125,7 +125,6 @@ class Program:
         launch(**arrays)
         return {name: arrays[name].numpy() for name in ("w", "v", "out", "outf")}
 
-
     def in_interpreter(self, number, inputs, with_specs, aliased):
         arrays = {name: array.copy() for name, array in inputs.items()}
         if aliased:
