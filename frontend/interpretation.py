@@ -66,7 +66,7 @@ def interpret(
         local: work-group size, slowest dimension first; None: the range's, the kernel's own, or any.
         spec: values of specialization constants.
         sub_group_size: work-items of a sub-group, up to 128.
-        step_limit: loop iterations of a work-item after which a loop counts as endless.
+        step_limit: loop iterations, in the work-groups that run at once, after which a loop counts as endless.
         optional_aspects: what the code may rely on beside what it needs, see `TargetEnv.optional_aspects`.
 
     Raises:

@@ -89,7 +89,7 @@ class Batch:
                 loop,
                 ENDLESS,
                 int(frame.lanes[0]),
-                f"the loops of this work-item took more than {limit} iterations; is this one endless? "
+                f"loops took more than {limit} iterations; is this one endless? "
                 "Raise step_limit= where it is not",
             )
 

@@ -80,7 +80,7 @@ class Options:
     sub_group_size: int = DEFAULT_SUB_GROUP_SIZE
     """Work-items of a sub-group."""
     step_limit: int = DEFAULT_STEP_LIMIT
-    """Iterations of all loops together that a work-item may take."""
+    """Iterations that all loops together may take, in the work-groups that run at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

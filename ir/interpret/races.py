@@ -109,6 +109,8 @@ class _Record:
     """For each location, the latest access of one kind."""
 
     who: Lanes
+    mate: Lanes
+    """Another that made such an access, where there are several."""
     when: Lanes
     apart: Lanes
     """How far apart those were that made such accesses, see `Timeline.distance`."""
@@ -118,6 +120,7 @@ class _Record:
     @classmethod
     def of(cls, count: int) -> _Record:
         return cls(
+            np.full(count, NOBODY, np.int64),
             np.full(count, NOBODY, np.int64),
             np.zeros(count, np.int64),
             np.zeros(count, np.int8),

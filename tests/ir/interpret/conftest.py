@@ -37,5 +37,5 @@ def _run(body, *arguments, parameters="", n=None, local=None, before="", **optio
         HostArray(a.reshape(-1).view(np.uint8), a.shape) if isinstance(a, np.ndarray) else a
         for a in arguments
     ]
-    shape = LaunchShape(range_=range_, local=local or (4,) * len(range_))
+    shape = LaunchShape(range_=range_, local=local or range_)
     return interpret_module(module, "k", shape, given, options=Options(**options))
