@@ -189,7 +189,9 @@ class AccessLog:
         if is_fine.all():
             return None
         found = int(np.flatnonzero(~is_fine)[0])
-        return Race(int(known[found]), int(me[found]), int(who[found]), other, int(record.site[cells[found]]))
+        cell = cells[found]
+        culprit = record.mate[cell] if who[found] == me[found] else who[found]
+        return Race(int(known[found]), int(me[found]), int(culprit), other, int(record.site[cell]))
 
     def _update(
         self, access: Access, cells: Lanes, first: Lanes, last: Lanes, site: int, timeline: Timeline
@@ -205,6 +207,8 @@ class AccessLog:
         joined = np.maximum(np.maximum(before, apart), timeline.distance(who, last))
         joined = np.maximum(joined, timeline.distance(who, first))
         record.apart[cells] = np.where(is_past, apart, joined)
+        mate = np.where(first != last, first, np.where(who != last, who, record.mate[cells]))
+        record.mate[cells] = np.where(is_past, first, mate)
         record.who[cells] = last
         record.when[cells] = timeline.now
         record.site[cells] = site

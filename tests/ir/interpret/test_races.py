@@ -76,4 +76,4 @@ def test_fences_on_both_sides_order():
     timeline.fence(np.array([6]))
     assert log.note(Access.READ, cell, np.array([6]), 1, timeline) is None
     race = log.note(Access.WRITE, cell, np.array([7]), 2, timeline)
-    assert race is not None and (race.item, race.other_item, race.other_site) == (7, 1, 0)
+    assert race is not None and (race.item, race.other_item, race.other_site) == (7, 6, 1)
