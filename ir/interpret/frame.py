@@ -74,7 +74,7 @@ class Batch:
             KernelTrap: a check found something wrong.
         """
         frame = Frame(self, np.ones(self.size, np.bool_))
-        frame.run_function(self.launch.kernel, list(self.launch.arguments(self.size)))
+        frame.run_function(self.launch.kernel, [bound(self) for bound in self.launch.bound])
 
     def count_iteration(self, frame: Frame, loop: Operation) -> None:
         """Notes that a loop starts another iteration.

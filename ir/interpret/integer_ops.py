@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -66,6 +67,33 @@ def constant_(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]
     given = cast("Sequence[int | float]", attribute.get_values())
     numbers = given if len(given) == len(types) else [given[0]] * len(types)
     return (construct(type_, [frame.full(number(n, t)) for n, t in zip(numbers, types, strict=True)]),)
+
+
+# ---- two results ----
+
+
+def _extended(kind: Callable[[int, int], int], *, is_signed: bool) -> Handler:
+    """Returns the handler of an operation whose result has twice the bits: the low half and the high half."""
+
+    def execute(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
+        a, b = operands if is_signed else (unsigned(operand) for operand in operands)
+        bits, dtype = a.dtype.itemsize * 8, op.results[0].type
+        wide = [kind(int(x), int(y)) for x, y in zip(a.ravel(), b.ravel(), strict=True)]
+        halves = ([number(w, dtype) for w in wide], [number(w >> bits, dtype) for w in wide])
+        return [np.array(half).reshape(a.shape) for half in halves]
+
+    return execute
+
+
+@handles("arith.addui_extended")
+def add_with_carry(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
+    """Returns the sum and whether it wrapped."""
+    total = np.add(*operands)
+    return total, unsigned(total) < unsigned(operands[0])
+
+
+handles("arith.mulsi_extended")(_extended(operator.mul, is_signed=True))
+handles("arith.mului_extended")(_extended(operator.mul, is_signed=False))
 
 
 # ---- division and shifts ----

@@ -17,8 +17,9 @@ Atomic operations happen in the order of the work-items' numbers, so every run g
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,19 @@ class HostArray:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedArray:
+    """An argument that is memory of each work-group: its shape is all that a launch gives."""
+
+    shape: tuple[int, ...]
+
+
+Argument = HostArray | SharedArray | int | float | bool
+"""What a launch passes for one argument of the kernel's function."""
+_Bound = Callable[[Batch], Any]
+"""An argument: its value in a batch."""
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """A block, looked up once."""
 
@@ -141,20 +155,12 @@ class Launch:
     timeline: Timeline
     callees: dict[str, Function]
     """All functions of the module by name."""
-    _arguments: list[ArrayRef | tuple[Attribute, int | float | bool]]
+    bound: list[_Bound]
+    """The arguments."""
     sites: list[Operation] = field(default_factory=list[Operation])
     """The operations that accessed memory, by number."""
     _site_numbers: dict[Operation, int] = field(default_factory=dict[Operation, int])
     _code: dict[Block, Code] = field(default_factory=dict[Block, Code])
-
-    def arguments(self, count: int) -> Iterator[Any]:
-        """Yields the kernel's arguments for a batch of `count` work-items."""
-        for argument in self._arguments:
-            if isinstance(argument, ArrayRef):
-                yield argument
-            else:
-                type_, value = argument
-                yield np.full(count, number(value, type_))
 
     def code(self, block: Block) -> Code:
         """Returns what a block consists of.
@@ -189,7 +195,7 @@ def interpret_module(
     module: ModuleOp,
     name: str,
     shape: LaunchShape,
-    arguments: Sequence[HostArray | int | float | bool],
+    arguments: Sequence[Argument],
     *,
     spec_values: Mapping[str, bytes] | None = None,
     options: Options | None = None,
@@ -242,26 +248,50 @@ def _run(launch: Launch) -> None:
             batch.run()
 
 
-def _bind(
-    kernel: Function, arguments: Sequence[HostArray | int | float | bool]
-) -> tuple[list[ArrayRef | tuple[Attribute, int | float | bool]], dict[HostArray, Memory]]:
-    """Returns the arguments as the interpreter has them, and the memory of each array."""
+def _bind(kernel: Function, arguments: Sequence[Argument]) -> tuple[list[_Bound], dict[HostArray, Memory]]:
+    """Returns the arguments as the interpreter has them, and the memory of each array of the host."""
     parameters, types = kernel_parameters(kernel), kernel.function_type.inputs.data
     if len(arguments) != len(types):
         raise InvalidError(f"expected {len(types)} arguments, found {len(arguments)}")
-    bound: list[ArrayRef | tuple[Attribute, int | float | bool]] = []
+    bound: list[_Bound] = []
     memories: dict[HostArray, Memory] = {}
     for parameter, type_, argument in zip(parameters, types, arguments, strict=True):
         element = memref_element_type(type_)
-        if not isinstance(argument, HostArray):
-            bound.append((type_, argument))
+        if isinstance(argument, int | float):
+            bound.append(partial(_scalar, number(argument, type_)))
             continue
-        if element is None or len(argument.data) != math.prod(argument.shape) * size_bytes(element):
-            raise InvalidError(f"parameter '{parameter.name}': the array is no {type_}")
-        memory = memories.get(argument)
-        if memory is None:
-            memory = Memory(ArrayName(parameter.name), element, argument.shape, is_defined=True)
-            memory.bytes[: len(argument.data)] = argument.data
-            memories[argument] = memory
-        bound.append(ArrayRef(memory, None, argument.shape, element))
+        if element is None or len(argument.shape) != parameter.ndim:
+            raise InvalidError(
+                f"parameter '{parameter.name}' is a {type_}; found an array of {argument.shape}"
+            )
+        if isinstance(argument, SharedArray):
+            name = ArrayName(parameter.name, "shared array")
+            bound.append(partial(_shared, name, element, argument.shape))
+            continue
+        if argument not in memories:
+            memories[argument] = _memory(parameter.name, element, argument)
+        reference = ArrayRef(memories[argument], None, argument.shape, element)
+        bound.append(partial(_same, reference))
     return bound, memories
+
+
+def _memory(name: str, element: Attribute, array: HostArray) -> Memory:
+    size = math.prod(array.shape) * size_bytes(element)
+    if len(array.data) != size:
+        raise InvalidError(f"parameter '{name}': expected {size} bytes, found {len(array.data)}")
+    memory = Memory(ArrayName(name), element, array.shape, is_defined=True)
+    memory.bytes[:size] = array.data
+    return memory
+
+
+def _same(value: Any, batch: Batch) -> Any:
+    return value
+
+
+def _scalar(value: Any, batch: Batch) -> Any:
+    return np.full(batch.size, value)
+
+
+def _shared(name: ArrayName, element: Attribute, shape: tuple[int, ...], batch: Batch) -> ArrayRef:
+    memory = Memory(name, element, shape, copies=batch.group_count)
+    return ArrayRef(memory, batch.group_of_lane * memory.copy_bytes, shape, element)

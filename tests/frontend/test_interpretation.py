@@ -39,7 +39,11 @@ def test_numpy_arrays_are_changed_in_place():
 def test_structs_vectors_bools_and_bf16_have_the_layout_of_the_host():
     @lp.kernel
     def k(
-        bodies: lp.Array[Body], v: lp.In[lp.f32x3], flags: lp.Array[lp.bool_], h: lp.Array[lp.bf16], b: lp.bf16
+        bodies: lp.Array[Body],
+        v: lp.In[lp.f32x3],
+        flags: lp.Array[lp.bool_],
+        h: lp.Array[lp.bf16],
+        b: lp.bf16,
     ):
         i = lp.global_id(0)
         body = bodies[i]

@@ -110,7 +110,9 @@ def test_undefined_arithmetic_is_a_trap(run_ir, op, a, b, what):
     with pytest.raises(lp.KernelTrap) as caught:
         apply(run_ir, op, *columns)
     assert caught.value.code == "LP4115"
-    assert f"work-item (1,) of work-group (0,): devices leave undefined what comes of {what}" in str(caught.value)
+    assert f"work-item (1,) of work-group (0,): devices leave undefined what comes of {what}" in str(
+        caught.value
+    )
 
 
 def test_comparisons_of_integers(run_ir):
@@ -242,7 +244,12 @@ def test_conversions_of_floats(run_ir):
     x = np.array([0.0, 1.9, -1.9, 2147483520.0], np.float32)
     assert apply(run_ir, "arith.fptosi", x, result=np.int32).tolist() == [0, 1, -1, 2147483520]
     y = np.array([0.9, -0.9, 3e9, 4294967040.0], np.float32)
-    assert apply(run_ir, "arith.fptoui", y, result=np.int32).view(np.uint32).tolist() == [0, 0, 3e9, 4294967040]
+    assert apply(run_ir, "arith.fptoui", y, result=np.int32).view(np.uint32).tolist() == [
+        0,
+        0,
+        3e9,
+        4294967040,
+    ]
     assert apply(run_ir, "arith.bitcast", x[1:2], result=np.int32).tolist() == [0x3FF33333]
     with pytest.raises(lp.KernelTrap) as caught:
         apply(run_ir, "arith.fptosi", np.array([1.0, np.nan], np.float32), result=np.int32)
@@ -263,3 +270,27 @@ memref.store %n, %y[%i] : memref<?xbf16>""",
     )
     found = result.view(ml_dtypes.bfloat16)
     np.testing.assert_array_equal(found.astype(np.float32), x.astype(ml_dtypes.bfloat16).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("op", "is_signed"), [("arith.mulsi_extended", True), ("arith.mului_extended", False)]
+)
+def test_products_of_twice_the_bits(run_ir, op, is_signed):
+    a, b = pairs([*EDGES, 2**31 - 1, -(2**31)], np.int32)
+    low, high = np.zeros_like(a), np.zeros_like(a)
+    run_ir(
+        f"""%a = memref.load %p[%i] : memref<?xi32>
+%b = memref.load %q[%i] : memref<?xi32>
+%l, %h = "{op}"(%a, %b) : (i32, i32) -> (i32, i32)
+memref.store %l, %r[%i] : memref<?xi32>
+memref.store %h, %s[%i] : memref<?xi32>""",
+        a,
+        b,
+        low,
+        high,
+        parameters=", ".join(f"%{name}: memref<?xi32>" for name in "pqrs"),
+    )
+    kind = np.int32 if is_signed else np.uint32
+    wide = [int(x) * int(y) % 2**64 for x, y in zip(a.view(kind), b.view(kind), strict=True)]
+    assert low.view(np.uint32).tolist() == [w % 2**32 for w in wide]
+    assert high.view(np.uint32).tolist() == [w >> 32 for w in wide]

@@ -135,12 +135,13 @@ def picks_component(x: lp.In[lp.i32], v: lp.In[lp.f32x4], y: lp.Out[lp.f32]):
 def test_indices_into_values_are_checked():
     x = np.array([0, 3, 4], np.int32)
     trap = trap_of(picks, 3, x, np.zeros(3, np.int32))
-    assert "work-item (2,) of work-group (0,): index 4 is out of range of a fixed array in a value, of length 4" in str(
-        trap
+    assert (
+        "work-item (2,) of work-group (0,): index 4 is out of range of a fixed array in a value, of length 4"
+        in str(trap)
     )
     trap = trap_of(picks_component, 3, x, np.zeros((3, 4), np.float32), floats(3))
-    assert (
-        "index 4 is out of range of a vector in private array 'w', of length 4; expected 0 to 3" in str(trap)
+    assert "index 4 is out of range of a vector in private array 'w', of length 4; expected 0 to 3" in str(
+        trap
     )
 
 
