@@ -13,7 +13,7 @@ os.environ["LAPILLI_CACHE"] = (
 from lapilli.ir.config import config
 from lapilli.vk_runtime.runtime import runtime
 
-pytest_plugins = ["tests.behaviours", "pytester"]
+pytest_plugins = ["tests.behaviours"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
