@@ -109,6 +109,7 @@ def build_module(
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
     externals: Sequence[ExternalFunction] = (),
+    clamps_indices: bool = True,
 ) -> ModuleOp:
     """Compiles kernels and exported functions of one translation unit into one module.
 
@@ -118,6 +119,8 @@ def build_module(
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
         externals: functions that the module exports.
+        clamps_indices: keeps indices into memory that no robustness covers in range; the interpreter wants
+            them as they were written.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
@@ -132,6 +135,7 @@ def build_module(
     module.unit = sources[0].__module__ if sources else ""
     for external in externals:
         build_external(module, external)
+    module.clamps_indices = clamps_indices
     for kernel in kernels:
         _build_kernel(module, kernel, rank)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])

@@ -14,6 +14,7 @@ from functools import cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
+from ..ir.config import config
 from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError, RuntimeFailure
 from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
 from ..ir.target_env import TargetEnv
@@ -113,7 +114,12 @@ def launch(
             kernel.records.clear()
         if shape is not None:
             kernel.records[key] = prepared
-    _shorten(kernel, configuration, prepared)
+    if config.interpret:
+        from .interpretation import interpret_launch
+
+        return interpret_launch(kernel, prepared.record, queue, values, spec, events)
+    if "interpret" not in config.values:
+        _shorten(kernel, configuration, prepared)
     return prepared.record.launch(queue, values, events)
 
 

@@ -170,6 +170,21 @@ _HOST_CODES: dict[str, str] = {
         "A kernel stopped: a failed assert, an index out of range in debug mode, or a loop that the "
         "driver would have cut short."
     ),
+    "LP4110": "The reference interpreter found an index out of range; on a device the result is undefined.",
+    "LP4111": "The reference interpreter found a read of shared or private memory that nothing was written to.",
+    "LP4112": (
+        "The reference interpreter found a data race: two work-items use one location, at least one changes it, "
+        "they are not both atomic, and no barrier orders them. Put lp.barrier() between them, or use lp.atomic; "
+        "nothing but the end of the launch orders plain accesses of different work-groups."
+    ),
+    "LP4113": (
+        "The reference interpreter found a barrier that some work-items of the group reach and others do not."
+    ),
+    "LP4114": "The reference interpreter stopped a loop at its limit of iterations.",
+    "LP4115": (
+        "The reference interpreter met arithmetic that SPIR-V leaves undefined, such as an integer division by "
+        "zero. Kernels in Python never contain it; IR written by hand may."
+    ),
     "LP4200": "The driver lost the device. Its context cannot be used any more; make a new one.",
     "LP4300": "The object belongs to another backend.",
     "LP4400": "The device lacks a feature that a host call needs.",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
+from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import InvalidError, KernelArgumentError
 from .annotations import Signature, enclosing_names, resolve_signature
@@ -180,7 +181,7 @@ class LaunchConfiguration:
             NdRangeError: the range cannot be.
         """
         again = self.again
-        if again is not None and not kwargs:
+        if again is not None and not kwargs and "interpret" not in config.values:
             event = again(args)
             if event is not None:
                 return event

@@ -36,8 +36,14 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 }
 """Folder -> folders, or single modules, of lapilli that its files may import beside their own."""
 
-COMPOSITION_ROOTS = ("frontend.compile", "frontend.linking")
-"""The modules that may join front end, passes, emission and runtime."""
+COMPOSITION_ROOTS = frozenset(
+    {
+        "frontend.compile",
+        "frontend.interpretation",
+        "frontend.linking",
+    }
+)
+"""The modules that may join the compiler to the runtime."""
 
 STANDARD_LIBRARY_SEAMS = (
     "ir.errors",

@@ -107,6 +107,10 @@ class LaunchRecord:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
         return self._record(queue, args, self._checker.check(args, self._device), wait_events)
 
+    def scalars(self, args: Sequence[object]) -> list[Scalar]:
+        """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
+        return self._checker.check(args, self._device)[1]
+
     def _record(
         self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
     ) -> Event:
