@@ -19,6 +19,9 @@ class Event:
 
     __slots__ = ("__weakref__", "_queue", "elapsed_ticks", "value")
 
+    is_recorded = False
+    """Whether it stands for a command of a graph, which runs at replays only."""
+
     def __init__(self, queue: Queue, value: int) -> None:
         self._queue = queue
         self.value = value
@@ -63,7 +66,10 @@ class Event:
         if self.value == 0:
             return 0.0
         self.wait()
-        assert self.elapsed_ticks is not None, "a retired submission has its timestamps"
+        if self.elapsed_ticks is None:
+            raise InvalidError(
+                "this event was not timed: replays of graphs are not; time the launches without a graph"
+            )
         return self.elapsed_ticks * queue.timestamp_period_ns
 
     def __repr__(self) -> str:

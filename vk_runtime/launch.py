@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.kernel_info import KernelInfo
 from ..spirv.device_image import DeviceImage
-from . import trace
+from . import graph_recording, trace
 from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
 from .array_sizes import check_array_sizes
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
     from .device import Device
+    from .memory import Buffer
     from .queue import Queue
 
 __all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_aspects"]
@@ -107,6 +108,54 @@ class LaunchRecord:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
         return self._record(queue, args, self._checker.check(args, self._device), wait_events)
 
+    @property
+    def kernel(self) -> KernelInfo:
+        """What it launches."""
+        return self._binding.kernel
+
+    @property
+    def device(self) -> Device:
+        """Where it runs."""
+        return self._device
+
+    def check(self, args: Sequence[object]) -> CheckedArguments:
+        """Checks arguments as `launch` does and returns them taken apart."""
+        return self._checker.check(args, self._device)
+
+    def encode(self, command_buffer: CommandBuffer, args: Sequence[object]) -> None:
+        """Records the launch into a command buffer of a graph.  Call it with the device's lock held.
+
+        Orders nothing, and keeps no array alive: the graph does both.
+        """
+        checked = uses, values = self.check(args)
+        if not self._takes_scalars_only:
+            values = self._packer.values(args, checked)
+        for piece in self.plan.pieces:
+            hidden, groups = self._step(piece)
+            descriptor_set = None
+            if not self._is_block_pushed:
+                place = command_buffer.argument_block(self._block_bytes)
+                descriptor_set = self._write_block(place, uses, hidden, values)
+            elif self._set_layout is not None:
+                descriptor_set = self._set_layout.set_for(uses, 0, self._binding.kernel)
+            if command_buffer.pipeline is not self._pipeline:
+                self._bind_pipeline(command_buffer)
+            if descriptor_set is not None and (
+                command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
+            ):
+                self._bind_set(command_buffer, descriptor_set)
+            if self._push_bytes:
+                self._pack_into(self._block_memory, 0, *hidden, *values)
+                self._push(
+                    command_buffer.raw,
+                    self._layout,
+                    VK_SHADER_STAGE_COMPUTE_BIT,
+                    0,
+                    self._push_bytes,
+                    self._block,
+                )
+            self._dispatch_groups(command_buffer.raw, *groups)
+
     def scalars(self, args: Sequence[object]) -> list[Scalar]:
         """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
         return self._checker.check(args, self._device)[1]
@@ -114,6 +163,8 @@ class LaunchRecord:
     def _record(
         self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
     ) -> Event:
+        if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+            return graph.add_launch(self, queue, args, checked, wait_events)
         event = Event(queue, 0)
         first = self._first
         if first is None:
@@ -133,7 +184,7 @@ class LaunchRecord:
                 for piece in pieces:
                     self._dispatch(queue, event, self._step(piece), uses, values)
             if trace.active:
-                self._trace()
+                self.note_launch()
         return event
 
     def _dispatch(
@@ -151,7 +202,8 @@ class LaunchRecord:
             if self._set_layout is not None:
                 descriptor_set = self._set_layout.set_for(uses, 0, self._binding.kernel)
         else:
-            descriptor_set = self._write_block(queue, uses, hidden, values)
+            place = queue.argument_block(self._block_bytes)
+            descriptor_set = self._write_block(place, uses, hidden, values)
         command_buffer = queue.recording or queue.open()
         raw = command_buffer.raw
         queue.order(uses, command_buffer.value)
@@ -203,11 +255,11 @@ class LaunchRecord:
         command_buffer.pipeline = pipeline
 
     def _write_block(
-        self, queue: Queue, uses: Uses, hidden: Sequence[int], values: Sequence[Scalar]
+        self, place: tuple[Buffer, int], uses: Uses, hidden: Sequence[int], values: Sequence[Scalar]
     ) -> DescriptorSet:
-        """Writes the argument block to memory of the open command buffer; returns the set that shows it."""
+        """Writes the argument block to memory of a command buffer; returns the set that shows it."""
         assert self._set_layout is not None, "the block has a binding"
-        memory, offset = queue.argument_block(self._block_bytes)
+        memory, offset = place
         self._pack_into(memory.host_bytes(), offset, *hidden, *values)
         self._dynamic_offset[0] = offset
         arrays = [] if self._packer.has_addresses else uses
@@ -220,10 +272,13 @@ class LaunchRecord:
 
     def _wait_for_other_devices(self, events: Sequence[Event]) -> None:
         for event in events:
+            if event.is_recorded:
+                event.wait()  # raises
             if event.queue.device is not self._device:
                 event.wait()
 
-    def _trace(self) -> None:
+    def note_launch(self) -> None:
+        """Tells running traces of a launch."""
         binding = self._binding
         trace.record(
             "launch", kernel=binding.kernel.name, image=binding.image.digest, device=self._device.selector

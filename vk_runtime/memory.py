@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import itertools
 import logging
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import MemoryAllocationError
@@ -28,6 +29,7 @@ from .memory_plan import MemoryPlan
 from .physical_device import MemoryType
 
 if TYPE_CHECKING:
+    from .array import Array
     from .logical_device import LogicalDevice
     from .queue import Queue
 
@@ -53,6 +55,8 @@ class Buffer(Handle):
         """Where the host sees it, 0 where it does not."""
         self.device_address = 0
         """Where kernels see it, 0 on a device without bufferDeviceAddress."""
+        self.owner: weakref.ref[Array] | None = None
+        """The array that it is the memory of."""
         # The following belong to the queue that used the buffer last; see `Queue.order`.
         self.queue: Queue | None = None
         self.read_epoch = -1

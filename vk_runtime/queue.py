@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import DeviceLostError, FeatureNotSupportedError, InvalidError
+from . import graph_recording
 from .command_buffer import CommandBuffer
 from .constants import (
     VK_ACCESS_HOST_READ_BIT,
@@ -37,6 +38,8 @@ from .headers import NULL, ffi, make
 
 if TYPE_CHECKING:
     from .device import Device
+    from .graph_commands import Batch
+    from .logical_device import LogicalDevice
     from .memory import Buffer
 
 SUBMIT_AFTER = 64
@@ -63,6 +66,20 @@ _WRITES = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT
 
 _EPOCH_BARRIER: Any = make("VkMemoryBarrier", srcAccessMask=_WRITES, dstAccessMask=_SHADER | _TRANSFER)
 _HOST_BARRIER: Any = make("VkMemoryBarrier", srcAccessMask=_WRITES, dstAccessMask=VK_ACCESS_HOST_READ_BIT)
+
+
+def record_barrier(device: LogicalDevice, command_buffer: CommandBuffer) -> None:
+    """Records a barrier between everything before and everything after, as `Queue.barrier` does."""
+    device.vk.vkCmdPipelineBarrier(
+        command_buffer.raw, _STAGES, _STAGES, 0, 1, _EPOCH_BARRIER, 0, NULL, 0, NULL
+    )
+
+
+def record_host_barrier(device: LogicalDevice, command_buffer: CommandBuffer) -> None:
+    """Records what lets the host read the results: the timeline alone does not (Vulkan 1.3, 7.6)."""
+    device.vk.vkCmdPipelineBarrier(
+        command_buffer.raw, _STAGES, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, _HOST_BARRIER, 0, NULL, 0, NULL
+    )
 
 
 class Queue(Handle):
@@ -95,7 +112,7 @@ class Queue(Handle):
         self.timestamp_period_ns = logical.physical.limits.timestamp_period_ns
         self.recording: CommandBuffer | None = None
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
-        self._in_flight: deque[CommandBuffer] = deque()
+        self._in_flight: deque[CommandBuffer | Batch] = deque()
         self._free: list[CommandBuffer] = []
         self._submitted = 0
         self._completed = 0
@@ -170,6 +187,16 @@ class Queue(Handle):
         recording = self.recording
         if recording is not None:
             return recording
+        self._make_room()
+        command_buffer = self._free.pop() if self._free else self._new_command_buffer()
+        command_buffer.begin()
+        command_buffer.value = self._submitted + 1
+        self._logical.busy.add(self)
+        self.recording = command_buffer
+        return command_buffer
+
+    def _make_room(self) -> None:
+        """Makes sure that one more submission may follow; waits where too many are in flight."""
         self._logical.require_usable()
         if self.is_closed:
             raise InvalidError("this queue was closed; make another with lp.Queue()")
@@ -181,12 +208,6 @@ class Queue(Handle):
         busy = self._logical.busy
         if self not in busy and len(busy) >= MAX_BUSY:
             self._logical.submit_everything()
-        command_buffer = self._free.pop() if self._free else self._new_command_buffer()
-        command_buffer.begin()
-        command_buffer.value = self._submitted + 1
-        busy.add(self)
-        self.recording = command_buffer
-        return command_buffer
 
     def _new_command_buffer(self) -> CommandBuffer:
         logical = self._logical
@@ -212,6 +233,9 @@ class Queue(Handle):
                 is_hazard = True
         if is_hazard:
             epoch = self.barrier()
+        self._note_uses(uses, value, epoch)
+
+    def _note_uses(self, uses: Sequence[tuple[Buffer, bool]], value: int, epoch: int) -> None:
         for buffer, writes in uses:
             buffer.last_use = value
             if writes:
@@ -280,7 +304,37 @@ class Queue(Handle):
         if interrupt is not None:
             raise interrupt
 
-    def _submit(self, command_buffer: CommandBuffer) -> None:
+    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Buffer, bool]]) -> None:
+        """Submits command buffers that are recorded already, behind everything that this queue has recorded.
+
+        Call it with the device's lock held.
+
+        Args:
+            batch: begins with a barrier and ends with one for the host.
+            uses: every buffer that it touches, and whether it writes it.
+
+        Raises:
+            DeviceLostError: the driver lost the device, or does not take the submission.
+        """
+        self.flush()
+        self._make_room()
+        self._logical.busy.add(self)
+        batch.value = self._submitted + 1
+        self._epoch += 1
+        interrupt: KeyboardInterrupt | None = None
+        while self._submitted < batch.value:
+            try:
+                for buffer, _ in uses:
+                    if buffer.queue is not self:
+                        self._take_over(buffer)
+                self._submit(batch)
+            except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
+                interrupt = error
+        self._note_uses(uses, batch.value, self._epoch)
+        if interrupt is not None:
+            raise interrupt
+
+    def _submit(self, command_buffer: CommandBuffer | Batch) -> None:
         """Ends and submits the open command buffer.  Ctrl-C may stop it anywhere; a second call goes on there.
 
         So each of the two driver calls is made by `map`, which notes its result before Python looks for signals.
@@ -304,7 +358,7 @@ class Queue(Handle):
             )
             results.extend(map(self._end, (command_buffer.raw,)))
         if results[0] >= 0 and len(results) == 1:
-            info.pCommandBuffers = command_buffer.submitted
+            info.pCommandBuffers, info.commandBufferCount = command_buffer.submitted, command_buffer.count
             self._signal_value[0] = command_buffer.value
             command_buffer.keep.append(self._set_waits())
             results.extend(map(self._submit_to_driver, (logical.vk_queue,), (1,), (info,), (NULL,)))
@@ -342,7 +396,8 @@ class Queue(Handle):
             while self._in_flight and self._in_flight[0].value <= self._completed:
                 command_buffer = self._in_flight.popleft()
                 command_buffer.retire()
-                self._free.append(command_buffer)
+                if isinstance(command_buffer, CommandBuffer):
+                    self._free.append(command_buffer)
         if not self._in_flight and self.recording is None:
             self._logical.busy.discard(self)
 
@@ -422,7 +477,9 @@ class Queue(Handle):
         self.wait_for(value)
 
     def event(self) -> Event:
-        """Returns an event for everything recorded so far."""
+        """Returns an event for everything recorded so far; while a graph is recorded, for its last command."""
+        if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+            return graph.last_event(self)
         recording = self.recording
         return Event(self, self._submitted if recording is None else recording.value)
 

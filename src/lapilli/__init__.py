@@ -68,6 +68,7 @@ _NAMES_BY_MODULE = {
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",
+    "vk_runtime.graph": "Graph graph",
     "vk_runtime.queue": "Queue",
     "vk_runtime.trace": "TraceEvent trace",
 }

@@ -35,6 +35,8 @@ from .vk_runtime.device import device as device
 from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
 from .vk_runtime.event import Event as Event
+from .vk_runtime.graph import Graph as Graph
+from .vk_runtime.graph import graph as graph
 from .vk_runtime.queue import Queue as Queue
 from .vk_runtime.trace import TraceEvent as TraceEvent
 from .vk_runtime.trace import trace as trace
