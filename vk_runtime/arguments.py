@@ -327,6 +327,8 @@ class ArgumentPacker:
                     sources.append(("extent", position, dimension))
             arrays += 1
         self._sources = tuple(sources)
+        self.has_values = bool(sources)
+        """Whether the block differs between launches of one range."""
         self.is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
         """Whether the scalar arguments are all of the values, so that `values` need not be called."""
         self._order = sorted(range(len(fields)), key=lambda i: fields[i][0])

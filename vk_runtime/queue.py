@@ -112,6 +112,8 @@ class Queue(Handle):
         self.timestamp_period_ns = logical.physical.limits.timestamp_period_ns
         self.recording: CommandBuffer | None = None
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
+        self.latest: tuple[object, object] | None = None
+        """The launch record of the last command of the open command buffer, and the memory that it uses."""
         self._in_flight: deque[CommandBuffer | Batch] = deque()
         self._free: list[CommandBuffer] = []
         self._submitted = 0
@@ -224,6 +226,7 @@ class Queue(Handle):
             uses: buffers, each with whether the command writes it.
             value: timeline value of the open command buffer.
         """
+        self.latest = None
         epoch = self._epoch
         is_hazard = self.is_profiling
         for buffer, writes in uses:
@@ -251,9 +254,20 @@ class Queue(Handle):
         self._epoch += 1
         return self._epoch
 
+    def order_again(self, uses: Sequence[tuple[Buffer, bool]]) -> None:
+        """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
+        epoch = self.barrier()
+        for buffer, writes in uses:
+            if writes:
+                buffer.write_epoch = epoch
+            else:
+                buffer.read_epoch = epoch
+
     def _take_over(self, buffer: Buffer) -> None:
         """Makes this queue the one that orders the uses of `buffer`."""
         other = buffer.queue
+        if other is not None:
+            other.latest = None
         if other is not None and buffer.last_use:
             self.wait_on_device(other, buffer.last_use)
         buffer.queue = self
@@ -360,24 +374,25 @@ class Queue(Handle):
         if results[0] >= 0 and len(results) == 1:
             info.pCommandBuffers, info.commandBufferCount = command_buffer.submitted, command_buffer.count
             self._signal_value[0] = command_buffer.value
-            command_buffer.keep.append(self._set_waits())
+            if self._waits or info.waitSemaphoreCount:
+                command_buffer.keep.append(self._set_waits())
             results.extend(map(self._submit_to_driver, (logical.vk_queue,), (1,), (info,), (NULL,)))
         if results[-1] < 0:
-            self.recording = None
+            self.recording = self.latest = None
             logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
         if not self._in_flight or self._in_flight[-1] is not command_buffer:
             self._in_flight.append(command_buffer)
-        self._waits = {}
+        if self._waits:
+            self._waits = {}
         self._submitted = command_buffer.value
-        self.recording = None
+        self.recording = self.latest = None
 
     def _set_waits(self) -> tuple[object, ...]:
         """Fills in the semaphores that the submission waits for; returns what must live until it has run."""
         info, timeline = self._submit_info, self._timeline
         count = len(self._waits)
         if not count:
-            if info.waitSemaphoreCount:
-                info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
+            info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
             return ()
         info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
         waits = self._waits
@@ -489,7 +504,7 @@ class Queue(Handle):
             command_buffer.forget()
         self._in_flight.clear()
         self._free.clear()
-        self.recording = None
+        self.recording = self.latest = None
         self._waits.clear()
 
     def close(self) -> None:
