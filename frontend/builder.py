@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from ..ir.dialects.kernel import (
     GPU_KERNEL,
     MASKED,
+    NO_CONTRACTION,
     PARAMETERS,
     RANK,
     KernelParameter,
@@ -36,6 +37,8 @@ from . import (
     intrinsic_functions,
     local_arrays,
     math_functions,
+    math_integers,
+    math_mixing,
     names,
     statements,
     sub_groups,
@@ -74,6 +77,8 @@ REGISTERED = (
     intrinsic_functions,
     local_arrays,
     math_functions,
+    math_integers,
+    math_mixing,
     names,
     statements,
     sub_groups,
@@ -82,9 +87,6 @@ REGISTERED = (
     work_items,
 )
 """The modules whose import fills `dispatch`."""
-
-NO_CONTRACTION = "kernel.no_contraction"
-"""Unit: multiplications and additions must not be fused."""
 
 
 class KernelDefinition(Protocol):
@@ -135,6 +137,8 @@ def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | N
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
+    module.device_functions = kernel.options.device_functions
+    module.may_contract = kernel.options.contract
     for assumed in range(rank or 1, MAX_DIMENSIONS + 1):
         module.rank, module.calls = assumed, []
         snapshot = len(module.functions), set(module.symbols)

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
+from ..ir.dialects.kernel import NO_CONTRACTION
 from .analysis import RETURN, VALUE, FunctionFacts
 from .assignment import assign_name, variable_type
 from .branches import IncompatibleError, zero_like
@@ -100,7 +101,8 @@ def _instance(
 ) -> HelperInstance:
     """Returns the helper compiled for these arguments, compiling it at the first call."""
     module = fb.module
-    key = (function, tuple(_key(value) for value in values.values()))
+    options = module.device_functions, module.may_contract
+    key = (function, options, tuple(_key(value) for value in values.values()))
     for instance in module.helpers.setdefault(key, []):
         if instance.kernel in (None, module.kernel_name):
             return instance
@@ -174,11 +176,16 @@ def _compiled(fb: FunctionBuilder, source: FunctionSource, values: dict[str, Val
                 "function_type": FunctionType.from_lists(types, list(instance.result_types)),
                 "sym_visibility": StringAttr("private"),
             },
+            attributes={} if module.may_contract and module.library_call is None else _NO_CONTRACTION,
             regions=[Region(helper.prologue)],
             location=helper.location(),
         )
     )
     return instance
+
+
+# Of the library's functions too: what they round, and what they do not, must be so on every device.
+_NO_CONTRACTION: dict[str, Attribute] = {NO_CONTRACTION: UnitAttr()}
 
 
 def _facts(source: FunctionSource) -> FunctionFacts:

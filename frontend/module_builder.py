@@ -52,7 +52,13 @@ class ModuleBuilder:
     """What the compilation read from around the functions."""
     optional_aspects: frozenset[int] = frozenset()
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
+    may_contract: bool = True
+    """Whether the kernel lets multiplications and additions be fused, in its helpers too."""
+    device_functions: frozenset[str] = frozenset()
+    """Functions of ``lp.math`` that the kernel wants as the device has them, see `KernelOptions.math_accuracy`."""
     uses_rank: bool = False
+    library_call: FileLineColLoc | None = None
+    """Where `math_library` was called, while a function of it is being compiled."""
     barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
     )

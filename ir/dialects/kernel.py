@@ -189,7 +189,7 @@ def _foreign_dtype(type_: Attribute) -> str:
 def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
-    * they stand on kernels only, and no other name begins with `kernel.`
+    * they stand on kernels only, `kernel.no_contraction` on any function, and no other name begins with `kernel.`
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.masked` and `kernel.no_contraction` are units
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
@@ -197,9 +197,10 @@ def verify_attributes(op: Operation) -> None:
     names = [name for name in op.attributes if name.startswith("kernel.")]
     if not names:
         return
-    if not is_kernel(op) or not isinstance(op, Function):
-        raise VerifyException(f"'{names[0]}' may stand on kernels only, found it on {op.name}")
     for name in names:
+        is_placed = isinstance(op, Function) and (is_kernel(op) or name == NO_CONTRACTION)
+        if not is_placed:
+            raise VerifyException(f"'{name}' may stand on kernels only, found it on {op.name}")
         if name == PARAMETERS:
             kernel_parameters(op)
         elif name == RANK:
