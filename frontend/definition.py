@@ -35,8 +35,9 @@ class KernelOptions:
     @property
     def device_functions(self) -> frozenset[str]:
         """The functions of ``lp.math`` whose accuracy may be the device's."""
-        accuracies = self.math_accuracy if isinstance(self.math_accuracy, Mapping) else {}
-        return frozenset(name for name, accuracy in accuracies.items() if accuracy == "low")
+        if self.math_accuracy is None or isinstance(self.math_accuracy, str):
+            return frozenset()
+        return frozenset(name for name, accuracy in self.math_accuracy.items() if accuracy == "low")
 
     @classmethod
     def checked(

@@ -14,9 +14,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
 from .arithmetic import absolute, binary, common_type
-from .branches import zero_like
 from .builtins import expect_count, min_max, numbers
-from .comparisons import compare_scalars
 from .conversions import CMPF, adapt, convert, settle
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
@@ -53,7 +51,7 @@ _DEVICE: dict[str, type[Operation]] = {
     "acosh": math.AcoshOp,
     "atanh": math.AtanhOp,
 }
-"""Functions that devices have an instruction for, of the accuracy that Vulkan asks: ``math_accuracy={"sin": "low"}``."""
+"""Functions that devices have an instruction for, as accurate as Vulkan asks: ``math_accuracy={"sin": "low"}``."""
 _LIBRARY = (*_DEVICE, "expm1", "log1p", "log10", "cbrt", "erf", "erfc", "gamma", "lgamma")
 """Functions of one number in `math_library`."""
 
@@ -134,9 +132,9 @@ def compile_fabs(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
     return absolute(fb, float_operands(fb, node, arguments, 1)[0], node)
 
 
-@intrinsic("math.atan2", "math.fmod", "math.remainder")
+@intrinsic("math.atan2", "math.fmod", "math.hypot", "math.remainder")
 def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``atan2(y, x)``, ``fmod(x, y)`` (the sign of x) and ``remainder(x, y)`` (IEEE 754)."""
+    """Compiles ``atan2(y, x)``, ``fmod(x, y)`` (the sign of x), ``hypot(x, y)`` and ``remainder(x, y)`` (IEEE 754)."""
     name = _name(fb)
     operands = float_operands(fb, node, arguments, 2)
     if name == "atan2" and name in fb.module.device_functions and operands[0].type is not F64:
@@ -182,29 +180,6 @@ def calculate(fb: FunctionBuilder, operator: str, left: Value, right: Value, nod
     result = binary(fb, operator, left, right, node)
     assert isinstance(result, Scalar), describe(result)
     return result
-
-
-def choose(fb: FunctionBuilder, test: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
-    """Emits a select of two values of one type."""
-    scalar = if_true.type
-    if fb.is_dry:
-        return Scalar(scalar)
-    operands = [fb.ssa(test), fb.ssa(if_true), fb.ssa(if_false)]
-    return Scalar(scalar, fb.emit(arith.SelectOp, operands, ir_type(scalar)))
-
-
-@intrinsic("math.hypot")
-def compile_hypot(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.math.hypot(x, y)``, scaled by the larger part so that squares do not overflow."""
-    left, right = (absolute(fb, v, node) for v in float_operands(fb, node, arguments, 2))
-    large, small = min_max(fb, "max", left, right, node), min_max(fb, "min", left, right, node)
-    ratio = calculate(fb, "Div", small, large, node)
-    square = calculate(fb, "Add", calculate(fb, "Mult", ratio, ratio, node), constant(1.0), node)
-    result = calculate(fb, "Mult", large, unary(fb, math.SqrtOp, square), node)
-    is_zero = compare_scalars(fb, "Eq", large, constant(0.0), node)
-    zero = zero_like(large)
-    assert isinstance(zero, Scalar)
-    return choose(fb, is_zero, zero, result)
 
 
 @intrinsic("math.ldexp")

@@ -37,6 +37,7 @@ _MODULES = {
     "trigonometric": "sin cos tan",
     "inverse_trigonometric": "asin acos atan atan2",
     "power": "pow cbrt",
+    "distance": "hypot",
     "error_function": "erf erfc",
     "gamma_function": "gamma lgamma",
     "remainders": "fmod remainder",

@@ -13,9 +13,18 @@ from .conversions import convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import F32, ir_type
-from .math_functions import calculate, choose, float_operands, unary
+from .math_functions import calculate, float_operands, unary
 from .types import bf16
 from .values import Scalar, Value, constant
+
+
+def choose(fb: FunctionBuilder, test: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
+    """Emits a select of two values of one type."""
+    scalar = if_true.type
+    if fb.is_dry:
+        return Scalar(scalar)
+    operands = [fb.ssa(test), fb.ssa(if_true), fb.ssa(if_false)]
+    return Scalar(scalar, fb.emit(arith.SelectOp, operands, ir_type(scalar)))
 
 
 @intrinsic("math.fma", "math.mix", "math.clamp", "math.smoothstep")

@@ -136,6 +136,7 @@ def compile_dist(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
     """Compiles ``lp.math.dist(a, b)``: the length of a - b."""
     a, b = _vectors(fb, node, arguments, 2)
     difference = by_component(fb, [a, b], node, "lp.math.dist", lambda v: binary(fb, "Sub", v[0], v[1], node))
+    assert isinstance(difference, Composite), describe(difference)
     return _length(fb, difference, node)
 
 

@@ -56,9 +56,8 @@ def power_of_parts(high: Any, low: Any, y: Any, limits: Any, coefficients: Any, 
     return scaled(1.0 + r * polynomial(r, coefficients), k, form)
 
 
-def with_power_values(x: Any, y: Any, magnitude: Any, odd_limit: Any) -> Any:
+def with_power_values(x: Any, y: Any, magnitude: Any, one: Any, odd_limit: Any) -> Any:
     """What C and Python say of negative bases, zeros and infinities; numbers from `odd_limit` on are even."""
-    zero = 0.0 * magnitude
     a = abs(x)
     is_growing = (a > 1.0) == (y > 0.0)
     result = lp.select((a == 0.0) | (a == lp.math.inf), lp.select(is_growing, lp.math.inf, 0.0), magnitude)
@@ -68,10 +67,10 @@ def with_power_values(x: Any, y: Any, magnitude: Any, odd_limit: Any) -> Any:
     half = 0.5 * y
     is_whole = lp.math.floor(y) == y
     is_odd = is_whole & (lp.math.floor(half) != half) & (abs(y) < odd_limit)
-    is_negative = lp.math.copysign(1.0 + zero * 0.0, x) < 0.0
+    is_negative = lp.math.copysign(one, x) < 0.0
     result = lp.select(is_negative & is_odd, -result, result)
     is_real = (x >= 0.0) | is_whole | (a == lp.math.inf) | (a == 0.0)
-    result = lp.select(is_real & (y == y), result, lp.math.nan)
+    result = lp.select(is_real & (x == x) & (y == y), result, lp.math.nan)
     return lp.select((y == 0.0) | (x == 1.0), 1.0, result)
 
 
@@ -81,7 +80,7 @@ def pow_f32(x: lp.f32, y: lp.f32) -> lp.f32:
     exponent = min(max(y, -1e12), 1e12)
     high, low = log2_in_parts(base, ROOT_HALF_F32, LOG_F32, TWO_OVER_LN2_F32, F32)
     magnitude = power_of_parts(high, low, exponent, (-160.0, 140.0), EXP2_F32, F32)
-    return with_power_values(x, y, magnitude, 2.0**24)
+    return with_power_values(x, y, magnitude, lp.f32(1.0), 2.0**24)
 
 
 def pow_f64(x: lp.f64, y: lp.f64) -> lp.f64:
@@ -90,7 +89,7 @@ def pow_f64(x: lp.f64, y: lp.f64) -> lp.f64:
     exponent = min(max(y, -1e25), 1e25)
     high, low = log2_in_parts(base, ROOT_HALF_F64, LOG_F64, TWO_OVER_LN2_F64, F64)
     magnitude = power_of_parts(high, low, exponent, (-1100.0, 1040.0), EXP2_F64, F64)
-    return with_power_values(x, y, magnitude, 2.0**53)
+    return with_power_values(x, y, magnitude, lp.f64(1.0), 2.0**53)
 
 
 def refined_root(t: Any, x: Any) -> Any:

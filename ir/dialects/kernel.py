@@ -198,8 +198,7 @@ def verify_attributes(op: Operation) -> None:
     if not names:
         return
     for name in names:
-        is_placed = isinstance(op, Function) and (is_kernel(op) or name == NO_CONTRACTION)
-        if not is_placed:
+        if not isinstance(op, Function) or not (is_kernel(op) or name == NO_CONTRACTION):
             raise VerifyException(f"'{name}' may stand on kernels only, found it on {op.name}")
         if name == PARAMETERS:
             kernel_parameters(op)
