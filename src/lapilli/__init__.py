@@ -56,6 +56,7 @@ _NAMES_BY_MODULE = {
         "math local private atomic group sub_group"
     ),
     "ir.aspects": "Aspect",
+    "ir.config": "config",
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "

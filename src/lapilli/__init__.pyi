@@ -8,6 +8,7 @@ import numpy as np
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .ir.aspects import Aspect as Aspect
+from .ir.config import config as config
 from .ir.errors import BackendMismatchError as BackendMismatchError
 from .ir.errors import BuildError as BuildError
 from .ir.errors import CompileError as CompileError
