@@ -45,7 +45,12 @@ PLACES = (
         "m = lp.local.array(8, lp.T)\nm[i] = lp.T(s)\nlp.barrier()\nout[i] = lp.i32(m[i])",
     ),
     Place("private array", "m = lp.private.array(2, lp.T)\nm[i % 2] = lp.T(s)\nout[i] = lp.i32(m[i % 2])"),
-    Place("struct in an array", "x[i].second = lp.T(s)\nout[i] = lp.i32(x[i].second)", "x: lp.Array[Pair]", _STRUCT),
+    Place(
+        "struct in an array",
+        "x[i].second = lp.T(s)\nout[i] = lp.i32(x[i].second)",
+        "x: lp.Array[Pair]",
+        _STRUCT,
+    ),
     Place("struct argument", "out[i] = s + lp.i32(p.second)", "p: Pair", _STRUCT),
     Place("result of a helper", "out[i] = lp.i32(same(lp.T(s)))", before=_HELPER),
     Place("specialization constant", "out[i] = s * lp.i32(C)", before="C = lp.SpecializationId(lp.T, ONE)\n"),
@@ -90,6 +95,12 @@ def expected(place: Place, dtype: str) -> list[int]:
     if place.name == "work-group reduction":
         total = 1 if dtype == "bool_" else SEEDS[3]
         return [seed + total - 3 for seed in SEEDS]
-    if place.name in ("argument", "fixed array argument", "struct argument", "literal", "specialization constant"):
+    if place.name in (
+        "argument",
+        "fixed array argument",
+        "struct argument",
+        "literal",
+        "specialization constant",
+    ):
         return list(SEEDS)
     return through

@@ -57,7 +57,9 @@ def test_value_goes_through_every_place_or_the_device_is_refused_by_name(device,
                 kernel[8](seeds, *_argument(kernel, dtype, device), out)
             continue
         needed = re.findall(r"`(\w+)`", cell)
-        missing = [name for name in needed if name not in {aspect_spelling(a) for a in lp.Aspect if device.has(a)}]
+        missing = [
+            name for name in needed if name not in {aspect_spelling(a) for a in lp.Aspect if device.has(a)}
+        ]
         arguments = _argument(kernel, dtype, device)
         if missing:
             with pytest.raises(lp.KernelNotSupportedError, match="|".join(missing)):

@@ -64,7 +64,25 @@ BINARY = {
     "pow": np.power, "atan2": np.arctan2, "hypot": np.hypot, "fmod": np.fmod,
     "remainder": _by_python(math.remainder),
 }  # fmt: skip
-SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, 1e30, -1e30, 1e-30, 20.0)
+SPECIAL = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    2.0,
+    -2.0,
+    3.0,
+    -3.0,
+    0.5,
+    -0.5,
+    1e30,
+    -1e30,
+    1e-30,
+    20.0,
+)
 
 
 def _kernel(tmp_path, dtype: str, calls: list[str]):
@@ -98,7 +116,9 @@ def _errors(found, exact, floor: float = 0.0):
     with np.errstate(all="ignore"):
         rounded = exact.astype(kind)
         size = np.abs(exact)
-        exponent = np.frexp(np.maximum(np.where(np.isfinite(size), size, 1), max(floor, info.tiny)).astype(WIDE))[1]
+        exponent = np.frexp(
+            np.maximum(np.where(np.isfinite(size), size, 1), max(floor, info.tiny)).astype(WIDE)
+        )[1]
         ulp = np.ldexp(WIDE(1), exponent - 1 - info.nmant)
         error = np.abs(found.astype(WIDE) - exact) / ulp
         is_tiny = (size < info.tiny) & (np.abs(found) <= info.tiny)
@@ -113,7 +133,13 @@ def _arguments(kind, seed: int):
     random = np.random.default_rng(seed)
     largest = math.log(float(np.finfo(kind).max)) * 0.999
     columns = []
-    for count, low, high in ((1500, -1, 1), (1500, -4, 4), (1500, -40, 40), (1000, -750, 750), (500, -1e5, 1e5)):
+    for count, low, high in (
+        (1500, -1, 1),
+        (1500, -4, 4),
+        (1500, -40, 40),
+        (1000, -750, 750),
+        (500, -1e5, 1e5),
+    ):
         columns.append(random.uniform(low, high, (2, count)))
     logarithmic = np.exp(random.uniform(-largest, largest, (2, 3000)))
     columns.append(logarithmic * random.choice([-1, 1], (2, 3000)))
@@ -163,7 +189,21 @@ def test_errors_are_as_documented(device, tmp_path, dtype):
 
 
 def test_signs_of_zeros(device, tmp_path):
-    names = ["sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "expm1", "log1p", "cbrt", "erf", "sqrt"]
+    names = [
+        "sin",
+        "tan",
+        "asin",
+        "atan",
+        "sinh",
+        "tanh",
+        "asinh",
+        "atanh",
+        "expm1",
+        "log1p",
+        "cbrt",
+        "erf",
+        "sqrt",
+    ]
     kernel = _kernel(tmp_path, "f32", [f"lp.math.{name}(x)" for name in names])
     x = np.float32([0.0, -0.0])
     found = _run(kernel, device, x, x, len(names))
@@ -251,5 +291,7 @@ def test_numbers_are_taken_apart_exactly(device):
     tiny = np.abs(expected) < np.finfo(np.float32).tiny
     np.testing.assert_array_equal(np.where(tiny, 0, found[:5]), np.where(tiny, 0, expected))
     ordinary = np.abs(x) > 1e-20
-    np.testing.assert_array_equal(found[5][ordinary & np.isfinite(x)], np.spacing(np.abs(x))[ordinary & np.isfinite(x)])
+    np.testing.assert_array_equal(
+        found[5][ordinary & np.isfinite(x)], np.spacing(np.abs(x))[ordinary & np.isfinite(x)]
+    )
     np.testing.assert_array_equal(np.signbit(found[:3, :8]), np.signbit(expected[:3, :8]))
