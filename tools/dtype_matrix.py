@@ -91,7 +91,8 @@ def source(place: Place, dtype: str) -> str:
 
 def expected(place: Place, dtype: str) -> list[int]:
     """Returns what the kernel writes."""
-    through = [int(seed != 0) for seed in SEEDS] if dtype == "bool_" else list(SEEDS)
+    seeds: list[int] = list(SEEDS)
+    through = [int(seed != 0) for seed in seeds] if dtype == "bool_" else seeds
     if place.name == "work-group reduction":
         total = 1 if dtype == "bool_" else SEEDS[3]
         return [seed + total - 3 for seed in SEEDS]
@@ -102,5 +103,5 @@ def expected(place: Place, dtype: str) -> list[int]:
         "literal",
         "specialization constant",
     ):
-        return list(SEEDS)
+        return seeds
     return through
