@@ -88,7 +88,9 @@ for mode, count in (("off", 1), ("per_source", 1), ("auto", 1), ("per_kernel", 2
 @pytest.mark.behaviour("GKB-05", "GKB-07", "KB-13", "GKB-06")
 @each_state
 def test_selector_sees_every_compatible_image_once(fresh, state):
-    fresh(f"state = lp.BundleState.{state.name}" + """
+    fresh(
+        f"state = lp.BundleState.{state.name}"
+        + """
 @lp.kernel
 def a(x: lp.Array[lp.f32]): x[lp.global_id(0)] = 1.0
 @lp.kernel
@@ -114,7 +116,8 @@ only = lp.get_kernel_bundle(context, [device], state=state, selector=lambda imag
 assert only.kernel_ids == (a.kernel_id,)
 for answer in ([device, device], None):
     assert lp.get_kernel_bundle(context, answer, state=state, selector=lambda image: True) == every
-""")
+"""
+    )
 
 
 @pytest.mark.behaviour("GKB-09")
@@ -245,7 +248,9 @@ def test_membership(device, lesser, pair, state):
             is_member = kernel.kernel_id in bundle.get_kernel_ids()
             assert bundle.has_kernel(name) is is_member
             for dev in (device, lesser):
-                assert bundle.has_kernel(name, dev) is (is_member and lp.is_compatible([kernel.kernel_id], dev))
+                assert bundle.has_kernel(name, dev) is (
+                    is_member and lp.is_compatible([kernel.kernel_id], dev)
+                )
     assert len(set(bundle.get_kernel_ids())) == len(bundle.get_kernel_ids())
     assert set(bundle.kernel_ids) == {id_ for image in bundle for id_ in image.get_kernel_ids()}
     assert set(bundle.get_kernel_names()) == {"scaled", "looked_up", "doubled"}

@@ -91,7 +91,11 @@ def test_members_exist_in_their_states_only(context, member, state):
 @pytest.mark.parametrize("state", [*STATES, SOURCE], ids=lambda state: state.name)
 def test_transitions_take_their_state_only(context, state):
     bundle = bundle_in(context, state)
-    for function, takes, gives in ((lp.compile, INPUT, OBJECT), (lp.build, INPUT, EXECUTABLE), (lp.link, OBJECT, EXECUTABLE)):
+    for function, takes, gives in (
+        (lp.compile, INPUT, OBJECT),
+        (lp.build, INPUT, EXECUTABLE),
+        (lp.link, OBJECT, EXECUTABLE),
+    ):
         if state is takes:
             assert function(bundle).state is gives
         else:
@@ -113,7 +117,7 @@ def test_images_hold_what_their_state_says(context):
     assert (linked.state, linked.format) == (EXECUTABLE, "spirv")
     assert linked.spirv()[:4] == b"\x03\x02\x23\x07"
     text = linked.disassemble()
-    assert 'OpEntryPoint GLCompute' in text and '"scaled"' in text
+    assert "OpEntryPoint GLCompute" in text and '"scaled"' in text
     assert "OpCapability Linkage" not in text
     for image in (source, compiled, linked):
         assert "scaled" in image.kernels
