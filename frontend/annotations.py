@@ -135,6 +135,21 @@ def resolve_signature(
     return _SignatureReader(function, local_names or {}).read()
 
 
+def resolve_function_signature(
+    function: types.FunctionType, local_names: Mapping[str, object] | None = None
+) -> tuple[Signature, Type | None]:
+    """Reads the annotations of a function that returns a value; as `resolve_signature`.
+
+    Returns:
+        Its parameters, and the type of its result, None where the annotation is ``None``.
+
+    Raises:
+        CompileError: also where the result has no annotation.
+    """
+    reader = _SignatureReader(function, local_names or {})
+    return reader.parameters(), reader.result()
+
+
 def enclosing_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, object]:
     """Collects the local variables of the scopes that enclose `function`, the innermost winning.
 
@@ -162,9 +177,23 @@ class _SignatureReader:
         self.names = _Names(function, local_names)
         self.annotations = _raw_annotations(function)
 
-    def read(self) -> Signature:
+    def parameters(self) -> Signature:
         parameters = inspect.signature(self.function, follow_wrapped=False).parameters.values()
-        specs = tuple(map(self.parameter, parameters))
+        return Signature(tuple(map(self.parameter, parameters)))
+
+    def result(self) -> Type | None:
+        annotation = self.evaluate("return")
+        if annotation is inspect.Parameter.empty:
+            raise self.error(
+                "return",
+                f"'{self.function.__name__}' has no annotation of its result, which is all that callers know",
+                "LP2010",
+                "write -> lp.f32, or -> None where it returns nothing",
+            )
+        return None if annotation is None else self.type_of("return", annotation)
+
+    def read(self) -> Signature:
+        signature = self.parameters()
         if self.evaluate("return") not in (None, inspect.Parameter.empty):
             raise self.error(
                 "return",
@@ -173,7 +202,7 @@ class _SignatureReader:
                 "LP2016",
                 "write results into an array parameter",
             )
-        return Signature(specs)
+        return signature
 
     def parameter(self, parameter: inspect.Parameter) -> ParameterSpec:
         name = parameter.name

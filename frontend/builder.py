@@ -52,6 +52,8 @@ from .control_flow import build_statements
 from .conversions import CMPI
 from .definition import KernelOptions
 from .errors import compile_error
+from .external_functions import build_external
+from .externals import ExternalFunction
 from .function_builder import AccessUse, FunctionBuilder
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
@@ -119,8 +121,9 @@ def build_module(
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
     any_rank: bool = False,
+    externals: Sequence[ExternalFunction] = (),
 ) -> ModuleOp:
-    """Compiles kernels into one module.
+    """Compiles kernels and exported functions of one translation unit into one module.
 
     Args:
         kernels: of distinct names.
@@ -129,6 +132,7 @@ def build_module(
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
         any_rank: compile kernels that name no dimension for a range of three, and mark them: they can be launched
             with fewer.  Only without `rank`.
+        externals: functions that the module exports.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
@@ -139,6 +143,10 @@ def build_module(
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
     module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
     module.optional_aspects = frozenset(optional_aspects)
+    sources = [kernel.source.function for kernel in kernels] + [external.function for external in externals]
+    module.unit = sources[0].__module__ if sources else ""
+    for external in externals:
+        build_external(module, external)
     for kernel in kernels:
         _build_kernel(module, kernel, rank, any_rank=any_rank and rank is None)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
@@ -183,6 +191,7 @@ def _take_back(module: ModuleBuilder, count: int, symbols: set[str]) -> None:
     del module.functions[count:]
     module.symbols = symbols
     kept = {f.sym_name.data for f in module.functions}
+    module.imports = {name: symbol for name, symbol in module.imports.items() if symbol in kept}
     for instances in module.helpers.values():
         instances[:] = [i for i in instances if i.symbol in kept]
 

@@ -27,8 +27,8 @@ from ..vk_runtime.device import Device, device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.toolchain import LinkedImage
-from .unit_images import UnitImage, images_of_kernel, images_of_unit
-from .units import all_kernels, find_id, id_of, unit_names
+from .unit_images import UnitImage, all_images, images_of_kernel, images_of_unit
+from .units import all_kernels, find_id, id_of
 
 Selector = Callable[[DeviceImage], object]
 
@@ -36,9 +36,15 @@ Selector = Callable[[DeviceImage], object]
 class _Toolchain:
     """The compiler's work on SPIR-V; a `vk_runtime.toolchain.Toolchain`."""
 
-    def link(self, images: Sequence[SpirvImage], devices: Sequence[Device]) -> list[LinkedImage]:
-        """Returns images without imports; images that neither import nor export are what they were."""
-        return [LinkedImage(image, (position,)) for position, image in enumerate(images)]
+    def link(
+        self, images: Sequence[SpirvImage], devices: Sequence[Device], *, is_whole_program: bool
+    ) -> list[LinkedImage]:
+        """Returns the images that have kernels without imports and exports; see `bundle_linking`."""
+        if not any(image.is_object for image in images):
+            return [LinkedImage(image, (position,)) for position, image in enumerate(images)]
+        from .bundle_linking import link_kernels
+
+        return link_kernels(images, is_whole_program=is_whole_program)
 
     def disassemble(self, spirv: bytes) -> str:
         """Returns SPIR-V as text."""
@@ -152,7 +158,7 @@ def has_kernel_bundle(
         return False
     images = _input_images(what, devices, wanted)
     if wanted is None:
-        return bool(images)
+        return any(image.kernel_ids for image in images)
     return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
 
 
@@ -352,7 +358,7 @@ def _input_images(
     """Returns the images of the application that one of the devices supports, those of `wanted` kernels or all."""
     env = common_environment(devices)
     if wanted is None:
-        found = [image for name in unit_names() for image in images_of_unit(name, env)]
+        found = all_images(env)
     else:
         found = [image for id_ in wanted for image in images_of_kernel(what, id_, env)]
     return _compatible(found, devices)

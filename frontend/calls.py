@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from .builtins import BuiltinFunction
 from .conversions import condition, convert
 from .dispatch import INTRINSICS, expression
+from .external_functions import call_external
+from .externals import ExternalFunction
 from .function_builder import FunctionBuilder
 from .helpers import call_helper
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
@@ -46,6 +48,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):
         return call_helper(fb, obj, node)
+    if isinstance(obj, ExternalFunction):
+        return call_external(fb, obj, node)
     composite = value_type_of(obj)
     if isinstance(composite, StructType):
         return construct_struct(fb, composite, node)

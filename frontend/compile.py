@@ -349,8 +349,19 @@ def _compile(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) 
     (analysed,) = analyse(module, env).images
     require_aspects(device, _needs_of(kernel, analysed))
     image = build_image(lower_image(analysed, env), env)
+    if image.imports:
+        image = _linked(kernel, image, captures, device)
     record("compile", kernel=kernel.name, image=image.digest, device=device.selector)
     return Executable(image, image.kernel(kernel.name), captures)
+
+
+def _linked(kernel: KernelFunction, image: DeviceImage, captures: Captures, device: Device) -> DeviceImage:
+    """Links a kernel with the exported functions of other modules that it calls; raises LinkError."""
+    from .linking import link_externals
+
+    linked = link_externals(image, captures)
+    record("link", kernel=kernel.name, image=linked.digest, device=device.selector)
+    return linked
 
 
 def _needs_of(kernel: KernelFunction, image: AnalysedImage) -> KernelInfo:

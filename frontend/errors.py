@@ -91,7 +91,7 @@ _HOST_CODES: dict[str, str] = {
     ),
     "LP1030": "A member or function that does not exist for a kernel bundle in this state, or an argument of the wrong "
     "kind. The message says what was expected; lp.compile, lp.link and lp.build lead from state to state.",
-    "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, never by calling the class.",
+    "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, not by calling the class.",
     "LP1032": "Several kernels have that name. The message lists their module-qualified names: use one of these.",
     "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
     "LP2000": "Compiling or linking device code failed; the error's log holds every finding.",

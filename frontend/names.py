@@ -15,6 +15,7 @@ from .builtins import BUILTINS, BuiltinFunction
 from .captures import is_watched
 from .composites import typed_composite
 from .dispatch import expression
+from .externals import ExternalFunction
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .intrinsics import Intrinsic, Namespace
 from .kernel import KernelFunction
@@ -154,7 +155,7 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
                 "LP2032",
                 hint="move the common part into a plain function and call that from both",
             )
-        case python_types.FunctionType():
+        case python_types.FunctionType() | ExternalFunction():
             return Static(obj, name)
         case _:
             return _captured_other(fb, obj, name, node)
@@ -242,7 +243,7 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
 
 def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) -> Value:
     obj, spelling = base.obj, f"{base.name}.{node.attr}"
-    if isinstance(obj, python_types.FunctionType | ArrayType):
+    if isinstance(obj, python_types.FunctionType | ExternalFunction | ArrayType):
         raise fb.error(node, f"'{base.name}' has no attribute '{node.attr}' in kernels", "LP2046")
     try:
         found = getattr(obj, node.attr)

@@ -26,9 +26,10 @@ from .captures import Captures
 from .compile import Executable, compile_lock, environment_of, load_compiler
 from .compile_options import options_of
 from .definition import KernelOptions
+from .externals import EXTERNALS, ExternalFunction
 from .source import FunctionSource
 from .spec_constant import live_id
-from .units import id_of, kernels_of, unit_of
+from .units import id_of, kernels_of, unit_names, unit_of
 
 if TYPE_CHECKING:
     from ..passes.pipeline import AnalysedImage
@@ -116,7 +117,7 @@ class UnitImage:
                 image = self._compiled[env] = self._lower(env, devices, log)
             self._offer(image, env, devices)
         for stream in log:
-            _write(stream, f"compiled {', '.join(self.kernel_ids)}: {len(image.spirv)} bytes of SPIR-V\n")
+            _write(stream, f"compiled {_names(image)}: {len(image.spirv)} bytes of SPIR-V\n")
         return image
 
     def _lower(self, env: TargetEnv, devices: Sequence[Device], log: Sequence[object]) -> DeviceImage:
@@ -133,7 +134,7 @@ class UnitImage:
             image, kernels=tuple(replace(k, default_local_size=self._local_size(k)) for k in image.kernels)
         )
         selector = devices[0].selector if len(devices) == 1 else ""
-        only = next(iter(self.kernel_ids)) if len(self.kernel_ids) == 1 else ""
+        only = "".join(self.kernel_ids) if len(self.kernel_ids) == 1 else ""
         record("compile", kernel=only, image=image.digest, device=selector)
         return image
 
@@ -144,7 +145,7 @@ class UnitImage:
 
     def _offer(self, image: DeviceImage, env: TargetEnv, devices: Sequence[Device]) -> None:
         """Lets launches outside of bundles use the image, where they have not compiled the kernel themselves."""
-        if env.debug_info != self.env.debug_info:
+        if env.debug_info != self.env.debug_info or image.is_object:
             return
         for info in image.kernels:
             kernel = self.functions[info.name]()
@@ -159,6 +160,10 @@ class UnitImage:
                     kernel.compiled[key] = Executable(image, info, self.captures)
 
 
+def _names(image: DeviceImage) -> str:
+    return ", ".join((*(kernel.name for kernel in image.kernels), *image.exports))
+
+
 def _write(stream: object, text: str) -> None:
     if isinstance(stream, TextStream):
         stream.write(text)
@@ -170,6 +175,7 @@ class _Analysis:
 
     module: str
     kernels: tuple[weakref.ref[KernelFunction], ...]
+    exported: tuple[ExternalFunction, ...]
     images: tuple[UnitImage, ...]
 
     def is_current(self, kernels: Sequence[KernelFunction]) -> bool:
@@ -185,7 +191,10 @@ class _Analysis:
         """Whether a kernel that could not be built can be now: a name that it lacked may be defined."""
         kernels = {name: kernel for name, ref in image.functions.items() if (kernel := ref()) is not None}
         try:
-            _images(self.module, kernels, image.env)
+            if image.functions:
+                _images(self.module, kernels, image.env)
+            else:
+                _images(self.module, {}, image.env, self.exported)
         except BuildError:
             return False
         return True
@@ -202,21 +211,38 @@ def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
         module: its name.
         env: of the devices, see `TargetEnv.meet`.
     """
-    kernels = kernels_of(module)
+    kernels, exported = kernels_of(module), EXTERNALS.of_unit(module)
     key = (module, env)
     with compile_lock:
         found = _analyses.get(key)
-        if found is None or not found.is_current(kernels):
+        if found is None or found.exported != exported or not found.is_current(kernels):
             found = _analyses[key] = _Analysis(
-                module, tuple(weakref.ref(kernel) for kernel in kernels), _analyse(module, kernels, env)
+                module,
+                tuple(weakref.ref(kernel) for kernel in kernels),
+                exported,
+                (*_analyse(module, kernels, env), *_exports(module, exported, env)),
             )
         return found.images
 
 
 def images_of_kernel(what: str, kernel_id: KernelId, env: TargetEnv) -> tuple[UnitImage, ...]:
-    """Returns the images that hold a kernel; InvalidError, in the name of `what`, where the kernel is gone."""
+    """Returns the images that hold a kernel, and those of the functions that its unit exports.
+
+    Raises:
+        InvalidError: in the name of `what`: the kernel is gone.
+    """
     module = unit_of(what, kernel_id)
-    return tuple(image for image in images_of_unit(module, env) if kernel_id in image.kernel_ids.values())
+    return tuple(
+        image
+        for image in images_of_unit(module, env)
+        if kernel_id in image.kernel_ids.values() or not image.kernel_ids
+    )
+
+
+def all_images(env: TargetEnv) -> tuple[UnitImage, ...]:
+    """Returns the images of all units, also of those that only export functions."""
+    units = dict.fromkeys((*unit_names(), *EXTERNALS.units()))
+    return tuple(image for name in units for image in images_of_unit(name, env))
 
 
 def _analyse(module: str, kernels: Sequence[KernelFunction], env: TargetEnv) -> tuple[UnitImage, ...]:
@@ -261,13 +287,34 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
     return [*(_images(module, good, env) if good else ()), *broken]
 
 
-def _images(module: str, kernels: Mapping[str, KernelFunction], env: TargetEnv) -> list[UnitImage]:
+def _exports(module: str, exported: tuple[ExternalFunction, ...], env: TargetEnv) -> list[UnitImage]:
+    """Returns the images of the functions that a unit exports; apart from its kernels, so that any kernel can be
+    linked with them without getting the unit's kernels too."""
+    env = options_of(module).environment(env)
+    try:
+        return _images(module, {}, env, exported) if exported else []
+    except BuildError as error:
+        return [_broken({}, env, error)]
+
+
+def _images(
+    module: str,
+    kernels: Mapping[str, KernelFunction],
+    env: TargetEnv,
+    exported: Sequence[ExternalFunction] = (),
+) -> list[UnitImage]:
     from ..passes.pipeline import analyse
     from .builder import build_module
 
     captures = Captures()
     definitions = [_Definition(n, k.options, k.signature, k.source) for n, k in kernels.items()]
-    ir = build_module(definitions, captures=captures, optional_aspects=env.optional_aspects, any_rank=True)
+    ir = build_module(
+        definitions,
+        captures=captures,
+        optional_aspects=env.optional_aspects,
+        any_rank=True,
+        externals=exported,
+    )
     options = options_of(module)
     analysis = analyse(ir, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
     return [_image(image, kernels, env, captures) for image in analysis.images]

@@ -68,6 +68,12 @@ class TargetEnv:
         major, minor = min(max(self.vulkan_version, (1, 1)), (1, 4))
         return f"vulkan{major}.{minor}"
 
+    @property
+    def universal_name(self) -> str:
+        """SPIRV-Tools' name for plain SPIR-V of this version, which unlike Vulkan's SPIR-V may have linkage."""
+        major, minor = self.spirv_version
+        return f"spv{major}.{minor}"
+
     @staticmethod
     def meet(envs: Iterable[TargetEnv]) -> TargetEnv:
         """Returns the environment whose code runs in every one of `envs`: the lowest version and limits, and

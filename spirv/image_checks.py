@@ -3,7 +3,7 @@
 Checked: the words look like SPIR-V; kernels and constants have distinct names; data types and access modes
 exist; every offset lies in its argument block or value; counts, sizes and ids are in range.  Not checked:
 whether the SPIR-V is valid, which costs more than a launch may; whoever takes images from strangers runs
-`spirv.validate`.  Standard library only.
+`spirv.validation`.  Standard library only.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ def _problems(image: DeviceImage) -> Iterator[str]:
     ):
         if len(set(names)) != len(names):
             yield f"a {what} appears twice"
+    for what, symbols in (("imports", image.imports), ("exports", image.exports)):
+        if list(symbols) != sorted(set(symbols)) or "" in symbols:
+            yield f"its {what} are not sorted names"
+    for symbol in sorted({*image.imports} & {*image.exports}):
+        yield f"it imports and exports {symbol!r}"
     for kernel in image.kernels:
         yield from (f"kernel {kernel.name!r}: {problem}" for problem in _kernel_problems(kernel))
     for constant in image.spec_constants:

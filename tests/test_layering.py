@@ -40,9 +40,11 @@ COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
         "frontend.inspection",
+        "frontend.linking",
         "frontend.units",
         "frontend.unit_images",
         "frontend.bundles",
+        "frontend.bundle_linking",
     }
 )
 """The modules that may join the compiler to the runtime."""

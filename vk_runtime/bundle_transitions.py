@@ -53,7 +53,7 @@ def build_bundle(bundle: object, devs: object, props: object, toolchain: Toolcha
     source = _bundle("build", bundle, BundleState.INPUT)
     found = checked_properties("build", props, Debug, Log)
     devices = member_devices("build", devs, source.devices, "kernel bundle")
-    return _link([_compile(source, devices, found)], devices, found, toolchain)
+    return _link([_compile(source, devices, found)], devices, found, toolchain, is_whole_program=True)
 
 
 def join_bundles(bundles: object, state: object) -> KernelBundle | None:
@@ -111,6 +111,8 @@ def _link(
     devices: tuple[Device, ...],
     props: Sequence[Property],
     toolchain: Toolchain,
+    *,
+    is_whole_program: bool = False,
 ) -> KernelBundle:
     values = SpecValues.merged("link", [part.spec_values for part in parts])
     able = [
@@ -118,7 +120,7 @@ def _link(
         for image in dict.fromkeys(image for part in parts for image in part)
         if any(image.is_compatible(device) for device in devices)
     ]
-    made = toolchain.link([image.binary for image in able], devices)
+    made = toolchain.link([image.binary for image in able], devices, is_whole_program=is_whole_program)
     images = [linked(item.image, [able[part] for part in item.parts]) for item in made]
     selector = devices[0].selector if len(devices) == 1 else ""
     for item in made:

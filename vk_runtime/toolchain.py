@@ -24,8 +24,19 @@ class LinkedImage(NamedTuple):
 class Toolchain(Protocol):
     """Work on SPIR-V."""
 
-    def link(self, images: Sequence[SpirvImage], devices: Sequence[Device]) -> Sequence[LinkedImage]:
-        """Returns images without imports that hold the kernels of `images`; BuildError where that cannot be."""
+    def link(
+        self, images: Sequence[SpirvImage], devices: Sequence[Device], *, is_whole_program: bool
+    ) -> Sequence[LinkedImage]:
+        """Returns images without imports and exports that hold the kernels of `images`.
+
+        Args:
+            images: compiled.
+            devices: what they are for.
+            is_whole_program: whether imports may also be resolved by what the application's other units export.
+
+        Raises:
+            BuildError: a symbol is unresolved or defined twice.
+        """
         ...
 
     def disassemble(self, spirv: bytes) -> str:

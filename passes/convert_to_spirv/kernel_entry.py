@@ -302,7 +302,8 @@ class KernelEntry:
         modes = [
             spirv.ExecutionModeOp(self.name, ExecutionMode.SignedZeroInfNanPreserve, (bits,))
             for bits in self._module.env.signed_zero_inf_nan_preserve_bits
-            if bits in used
+            # What the imported functions compute with is not known here.
+            if bits in used or self._module.has_imports
         ]
         for mode in modes:
             mode.location = self._kernel.location

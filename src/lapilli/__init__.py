@@ -50,6 +50,7 @@ _NAMES_BY_MODULE = {
     "frontend.ranges": "NdRange Range",
     "frontend.kernel": "kernel func",
     "frontend.compile_options": "compile_options",
+    "frontend.externals": "external extern",
     "frontend.kernel_from_source": "kernel_from_source",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
@@ -89,7 +90,13 @@ _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for nam
 __all__ = sorted(name for name in _MODULE_OF if not hasattr(builtins, name))  # pyright: ignore[reportUnsupportedDunderAll]
 
 
+_PUBLIC_PACKAGES = ("spirv",)
+"""Subpackages with public names of their own: ``lp.spirv.link``."""
+
+
 def __getattr__(name: str) -> object:
+    if name in _PUBLIC_PACKAGES:
+        return importlib.import_module(f".{name}", __name__)
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'lapilli' has no attribute {name!r}")
@@ -103,4 +110,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+    return sorted({*globals(), *_MODULE_OF, *_PUBLIC_PACKAGES})

@@ -191,7 +191,8 @@ def test_a_kernel_that_cannot_be_compiled_raises_when_it_is(context):
     broken, sound = broken_kernels.broken, broken_kernels.sound
     source = lp.get_kernel_bundle(context, state=INPUT, kernel=broken)
     assert source.has_kernel(broken) and not source.has_kernel(sound)
-    assert list(source)[0].spec_constants == () and "missing_name" in list(source)[0].disassemble()
+    (image,) = source
+    assert image.spec_constants == () and "missing_name" in image.disassemble()
     assert lp.has_kernel_bundle(context, state=EXECUTABLE, kernel=broken)
     for call in (
         lambda: lp.get_kernel_bundle(context, state=OBJECT, kernel=broken),

@@ -45,7 +45,7 @@ def test_what_is_said_to_be_there_can_be_had(device, context):
             if lp.this_module.has_module_in(ctx, state):
                 assert not lp.this_module.get(ctx, state).empty()
             else:
-                with pytest.raises(lp.InvalidError, match="this_module.get"):
+                with pytest.raises(lp.InvalidError, match=r"this_module\.get"):
                     lp.this_module.get(ctx, state)
     assert not lp.this_module.has_module_in(masked, INPUT)
 

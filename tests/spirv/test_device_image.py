@@ -87,8 +87,17 @@ def test_digest_tells_images_apart() -> None:
         replace(one, requirements=Requirements()),
         replace(one, target_env=TargetEnv()),
         replace(one, kernels=()),
+        replace(one, imports=("f",)),
+        replace(one, exports=("f",)),
     ]
-    assert len({one.digest, *(other.digest for other in others)}) == 5
+    assert len({one.digest, *(other.digest for other in others)}) == 7
+
+
+def test_symbols_come_back() -> None:
+    one = replace(image(), imports=("f", "g"), exports=("h",))
+    again = DeviceImage.from_bytes(one.to_bytes())
+    assert (again.imports, again.exports, again.is_object) == (("f", "g"), ("h",), True)
+    assert not image().is_object
 
 
 @given(st.data())
@@ -173,6 +182,9 @@ CONSTANT = ("spec_constants", 0)
         (_set(*CONSTANT, "leaves", 1, "spec_id", 0), "a SpecId appears twice"),
         (_set(*CONSTANT, "size_bytes", 4), "a default of 8 bytes"),
         (_set("requirements", "work_group_sizes", [[0]]), "not positive"),
+        (_set("imports", ["b", "a"]), "imports are not sorted"),
+        (_set("exports", ["a", "a"]), "exports are not sorted"),
+        (lambda fields: fields.update(imports=["a"], exports=["a"]), "imports and exports 'a'"),
     ],
 )
 def test_forged_headers_are_refused(edit: Callable[[Any], object], message: str) -> None:
