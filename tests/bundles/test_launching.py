@@ -140,3 +140,15 @@ def test_default_dispatch_compiles_for_another_rank(device, context):
         rows[5, 1](x)
     assert x.numpy().tolist() == [3.0] * 5
     assert trace.count("compile") == 1
+
+
+def test_environments_meet():
+    from lapilli.ir.target_env import TargetEnv
+
+    first = TargetEnv(vulkan_version=(1, 2), optional_aspects=(1, 2), signed_zero_inf_nan_preserve_bits=(32,))
+    second = TargetEnv(max_push_constant_bytes=64, optional_aspects=(2, 3))
+    met = TargetEnv.meet([first, second])
+    assert met == TargetEnv(vulkan_version=(1, 2), max_push_constant_bytes=64, optional_aspects=(2,))
+    assert TargetEnv.meet([first]) is first
+    with pytest.raises(ValueError):
+        TargetEnv.meet([])
