@@ -59,6 +59,8 @@ class ModuleBuilder:
     clamps_indices: bool = True
     """Whether run-time indices into shared, private and fixed arrays and vectors are kept in range."""
     uses_rank: bool = False
+    names_dimension: bool = False
+    """Whether the kernel that is being compiled names a dimension, as in ``lp.global_id(0)``."""
     barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
     )

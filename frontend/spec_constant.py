@@ -195,6 +195,11 @@ class SpecializationId:
         )
 
 
+def live_id(symbol: str) -> SpecializationId:
+    """Returns the id of a symbol that a kernel has just read; KeyError where it is gone."""
+    return _symbols[symbol]
+
+
 def _scope_of(code_qualname: str) -> str:
     """Returns the qualified name of the scope that a code object runs, "" for a module."""
     return "" if code_qualname == "<module>" else f"{code_qualname}.<locals>"

@@ -171,6 +171,11 @@ class KernelInfo:
     """Positions of the array parameters whose last extent must be a multiple of 4: coarsened kernels have some."""
     has_loops: bool = False
     """Whether a work-item may do much: a launch of few may be worth coarsening then."""
+    has_any_rank: bool = False
+    """Whether it names no dimension, so that a range of fewer dimensions than `LaunchAbi.rank` may be padded
+    with ones in front and gives the same."""
+    default_local_size: tuple[int, ...] | None = None
+    """The local size of launches that give none, slowest dimension first; None: the runtime chooses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

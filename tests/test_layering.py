@@ -40,7 +40,12 @@ COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
         "frontend.interpretation",
+        "frontend.inspection",
         "frontend.linking",
+        "frontend.units",
+        "frontend.unit_images",
+        "frontend.bundles",
+        "frontend.bundle_linking",
     }
 )
 """The modules that may join the compiler to the runtime."""

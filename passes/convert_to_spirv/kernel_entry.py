@@ -29,6 +29,7 @@ from ...ir.call_graph import Function, function_name
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import (
     ALIGNED_ROWS,
+    ANY_RANK,
     LANES,
     MASKED,
     GlobalRangeOp,
@@ -343,6 +344,7 @@ class KernelEntry:
             lanes=integers(kernel.attributes.get(LANES)) or (),
             aligned_rows=integers(kernel.attributes.get(ALIGNED_ROWS)) or (),
             has_loops=any(isinstance(op, scf.ForOp | scf.WhileOp) for op in kernel.body.walk()),
+            has_any_rank=ANY_RANK in kernel.attributes,
         )
 
     def _aspect_uses(self, used: frozenset[int]) -> tuple[AspectUse, ...]:

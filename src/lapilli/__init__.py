@@ -49,8 +49,8 @@ _NAMES_BY_MODULE = {
     "frontend.spec_constant": "SpecializationId",
     "frontend.ranges": "NdRange Range",
     "frontend.kernel": "kernel func",
-    "frontend.externals": "external extern",
     "frontend.compile_options": "compile_options",
+    "frontend.externals": "external extern",
     "frontend.kernel_from_source": "kernel_from_source",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
@@ -64,7 +64,18 @@ _NAMES_BY_MODULE = {
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
         "KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
     ),
+    "frontend.bundles": (
+        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join "
+        "this_module"
+    ),
     "vk_runtime.array": "Array",
+    "vk_runtime.bundle_image": "DeviceImage",
+    "vk_runtime.bundle_state": "BundleState",
+    "vk_runtime.build_properties": "properties",
+    "vk_runtime.context": "Context",
+    "vk_runtime.kernel_bundle": "Backend KernelBundle",
+    "vk_runtime.kernel_id": "KernelId",
+    "vk_runtime.kernel_object": "Kernel",
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",

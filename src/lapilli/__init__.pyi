@@ -5,6 +5,16 @@ from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, overlo
 
 import numpy as np
 
+from .frontend.bundles import build as build
+from .frontend.bundles import compile as compile
+from .frontend.bundles import get_kernel_bundle as get_kernel_bundle
+from .frontend.bundles import get_kernel_id as get_kernel_id
+from .frontend.bundles import get_kernel_ids as get_kernel_ids
+from .frontend.bundles import has_kernel_bundle as has_kernel_bundle
+from .frontend.bundles import is_compatible as is_compatible
+from .frontend.bundles import join as join
+from .frontend.bundles import link as link
+from .frontend.bundles import this_module as this_module
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .ir.aspects import Aspect as Aspect
@@ -29,12 +39,20 @@ from .ir.errors import NdRangeError as NdRangeError
 from .ir.errors import RuntimeFailure as RuntimeFailure
 from .ir.errors import UnknownKernelError as UnknownKernelError
 from .vk_runtime.array import Array as _RuntimeArray
+from .vk_runtime.build_properties import properties as properties
+from .vk_runtime.bundle_image import DeviceImage as DeviceImage
+from .vk_runtime.bundle_state import BundleState as BundleState
+from .vk_runtime.context import Context as Context
 from .vk_runtime.device import Device as Device
 from .vk_runtime.device import Platform as Platform
 from .vk_runtime.device import device as device
 from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
 from .vk_runtime.event import Event as Event
+from .vk_runtime.kernel_bundle import Backend as Backend
+from .vk_runtime.kernel_bundle import KernelBundle as KernelBundle
+from .vk_runtime.kernel_id import KernelId as KernelId
+from .vk_runtime.kernel_object import Kernel as Kernel
 from .vk_runtime.queue import Queue as Queue
 from .vk_runtime.trace import TraceEvent as TraceEvent
 from .vk_runtime.trace import trace as trace
@@ -215,6 +233,8 @@ class _KernelFunction:
     def name(self) -> str: ...
     @property
     def qualified_name(self) -> str: ...
+    @property
+    def kernel_id(self) -> KernelId: ...
     def inspect(
         self, stage: Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
     ) -> str: ...
@@ -235,11 +255,6 @@ def kernel(
     opt_level: Literal[0, 1, 2] | None = None,
 ) -> Callable[[Callable[..., None]], _KernelFunction]: ...
 def func(function: _F) -> _F: ...
-@overload
-def external(function: _F, /) -> _F: ...
-@overload
-def external(name: str | None = None, /) -> Callable[[_F], _F]: ...
-def extern(name: str, /) -> Callable[[_F], _F]: ...
 def compile_options(
     *,
     fixed_targets: Sequence[str] | None = None,
@@ -248,6 +263,11 @@ def compile_options(
     opt_level: Literal[0, 1, 2] | None = None,
     spec_constants: Literal["native", "emulated"] | None = None,
 ) -> None: ...
+@overload
+def external(function: _F, /) -> _F: ...
+@overload
+def external(name: str | None = None, /) -> Callable[[_F], _F]: ...
+def extern(name: str, /) -> Callable[[_F], _F]: ...
 def kernel_from_source(
     text: str, *, name: str | None = None, namespace: Mapping[str, object] | None = None
 ) -> _KernelFunction: ...
