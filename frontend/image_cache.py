@@ -25,6 +25,7 @@ from ..ir.errors import Location
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import TargetEnv
 from .captures import Captures
+from .compile_options import options_of
 from .compiler_version import compiler_version
 from .dependencies import dependencies, from_json, to_json, verified
 from .fingerprint import function_fingerprint, type_text
@@ -138,6 +139,7 @@ def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEn
         text,
         [(p.name, p.type.spelling, type_text(p.type)) for p in kernel.signature.parameters],
         repr(kernel.options),
+        repr(options_of(kernel.function.__module__)),
         rank,
         repr(env),
     ]

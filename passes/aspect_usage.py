@@ -63,6 +63,12 @@ class AspectUsage:
         usage._add(callers, {f: list(_attached_uses(f)) for f in graph.functions})
         return usage
 
+    def within_units(self, module: Operation) -> AspectUsage:
+        """Returns the analysis that does not look into other translation units; this one where there is one."""
+        if len({aspect.unit(function) for function in self.graph.functions} - {""}) <= 1:
+            return self
+        return AspectUsage.of(module, within_units=True)
+
     def used(self, function: Function) -> frozenset[int]:
         """Returns all aspects that the function uses, also by what it calls or declares."""
         return frozenset(self.reasons[function])
@@ -125,7 +131,7 @@ def _callers(graph: CallGraph, within_units: bool) -> dict[Function, list[tuple[
     if not within_units:
         return callers
     return {
-        callee: [(caller, call) for caller, call in edges if aspect.unit(caller) == aspect.unit(callee)]
+        callee: [(caller, call) for caller, call in edges if aspect.is_same_unit(caller, callee)]
         for callee, edges in callers.items()
     }
 
@@ -151,7 +157,7 @@ def _declared_uses(function: Function, graph: CallGraph, within_units: bool) -> 
     if not within_units:
         return
     for call in graph.calls[function]:
-        if aspect.unit(call.callee) != aspect.unit(function):
+        if not aspect.is_same_unit(call.callee, function):
             for number in sorted(aspect.declared(call.callee) or ()):
                 yield Use(number, f"call of '{function_name(call.callee)}'", call.op.location, True)
 

@@ -5,14 +5,17 @@ A `Device` is cheap: its VkDevice is made at the first array, queue or launch on
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..ir.aspects import Aspect
+from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .constants import (
@@ -151,8 +154,35 @@ class Device:
         return self._physical
 
     def has(self, aspect: Aspect | int) -> bool:
-        """Returns whether it has an aspect; numbers that are no aspect it has not."""
-        return aspect in self.aspects
+        """Returns whether it has an aspect; numbers that are no aspect it has not.
+
+        The aspect number of a target of the device configuration it has where it is that target.
+        """
+        return aspect in self.aspects or (aspect >= FIRST_TARGET_NUMBER and aspect in self._target_numbers)
+
+    @cached_property
+    def targets(self) -> tuple[str, ...]:
+        """The targets of the device configuration that this device is, by name."""
+        return tuple(target.name for target in device_config().targets.values() if self._is(target))
+
+    @cached_property
+    def _target_numbers(self) -> frozenset[int]:
+        targets = device_config().targets
+        return frozenset(targets[name].aspect_number for name in self.targets)
+
+    def _is(self, target: Target) -> bool:
+        """Whether it is a target: by its numbers, else by having all that the target has."""
+        physical, info = self._unmasked, self.info
+        if target.device is not None:
+            return target.device == f"{physical.vendor_id:04x}:{physical.device_id:04x}"
+        return (
+            (target.aspects or frozenset()) <= self.aspects
+            and set(target.sub_group_sizes or ()) <= set(info.sub_group_sizes)
+            and (target.max_work_group_size or 0) <= info.max_work_group_size
+            and all(map(operator.le, target.max_work_item_sizes or (), info.max_work_item_sizes))
+            and (target.vulkan or (1, 0)) <= physical.api_version
+            and (target.features or frozenset()) <= physical.features
+        )
 
     def masked(
         self, *, without: Iterable[Aspect] = (), limits: Mapping[str, LimitValue] | None = None

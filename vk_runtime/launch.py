@@ -20,7 +20,7 @@ from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
-from .requirements import require_aspects, require_limits
+from .requirements import require_device, require_limits
 from .specialization import spec_entries
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .queue import Queue
 
-__all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_aspects"]
+__all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_device"]
 
 _Step = tuple[tuple[int, ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
@@ -287,7 +287,7 @@ def prepare(
         binding = KernelBinding(image, kernel)
         logical.launches.bindings[id(image), id(kernel)] = binding
     binding.checker.check(args, device)
-    require_aspects(device, kernel)
+    require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
     plan = plan_launch(
         kernel,

@@ -5,9 +5,11 @@ from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, overlo
 
 import numpy as np
 
+from .frontend.function_attributes import SubGroupSize as SubGroupSize
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .ir.aspects import Aspect as Aspect
+from .ir.errors import AspectWarning as AspectWarning
 from .ir.errors import BackendMismatchError as BackendMismatchError
 from .ir.errors import BuildError as BuildError
 from .ir.errors import CompileError as CompileError
@@ -61,6 +63,7 @@ _Combine: TypeAlias = Literal["add", "mul", "min", "max", "and", "or", "xor"]
 _Shape: TypeAlias = int | tuple[int, ...]
 _C = TypeVar("_C", bound=type)
 _F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T")
 
 class _ArrayParameter:
     @property
@@ -234,6 +237,11 @@ def kernel(
     opt_level: Literal[0, 1, 2] | None = None,
 ) -> Callable[[Callable[..., None]], _KernelFunction]: ...
 def func(function: _F) -> _F: ...
+def device_has(*aspects: Aspect) -> Callable[[_T], _T]: ...
+def uses_aspects(*aspects: Aspect) -> Callable[[_T], _T]: ...
+def reqd_work_group_size(*sizes: int) -> Callable[[_T], _T]: ...
+def reqd_sub_group_size(size: int | SubGroupSize) -> Callable[[_T], _T]: ...
+def work_group_size_hint(*sizes: int) -> Callable[[_T], _T]: ...
 def compile_options(
     *,
     fixed_targets: Sequence[str] | None = None,

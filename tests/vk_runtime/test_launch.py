@@ -14,7 +14,7 @@ from lapilli.ir.errors import Location
 from lapilli.ir.kernel_info import AspectUse
 from lapilli.vk_runtime import launch_plan
 from lapilli.vk_runtime.device import Device
-from lapilli.vk_runtime.launch import launch, prepare, require_aspects
+from lapilli.vk_runtime.launch import launch, prepare, require_device
 
 from . import kernels
 
@@ -175,7 +175,7 @@ def test_missing_aspect_is_refused_in_the_seeds_words(device):
     use = AspectUse(aspect=absent, location=Location("model.py", 12, 5), what="f64 value")
     kernel = dataclasses.replace(kernel, aspects=(absent,), aspect_uses=(use,))
     with pytest.raises(lp.KernelNotSupportedError) as caught:
-        require_aspects(device, kernel)
+        require_device(device, kernel)
     first, *rest = str(caught.value).splitlines()
     assert first == (
         f"Kernel uses optional feature corresponding to 'aspect::{absent.spelling}' but device does not "
