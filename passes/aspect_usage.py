@@ -59,6 +59,8 @@ class AspectUsage:
         # Reasons that say most come first: later sources only add aspects that have no reason yet.
         rules = AspectRules(module)
         usage._add(callers, {f: list(_uses_in_body(f, rules, callers)) for f in graph.functions})
+        # A body says more than a signature: where a value is only passed on, the chain goes on to its origin.
+        usage._add(callers, {f: list(_uses_of_signature(f, rules)) for f in graph.functions})
         usage._add(callers, {f: list(_declared_uses(f, graph, within_units)) for f in graph.functions})
         usage._add(callers, {f: list(_attached_uses(f)) for f in graph.functions})
         return usage
@@ -145,7 +147,9 @@ def _uses_in_body(
         if op not in explained:
             for need in rules.of_op(op):
                 yield Use(need.aspect, need.what, op.location, need.is_declared)
-    # Last, because a place in the body says more than the signature.
+
+
+def _uses_of_signature(function: Function, rules: AspectRules) -> Iterator[Use]:
     for type_ in (*function.function_type.inputs.data, *function.function_type.outputs.data):
         for need in rules.of_type(type_):
             yield Use(need.aspect, need.what, function.location, need.is_declared)
