@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,10 +24,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from .aspects import Aspect
+from .config import config
 from .errors import InvalidError
 
-VARIABLE: Final = "LAPILLI_DEVICE_CONFIG"
-"""Environment variable: files of users' targets, separated as in PATH."""
 DEFAULT_FILE = Path(__file__).with_name("device_config.json")
 
 MAX_BYTES: Final = 1 << 20
@@ -141,24 +139,24 @@ def load_device_config(*paths: Path) -> DeviceConfig:
     Raises:
         InvalidError: a file cannot be read or is no configuration.
     """
-    config = default_device_config()
+    merged = default_device_config()
     for path in paths:
-        config = config.merged(_read(path), str(path))
-    return config
+        merged = merged.merged(_read(path), str(path))
+    return merged
 
 
 def device_config() -> DeviceConfig:
-    """Returns the configuration in force: the default one, with the files of LAPILLI_DEVICE_CONFIG merged over it.
+    """Returns the configuration in force: the default one, with the files of ``lp.config.device_config`` over it.
 
     Raises:
         InvalidError: such a file cannot be read or is no configuration.
     """
-    return _device_config(os.environ.get(VARIABLE, ""))
+    return _device_config(config.device_config)
 
 
 @lru_cache(maxsize=8)
-def _device_config(paths: str) -> DeviceConfig:
-    return load_device_config(*map(Path, filter(None, paths.split(os.pathsep))))
+def _device_config(paths: tuple[str, ...]) -> DeviceConfig:
+    return load_device_config(*map(Path, paths))
 
 
 @lru_cache(maxsize=1)
@@ -221,9 +219,9 @@ def _target(name: str, value: object, old: Target | None, where: str) -> Target:
     return Target(name=name, **cast("dict[str, Any]", {**checked, "sources": sources}))
 
 
-def _with_distinct_numbers(config: DeviceConfig, where: str) -> DeviceConfig:
+def _with_distinct_numbers(merged: DeviceConfig, where: str) -> DeviceConfig:
     known: dict[int, str] = {}
-    for target in config.targets.values():
+    for target in merged.targets.values():
         other = known.setdefault(target.aspect_number, target.name)
         if other != target.name:
             raise _bad(
@@ -231,7 +229,7 @@ def _with_distinct_numbers(config: DeviceConfig, where: str) -> DeviceConfig:
                 "an aspect_number of its own",
                 f"{target.aspect_number}, which is also that of target '{other}'",
             )
-    return config
+    return merged
 
 
 # ---- members ----

@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.errors",
                 "ir.aspects",
                 "ir.aspect_table",
+                "ir.config",
                 "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
@@ -42,6 +43,7 @@ COMPOSITION_ROOT = "frontend.compile"
 STANDARD_LIBRARY_SEAMS = (
     "ir.errors",
     "ir.aspects",
+    "ir.config",
     "ir.deferred_definitions",
     "ir.target_env",
     "ir.kernel_info",

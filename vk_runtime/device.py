@@ -6,7 +6,6 @@ A `Device` is cheap: its VkDevice is made at the first array, queue or launch on
 from __future__ import annotations
 
 import operator
-import os
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..ir.aspects import Aspect
+from ..ir.config import config
 from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
@@ -309,7 +309,7 @@ def rank_of(physical: PhysicalDevice) -> tuple[int, int]:
 
 def make_devices(found: Sequence[PhysicalDevice]) -> tuple[Device, ...]:
     """Makes the list of devices, best first, each with a selector of its own."""
-    mask = mask_of_environment()
+    mask = mask_of_options()
     counts: dict[str, int] = {}
     made: list[Device] = []
     for physical in sorted(found, key=rank_of):
@@ -322,13 +322,9 @@ def make_devices(found: Sequence[PhysicalDevice]) -> tuple[Device, ...]:
     return tuple(made)
 
 
-DISABLE_VARIABLE = "LAPILLI_DISABLE_ASPECTS"
-
-
-def mask_of_environment() -> Mask:
-    """Returns what LAPILLI_DISABLE_ASPECTS hides of every device, ``fp64,vk_int64``; InvalidError for other names."""
-    names = filter(None, map(str.strip, os.environ.get(DISABLE_VARIABLE, "").split(",")))
-    return Mask(frozenset(aspect_named(name, DISABLE_VARIABLE) for name in names))
+def mask_of_options() -> Mask:
+    """Returns what the option `disable_aspects` hides of every device; InvalidError for names that are no aspects."""
+    return Mask(frozenset(aspect_named(name, "LAPILLI_DISABLE_ASPECTS") for name in config.disable_aspects))
 
 
 def devices() -> tuple[Device, ...]:
@@ -366,9 +362,21 @@ def device(selector: Device | str | None = None) -> Device:
 
 
 def default_device_of(runtime: Runtime) -> Device:
-    """Returns the device of LAPILLI_DEVICE, else the best one."""
-    wanted = os.environ.get("LAPILLI_DEVICE")
+    """Returns the device that the option `device` names, else the best one."""
+    wanted = config.device
     return select(runtime.devices, wanted, "LAPILLI_DEVICE=") if wanted else runtime.devices[0]
+
+
+def visible_devices(found: Sequence[Device]) -> tuple[Device, ...]:
+    """Returns the devices that the option `visible_devices` names, in its order; all of them without it.
+
+    Raises:
+        InvalidError: a name matches nothing, or more than one device.
+    """
+    wanted = config.visible_devices
+    if wanted is None:
+        return tuple(found)
+    return tuple(dict.fromkeys(select(found, name, "LAPILLI_VISIBLE_DEVICES: ") for name in wanted))
 
 
 def select(found: Sequence[Device], selector: str, prefix: str = "") -> Device:

@@ -60,6 +60,7 @@ _NAMES_BY_MODULE = {
         "sub_group"
     ),
     "ir.aspects": "Aspect",
+    "ir.config": "config",
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "

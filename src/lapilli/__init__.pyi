@@ -9,6 +9,7 @@ from .frontend.function_attributes import SubGroupSize as SubGroupSize
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .ir.aspects import Aspect as Aspect
+from .ir.config import config as config
 from .ir.errors import AspectWarning as AspectWarning
 from .ir.errors import BackendMismatchError as BackendMismatchError
 from .ir.errors import BuildError as BuildError

@@ -16,6 +16,7 @@ from lapilli.ir.device_config import (
     MAX_BYTES,
     DeviceConfig,
     default_device_config,
+    device_config,
     load_device_config,
     parse_device_config,
 )
@@ -198,3 +199,11 @@ def test_damaged_files_give_a_configuration_or_an_invalid_error(data):
     content = content[: data.draw(st.integers(0, len(content)))]
     with contextlib.suppress(lp.InvalidError):
         DeviceConfig({}).merged(parse_device_config(bytes(content), "fuzz"), "fuzz")
+
+
+def test_the_option_adds_targets_to_the_configuration_in_force(tmp_path: Path):
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps({"targets": {"mine": {}}}), "utf-8")
+    with lp.config.override(device_config=str(file)):
+        assert "mine" in device_config().targets
+    assert "mine" not in device_config().targets
