@@ -425,6 +425,8 @@ def compile_kernels(
     env = env or TargetEnv()
     with _lock:
         analysis = analyse_kernels(kernels, env, rank=rank, mode=mode)
+        if kernels:
+            warn_once(analysis.diagnostics, kernels[0].function.__module__)
         return tuple(build_image(lower_image(image, env), env) for image in analysis.images)
 
 

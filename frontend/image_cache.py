@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, cast
 
+from ..ir.device_config import device_config
 from ..ir.errors import Location
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import TargetEnv
@@ -139,7 +140,8 @@ def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEn
         text,
         [(p.name, p.type.spelling, type_text(p.type)) for p in kernel.signature.parameters],
         repr(kernel.options),
-        repr(options_of(kernel.function.__module__)),
+        repr(options := options_of(kernel.function.__module__)),
+        repr([device_config().targets.get(name) for name in options.fixed_targets]),
         rank,
         repr(env),
     ]

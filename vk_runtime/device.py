@@ -97,7 +97,7 @@ class Device:
 
     Args:
         physical: what the driver said.
-        selector: names it, a mask left out.
+        selector: names it.
         staged_memory: copy arrays through staging memory even where the host sees device memory.
         mask: what it is made without; `physical` is given without it.
     """
@@ -112,7 +112,7 @@ class Device:
         self._masked: dict[Mask, Device] = {}
         self._physical = physical = mask.apply(physical)
         self._staged_memory = staged_memory
-        self.selector = selector if mask == NO_MASK else f"{selector}[{mask}]"
+        self.selector = selector
         """A text that `device` and LAPILLI_DEVICE accept for this device."""
         self.platform = Platform(
             physical.driver_name,
@@ -158,7 +158,10 @@ class Device:
 
         The aspect number of a target of the device configuration it has where it is that target.
         """
-        return aspect in self.aspects or (aspect >= FIRST_TARGET_NUMBER and aspect in self._target_numbers)
+        if aspect in self.aspects:
+            return True
+        is_number = isinstance(aspect, int)  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        return is_number and aspect >= FIRST_TARGET_NUMBER and aspect in self._target_numbers
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
@@ -213,8 +216,8 @@ class Device:
             if found is None:
                 if base._is_forked:
                     raise forked_error(self.name)
-                stem = base.selector.partition("[")[0]
-                found = Device(base._unmasked, stem, staged_memory=base._staged_memory, mask=mask)
+                selector = f"{base.selector}[{mask}]"
+                found = Device(base._unmasked, selector, staged_memory=base._staged_memory, mask=mask)
                 found._base = base
                 base._masked[mask] = found
             return found

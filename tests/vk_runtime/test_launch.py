@@ -104,9 +104,8 @@ def test_arrays_by_address(device):
 def test_specialization_is_native(device):
     """One module, one pipeline for each set of values, none for a set seen before."""
     image, kernel = kernels.affine()
-    fresh = dataclasses.replace(
-        image.requirements, aspects=(lp.Aspect.ONLINE_COMPILER,)
-    )  # another digest, a new module
+    online = lp.Aspect.ONLINE_COMPILER  # another digest, so a new module
+    fresh = dataclasses.replace(image.requirements, aspects=(online,))
     image = dataclasses.replace(image, requirements=fresh)
     queue = device.default_queue
     expected = 1.0
