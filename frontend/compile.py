@@ -18,6 +18,7 @@ from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError, Runtime
 from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
+from ..vk_runtime.coarse_record import CoarseRecord, fits
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
@@ -67,7 +68,7 @@ class Executable:
 class Prepared:
     """A launch that was checked, apart from its arguments."""
 
-    record: LaunchRecord
+    record: LaunchRecord | CoarseRecord
     captures: Captures
 
     def is_current(self) -> bool:
@@ -153,19 +154,48 @@ def _prepare(
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
     checked = launch_range(range_)
-    # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
-    read = {constant.symbol for constant in executable.image.spec_constants}
-    launch_record = prepare(
-        device,
-        executable.image,
-        executable.kernel,
-        checked.extents,
-        _local_size(kernel, checked) or _hinted_size(kernel, checked, executable.kernel, device),
-        values,
-        {symbol: value for symbol, value in spec if symbol in read},
-        is_nd_range=checked.local is not None,
+
+    def record_of(chosen: Executable) -> LaunchRecord:
+        # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
+        read = {constant.symbol for constant in chosen.image.spec_constants}
+        return prepare(
+            device,
+            chosen.image,
+            chosen.kernel,
+            checked.extents,
+            _local_size(kernel, checked) or _hinted_size(kernel, checked, chosen.kernel, device),
+            values,
+            {symbol: value for symbol, value in spec if symbol in read},
+            is_nd_range=checked.local is not None,
+        )
+
+    coarse = _coarse_executable(kernel, executable, checked, device)
+    if coarse is None:
+        return Prepared(record_of(executable), executable.captures)
+    found = record_of(coarse)
+    rows = coarse.kernel.aligned_rows
+    record_ = CoarseRecord(found, rows, lambda: record_of(executable)) if rows else found
+    return Prepared(record_, coarse.captures)
+
+
+def _coarse_executable(
+    kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device
+) -> Executable | None:
+    """Returns the coarsened form of a kernel where it exists, suits the range and pays on the device."""
+    attributes = attributes_of(kernel)
+    sizes = (
+        range_.local,
+        kernel.options.local_size,
+        attributes.reqd_work_group_size,
+        attributes.work_group_size_hint,
     )
-    return Prepared(launch_record, executable.captures)
+    has_local_size = any(size is not None for size in sizes)
+    if has_local_size or not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
+        return None
+    env = environment_of(kernel, device.target_env)
+    env = replace(env, lanes_per_invocation=device.coarsening.lanes)
+    coarse = executable_for(kernel, len(range_.extents), device, env)
+    return coarse if fits(coarse.kernel, range_.extents) else None
 
 
 def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:
@@ -271,27 +301,36 @@ def environment_of(kernel: KernelFunction, env: TargetEnv) -> TargetEnv:
     return options_of(kernel.function.__module__).environment(env, kernel.options.opt_level)
 
 
-def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def executable_for(
+    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv | None = None
+) -> Executable:
     """Returns the kernel compiled for a device, which it can run on.
+
+    Args:
+        kernel: the kernel.
+        rank: dimensions of the launch range.
+        device: where it is to run.
+        env: what to compile for, None: the device's environment with the options of kernel and module.
 
     Raises:
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
         BuildError: the kernel cannot be compiled.
     """
-    key = (rank, environment_of(kernel, device.target_env))
+    env = env or environment_of(kernel, device.target_env)
+    key = (rank, env)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
         with _lock:
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
-                found = kernel.compiled[key] = _build(kernel, rank, device)
+                found = kernel.compiled[key] = _build(kernel, rank, device, env)
     require_device(device, found.kernel, found.image.requirements)
     return found
 
 
-def _build(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def _build(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) -> Executable:
     """Takes a kernel from the cache on disk, or compiles it."""
-    env, store = environment_of(kernel, device.target_env), open_cache()
+    store = open_cache()
     cached = None if store is None else cached_kernel(store, kernel, rank, env)
     found = None if cached is None else _from_cache(cached, device, env)
     if found is not None:

@@ -167,6 +167,12 @@ class KernelInfo:
     """Integer expressions of constants, operands before their users; 32-bit, wrapping."""
     local_arrays: tuple[LocalArrayInfo, ...] = ()
     """The arrays that it makes, those of inlined helpers included."""
+    lanes: tuple[int, ...] = ()
+    """Work-items that an invocation does, slowest dimension first; empty: one.  The range must be a multiple."""
+    aligned_rows: tuple[int, ...] = ()
+    """Positions of the array parameters whose last extent must be a multiple of 4: coarsened kernels have some."""
+    has_loops: bool = False
+    """Whether a work-item may do much: a launch of few may be worth coarsening then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

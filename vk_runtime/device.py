@@ -18,6 +18,7 @@ from ..ir.config import config
 from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
+from .coarse_record import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
@@ -142,6 +143,11 @@ class Device:
         self._logical: LogicalDevice | None = None
         self._is_forked = False
         self._default_queue: Queue | None = None
+
+    @property
+    def coarsening(self) -> Coarsening:
+        """When neighbouring work-items share an invocation."""
+        return COARSENING.get(self._physical.driver_id, NO_COARSENING)
 
     @property
     def name(self) -> str:
