@@ -14,6 +14,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i1, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
     ANY_RANK,
     GPU_KERNEL,
@@ -46,6 +47,7 @@ from . import (
 )
 from .analysis import FunctionFacts
 from .annotations import Signature
+from .aspect_lowering import ir_attributes, note_struct, struct_table, use_struct
 from .captures import Captures
 from .composites import build_value
 from .control_flow import build_statements
@@ -54,6 +56,7 @@ from .definition import KernelOptions
 from .errors import compile_error
 from .external_functions import build_external
 from .externals import ExternalFunction
+from .function_attributes import attributes_of
 from .function_builder import AccessUse, FunctionBuilder
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
@@ -154,6 +157,8 @@ def build_module(
     for kernel in kernels:
         _build_kernel(module, kernel, rank, any_rank=any_rank and rank is None)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
+    if module.struct_aspects:
+        result.attributes[aspect.TYPES_THAT_USE_ASPECTS] = struct_table(module.struct_aspects)
     barriers.check_barriers(module, result)
     return result
 
@@ -164,8 +169,8 @@ def _build_kernel(
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
-    given = rank or len(kernel.options.local_size or ())
-    for assumed in range(given or 1, MAX_DIMENSIONS + 1):
+    required = attributes_of(kernel.source.function).reqd_work_group_size or kernel.options.local_size or ()
+    for assumed in range(rank or len(required) or 1, MAX_DIMENSIONS + 1):
         module.rank, module.calls, module.names_dimension = assumed, [], False
         snapshot = len(module.functions), set(module.symbols)
         try:
@@ -182,7 +187,7 @@ def _build_kernel(
                 hint="split its expressions into statements, or its statements into functions",
             ) from None
         if any_rank and not module.names_dimension:
-            if not given:
+            if not required:
                 _take_back(module, *snapshot)
                 module.rank = MAX_DIMENSIONS
                 module.functions.append(_kernel_function(module, kernel))
@@ -232,6 +237,7 @@ def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribut
     for position, parameter in enumerate(signature.parameters):
         kind, name = parameter.type, parameter.name
         if isinstance(kind, ArrayType):
+            note_struct(fb, kind)
             types.append(memref_type(kind))
             fb.accesses[position] = AccessUse()
             argument = fb.prologue.insert_arg(types[-1], len(types) - 1)
@@ -262,6 +268,7 @@ def _by_value(fb: FunctionBuilder, kind: Type, types: list[Attribute]) -> Value:
     if isinstance(kind, ScalarType):
         return leaf(kind)
     with fb.into(fb.prologue):
+        use_struct(fb, kind)
         return build_value(fb, kind, leaf)
 
 
@@ -322,6 +329,7 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
         attributes[MASKED] = UnitAttr()
     if not kernel.options.contract:
         attributes[NO_CONTRACTION] = UnitAttr()
+    attributes |= ir_attributes(attributes_of(kernel.source.function))
     return attributes
 
 

@@ -6,6 +6,8 @@ import ast
 import types as python_types
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
+
 from .builtins import BuiltinFunction
 from .conversions import condition, convert
 from .dispatch import INTRINSICS, expression
@@ -14,7 +16,7 @@ from .externals import ExternalFunction
 from .function_builder import FunctionBuilder
 from .helpers import call_helper
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
-from .ir_types import BOOL, F32, F64, I32
+from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .types import FixedArrayType, ScalarType, scalar_of
@@ -137,4 +139,8 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
         target = F64
     if obj is float and not value.type.is_float:
         target = F32
-    return convert(fb, value, target)
+    result = convert(fb, value, target)
+    if result.type is F64 and result.const is not None:
+        # Folding it here must not hide from the aspect warnings that the source uses doubles; the optimiser removes it.
+        fb.emit(arith.ConstantOp, [], ir_type(F64), {"value": constant_attribute(result.const, F64)})
+    return result

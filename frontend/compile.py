@@ -25,12 +25,15 @@ from ..vk_runtime.coarse_record import CoarseRecord, fits
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
-from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_aspects
+from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_device
 from ..vk_runtime.queue import Queue
+from ..vk_runtime.requirements import work_group_problem
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, scalars_of_arguments
+from .aspect_warnings import warn_once
 from .captures import Captures
-from .compile_options import options_of
+from .compile_options import DEFAULT_OPTIONS, options_of
+from .function_attributes import attributes_of
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
@@ -157,7 +160,7 @@ def _prepare(
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
     checked = launch_range(range_)
-    local = _local_size(kernel, checked)
+    given = _local_size(kernel, checked) or _hinted_size(kernel, checked, executable.kernel, device)
 
     def record_of(chosen: Executable) -> LaunchRecord:
         # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
@@ -167,7 +170,7 @@ def _prepare(
             chosen.image,
             chosen.kernel,
             padded(chosen.kernel, checked.extents),
-            None if local is None else padded(chosen.kernel, local),
+            None if given is None else padded(chosen.kernel, given),
             values,
             {symbol: value for symbol, value in spec if symbol in read},
             is_nd_range=checked.local is not None,
@@ -186,7 +189,14 @@ def _coarse_executable(
     kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device
 ) -> Executable | None:
     """Returns the coarsened form of a kernel where it exists, suits the range and pays on the device."""
-    has_local_size = range_.local is not None or kernel.options.local_size is not None
+    attributes = attributes_of(kernel)
+    sizes = (
+        range_.local,
+        kernel.options.local_size,
+        attributes.reqd_work_group_size,
+        attributes.work_group_size_hint,
+    )
+    has_local_size = any(size is not None for size in sizes)
     if has_local_size or not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
         return None
     env = environment_of(kernel, device.target_env)
@@ -280,6 +290,16 @@ def _local_size(kernel: KernelFunction, range_: LaunchRange) -> tuple[int, ...] 
     return local
 
 
+def _hinted_size(
+    kernel: KernelFunction, range_: LaunchRange, info: KernelInfo, device: Device
+) -> tuple[int, ...] | None:
+    """Returns the local size of ``work_group_size_hint`` where nothing else says one and the device has room."""
+    hint = attributes_of(kernel).work_group_size_hint
+    if hint is None or info.required_work_group_size is not None or not info.abi.is_masked:
+        return None
+    return hint if len(hint) == len(range_.extents) and work_group_problem(device, hint) is None else None
+
+
 # ---- compiling ----
 
 
@@ -311,7 +331,7 @@ def executable_for(
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
                 found = kernel.compiled[key] = _build(kernel, rank, device, env)
-    require_aspects(device, found.kernel)
+    require_device(device, found.kernel, found.image.requirements)
     return found
 
 
@@ -384,8 +404,11 @@ def _compile(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) 
 
     captures = Captures()
     module = build_module([kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects)
-    (analysed,) = analyse(module, env).images
-    require_aspects(device, _needs_of(kernel, analysed))
+    unit = kernel.function.__module__
+    analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets)
+    warn_once(analysis.diagnostics, unit)
+    (analysed,) = analysis.images
+    require_device(device, _needs_of(kernel, analysed), analysed.requirements)
     image = build_image(lower_image(analysed, env), env)
     if image.imports:
         image = _linked(kernel, image, captures, device)
@@ -418,7 +441,11 @@ def _needs_of(kernel: KernelFunction, image: AnalysedImage) -> KernelInfo:
 
 
 def analyse_kernels(
-    kernels: Sequence[KernelFunction], env: TargetEnv, *, rank: int | None = None, mode: str = "auto"
+    kernels: Sequence[KernelFunction],
+    env: TargetEnv,
+    *,
+    rank: int | None = None,
+    mode: str | None = None,
 ) -> Analysis:
     """Builds the IR of kernels and runs the passes up to where each image's requirements are known.
 
@@ -426,12 +453,15 @@ def analyse_kernels(
         kernels: of one translation unit; their names differ.
         env: the environment to compile for.
         rank: dimensions of the launch range; None: as many as each kernel uses.
-        mode: device code split.
+        mode: device code split; None: that of the kernels' module.
     """
     from ..passes.pipeline import analyse
     from .builder import build_module
 
-    return analyse(build_module(kernels, rank=rank, optional_aspects=env.optional_aspects), env, mode=mode)
+    options = options_of(kernels[0].function.__module__) if kernels else DEFAULT_OPTIONS
+    module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects)
+    split = options.device_code_split if mode is None else mode
+    return analyse(module, env, mode=split, fixed_targets=options.fixed_targets)
 
 
 def compile_kernels(
@@ -439,7 +469,7 @@ def compile_kernels(
     env: TargetEnv | None = None,
     *,
     rank: int | None = None,
-    mode: str = "auto",
+    mode: str | None = None,
 ) -> tuple[DeviceImage, ...]:
     """Compiles kernels to device images without a device; arguments as `analyse_kernels`.
 
@@ -452,4 +482,6 @@ def compile_kernels(
     env = env or TargetEnv()
     with compile_lock:
         analysis = analyse_kernels(kernels, env, rank=rank, mode=mode)
+        if kernels:
+            warn_once(analysis.diagnostics, kernels[0].function.__module__)
         return tuple(build_image(lower_image(image, env), env) for image in analysis.images)

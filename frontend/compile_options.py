@@ -88,7 +88,8 @@ def compile_options(
         spec_constants: how values of specialization constants reach a kernel.
 
     Raises:
-        InvalidError: an option does not take that value, or the module has kernels already.
+        InvalidError: an option does not take that value, the device configuration has no such target, or the module
+            has kernels already.
     """
     given = {
         "fixed_targets": None if fixed_targets is None else _targets(fixed_targets),
@@ -138,7 +139,12 @@ def _targets(value: object) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise _bad("fixed_targets", "names as strings", name)
-    return tuple(dict.fromkeys(cast("tuple[str, ...]", names)))
+    from ..ir.device_config import device_config  # most modules have no fixed targets
+
+    config = device_config()
+    return tuple(
+        config.target(name, "fixed target").name for name in dict.fromkeys(cast("tuple[str, ...]", names))
+    )
 
 
 def _one_of(option: str, value: object, choices: Sequence[str]) -> str | None:

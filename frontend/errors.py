@@ -94,6 +94,14 @@ _HOST_CODES: dict[str, str] = {
     "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, not by calling the class.",
     "LP1032": "Several kernels have that name. The message lists their module-qualified names: use one of these.",
     "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
+    "LP2060": (
+        "lp.reqd_work_group_size stands on an exported function. Only a kernel has a work-group size; put the "
+        "decorator on the kernels that call the function."
+    ),
+    "LP1011": (
+        "The device configuration names the devices that fixed targets and ahead-of-time builds know. The name is "
+        "not in it, or a file of yours is not what it should be; the message says which and what was expected."
+    ),
     "LP2000": "Compiling or linking device code failed; the error's log holds every finding.",
     "LP2001": "The kernel breaks a rule of the kernel language. The message points at the place.",
     "LP2002": (

@@ -21,10 +21,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, cast
 
+from ..ir.device_config import device_config
 from ..ir.errors import Location
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import TargetEnv
 from .captures import Captures
+from .compile_options import options_of
 from .compiler_version import compiler_version
 from .dependencies import dependencies, from_json, to_json, verified
 from .fingerprint import function_fingerprint, type_text
@@ -138,6 +140,8 @@ def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEn
         text,
         [(p.name, p.type.spelling, type_text(p.type)) for p in kernel.signature.parameters],
         repr(kernel.options),
+        repr(options := options_of(kernel.function.__module__)),
+        repr([device_config().targets.get(name) for name in options.fixed_targets]),
         rank,
         repr(env),
     ]

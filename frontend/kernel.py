@@ -6,6 +6,7 @@ or the runtime: both are reached through `frontend.compile` when a kernel is cal
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
 import types
@@ -80,6 +81,15 @@ class KernelFunction:
         if self._source is None:
             self._source = FunctionSource.of(self.function)
         return self._source
+
+    def with_function(self, function: types.FunctionType) -> KernelFunction:
+        """Returns a kernel like this one around another object of the same code: what the decorators of attributes
+        put on it makes it another kernel."""
+        made = copy.copy(self)
+        made.function = made.__wrapped__ = function
+        made.__dict__.update(function.__dict__)
+        made._source, made.compiled, made.records, made._configurations = None, {}, {}, {}
+        return made
 
     @cached_property
     def launcher(self) -> Callable[..., Any]:

@@ -156,6 +156,8 @@ class KernelInfo:
     required_work_group_size: tuple[int, ...] | None = None
     """As declared, slowest dimension first."""
     required_sub_group_size: int | None = None
+    has_primary_sub_group_size: bool = False
+    """Whether it asks for the size that the device uses where nothing is asked for."""
     aspects: tuple[int, ...] = ()
     """Aspects that this kernel needs, ascending, without internal ones."""
     aspect_uses: tuple[AspectUse, ...] = ()

@@ -23,8 +23,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             *(
                 "ir.errors",
                 "ir.aspects",
-                "ir.config",
                 "ir.aspect_table",
+                "ir.config",
+                "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
                 "ir.size_arithmetic",

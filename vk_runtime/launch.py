@@ -20,7 +20,7 @@ from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
-from .requirements import require_aspects, require_limits
+from .requirements import require_device, require_limits
 from .specialization import spec_entries
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ __all__ = [
     "kernel_pipeline",
     "launch",
     "prepare",
-    "require_aspects",
+    "require_device",
 ]
 
 _Step = tuple[tuple[int, ...], tuple[int, int, int]]
@@ -299,7 +299,7 @@ def prepare(
         binding = KernelBinding(image, kernel)
         logical.launches.bindings[id(image), id(kernel)] = binding
     binding.checker.check(args, device)
-    require_aspects(device, kernel)
+    require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
     plan = plan_launch(
         kernel,
@@ -327,7 +327,7 @@ def kernel_pipeline(
         InvalidError: an array length below 1.
         KernelNotSupportedError: a limit is passed.
     """
-    require_aspects(device, kernel)
+    require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
     logical = device.logical
     ids = kernel.abi.local_size_spec_ids

@@ -336,6 +336,7 @@ class KernelEntry:
             abi=abi,
             required_work_group_size=aspect.reqd_work_group_size(kernel) or self._local_size,
             required_sub_group_size=aspect.reqd_sub_group_size(kernel),
+            has_primary_sub_group_size=aspect.has_primary_sub_group_size(kernel),
             aspects=tuple(sorted(number for number in used if number >= 0)),
             aspect_uses=self._aspect_uses(used),
             location=operation_location(kernel, self.name),
@@ -386,7 +387,8 @@ def local_size(kernel: Function) -> tuple[int, ...] | None:
 
 def vulkan_order(size: Sequence[int]) -> tuple[int, int, int]:
     """Returns (x, y, z) of a size given slowest dimension first; missing dimensions are 1."""
-    x, y, z = (*reversed(size), 1, 1)[:3]
+    # No device has more: an image with such a size is refused before its code is read.
+    x, y, z = (*(min(extent, 2**31 - 1) for extent in reversed(size)), 1, 1)[:3]
     return x, y, z
 
 

@@ -51,6 +51,9 @@ _NAMES_BY_MODULE = {
     "frontend.kernel": "kernel func",
     "frontend.compile_options": "compile_options",
     "frontend.externals": "external extern",
+    "frontend.function_attributes": (
+        "device_has uses_aspects reqd_work_group_size reqd_sub_group_size work_group_size_hint SubGroupSize"
+    ),
     "frontend.kernel_from_source": "kernel_from_source",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
@@ -62,7 +65,7 @@ _NAMES_BY_MODULE = {
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
-        "KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
+        "AspectWarning KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
     ),
     "frontend.bundles": (
         "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join "

@@ -15,10 +15,12 @@ from .frontend.bundles import is_compatible as is_compatible
 from .frontend.bundles import join as join
 from .frontend.bundles import link as link
 from .frontend.bundles import this_module as this_module
+from .frontend.function_attributes import SubGroupSize as SubGroupSize
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .ir.aspects import Aspect as Aspect
 from .ir.config import config as config
+from .ir.errors import AspectWarning as AspectWarning
 from .ir.errors import BackendMismatchError as BackendMismatchError
 from .ir.errors import BuildError as BuildError
 from .ir.errors import CompileError as CompileError
@@ -80,6 +82,7 @@ _Combine: TypeAlias = Literal["add", "mul", "min", "max", "and", "or", "xor"]
 _Shape: TypeAlias = int | tuple[int, ...]
 _C = TypeVar("_C", bound=type)
 _F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T")
 
 class _ArrayParameter:
     @property
@@ -255,6 +258,11 @@ def kernel(
     opt_level: Literal[0, 1, 2] | None = None,
 ) -> Callable[[Callable[..., None]], _KernelFunction]: ...
 def func(function: _F) -> _F: ...
+def device_has(*aspects: Aspect) -> Callable[[_T], _T]: ...
+def uses_aspects(*aspects: Aspect) -> Callable[[_T], _T]: ...
+def reqd_work_group_size(*sizes: int) -> Callable[[_T], _T]: ...
+def reqd_sub_group_size(size: int | SubGroupSize) -> Callable[[_T], _T]: ...
+def work_group_size_hint(*sizes: int) -> Callable[[_T], _T]: ...
 def compile_options(
     *,
     fixed_targets: Sequence[str] | None = None,
