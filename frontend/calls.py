@@ -10,9 +10,12 @@ from .builtins import BuiltinFunction
 from .conversions import condition, convert
 from .dispatch import INTRINSICS, expression
 from .function_builder import FunctionBuilder
+from .handlers import placeholder_read, read_through_handler
 from .helpers import call_helper
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32
+from .spec_parameters import GET_SPECIALIZATION_CONSTANT
+from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .types import FixedArrayType, ScalarType, scalar_of
@@ -42,6 +45,9 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     Raises:
         CompileError: kernels cannot call the thing, or not with these arguments.
     """
+    constant = placeholder_read(fb, node)
+    if constant is not None:
+        return read_specialization(fb, constant)
     callee = fb.evaluate(node.func)
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):
@@ -57,6 +63,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     if target is not None:
         return _conversion(fb, node, obj, target)
     name = _intrinsic_name(obj)
+    if name == GET_SPECIALIZATION_CONSTANT:
+        return read_through_handler(fb, node)
     if name is None:
         raise fb.error(node.func, f"{describe(callee)} cannot be called in kernels", "LP2033")
     return _intrinsic(fb, node, obj, name)

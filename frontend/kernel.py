@@ -18,7 +18,9 @@ from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import InvalidError, KernelArgumentError
 from .annotations import Signature, enclosing_names, resolve_signature
 from .definition import KernelOptions
+from .local_size import LocalSize
 from .source import FunctionSource, plain_function
+from .spec_constant import SpecializationId
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
@@ -50,6 +52,8 @@ class KernelFunction:
         self.options = options
         self.signature: Signature = resolve_signature(function, local_names)
         self.name: str = options.name or function.__name__
+        self.local_size = LocalSize.of(options.local_size, self.signature, function, local_names or {})
+        """The work-group size that the decorator asks for; None: the runtime chooses."""
         self._source: FunctionSource | None = None
         self.compiled: dict[Hashable, Any] = {}
         """What `frontend.compile` has made of this kernel, by whatever it depends on."""
@@ -61,6 +65,11 @@ class KernelFunction:
     def qualified_name(self) -> str:
         """The module-qualified name, which tells kernels of one name apart."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    @property
+    def specialization_ids(self) -> Mapping[str, SpecializationId]:
+        """The constants that its ``lp.Spec[T]`` parameters declare, by name."""
+        return self.signature.specialization_ids
 
     @property
     def source(self) -> FunctionSource:
@@ -193,7 +202,7 @@ def kernel(function: Callable[..., None], /) -> KernelFunction: ...
 def kernel(
     *,
     name: str | None = None,
-    local_size: int | tuple[int, ...] | None = None,
+    local_size: int | str | SpecializationId | tuple[int | str | SpecializationId, ...] | None = None,
     index: object = None,
     contract: bool = True,
     math_accuracy: str | Mapping[str, str] | None = None,
@@ -209,7 +218,8 @@ def kernel(
     Args:
         function: written with ``def``, every parameter annotated.
         options: `name` for the user (default: the function's), `local_size` in work-items, slowest dimension
-            first, `index` type of ids (lp.i32 or lp.i64), `contract` allows fused multiply-add,
+            first (`Spec` parameters by name, ``("TILE", "2 * TILE")``), `index` type of ids (lp.i32 or lp.i64),
+            `contract` allows fused multiply-add,
             `math_accuracy`, `opt_level` 0 to 2.
 
     Raises:

@@ -47,6 +47,7 @@ _NAMES_BY_MODULE = {
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
     "frontend.spec_constant": "SpecializationId",
+    "frontend.spec_parameters": "KernelHandler Spec",
     "frontend.ranges": "NdRange Range",
     "frontend.kernel": "kernel func",
     "frontend.kernel_from_source": "kernel_from_source",
