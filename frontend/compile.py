@@ -33,6 +33,7 @@ from ..vk_runtime.queue import Queue
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, scalars_of_arguments
 from .captures import Captures
+from .compile_options import options_of
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
@@ -291,6 +292,11 @@ def _local_size(
 # ---- compiling ----
 
 
+def environment_of(kernel: KernelFunction, env: TargetEnv) -> TargetEnv:
+    """Returns the environment that a kernel is compiled for: a device's, with the options of kernel and module."""
+    return options_of(kernel.function.__module__).environment(env, kernel.options.opt_level)
+
+
 def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executable:
     """Returns the kernel compiled for a device, which it can run on.
 
@@ -298,7 +304,7 @@ def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executa
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
         BuildError: the kernel cannot be compiled.
     """
-    key = (rank, device.target_env)
+    key = (rank, environment_of(kernel, device.target_env))
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
         with _lock:
@@ -311,18 +317,18 @@ def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executa
 
 def _build(kernel: KernelFunction, rank: int, device: Device) -> Executable:
     """Takes a kernel from the cache on disk, or compiles it."""
-    env, store = device.target_env, open_cache()
+    env, store = environment_of(kernel, device.target_env), open_cache()
     cached = None if store is None else cached_kernel(store, kernel, rank, env)
-    found = None if cached is None else _from_cache(cached, device)
+    found = None if cached is None else _from_cache(cached, device, env)
     if found is not None:
         return found
-    made = _compile(kernel, rank, device)
+    made = _compile(kernel, rank, device, env)
     if cached is not None:
         cached.keep(made.captures, partial(_relative_bytes, made.image))
     return made
 
 
-def _from_cache(cached: CachedKernel, device: Device) -> Executable | None:
+def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executable | None:
     """Returns what the cache has of a kernel; an entry that holds no image of this kernel is removed."""
     from ..spirv.device_image import DeviceImage
 
@@ -333,7 +339,7 @@ def _from_cache(cached: CachedKernel, device: Device) -> Executable | None:
         stored = DeviceImage.from_bytes(hit.image)
         image = replace(stored, kernels=absolute_locations(stored.kernels, hit.functions))
         kernel = image.kernel(cached.kernel.name)
-        if stored.target_env != device.target_env or not _has_signature(kernel, cached.kernel):
+        if stored.target_env != env or not _has_signature(kernel, cached.kernel):
             raise ValueError("an image of another kernel")
     except (InvalidError, ValueError, KeyError) as error:
         logger.info("removed the cache entry %s: %s", hit.name, error)
@@ -370,13 +376,13 @@ def _load_compiler() -> None:
     logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
 
 
-def _compile(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def _compile(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) -> Executable:
     _load_compiler()
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module
 
-    env, captures = device.target_env, Captures()
+    captures = Captures()
     module = build_module([kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects)
     (analysed,) = analyse(module, env).images
     require_aspects(device, _needs_of(kernel, analysed))
@@ -473,7 +479,7 @@ def inspect(
             f"kernel '{kernel.name}': expected a stage of python, {', '.join(_STAGES)}; found {stage!r}"
         )
     with _lock:
-        return show(kernel, rank, env or default_environment())
+        return show(kernel, rank, env or environment_of(kernel, default_environment()))
 
 
 def _text(op: Operation, *, generic: bool = False) -> str:

@@ -5,13 +5,13 @@ A `Device` is cheap: its VkDevice is made at the first array, queue or launch on
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ir.aspects import Aspect
+from ..ir.config import config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .constants import (
@@ -271,9 +271,21 @@ def device(selector: Device | str | None = None) -> Device:
 
 
 def default_device_of(runtime: Runtime) -> Device:
-    """Returns the device of LAPILLI_DEVICE, else the best one."""
-    wanted = os.environ.get("LAPILLI_DEVICE")
+    """Returns the device that the option `device` names, else the best one."""
+    wanted = config.device
     return select(runtime.devices, wanted, "LAPILLI_DEVICE=") if wanted else runtime.devices[0]
+
+
+def visible_devices(found: Sequence[Device]) -> tuple[Device, ...]:
+    """Returns the devices that the option `visible_devices` names, in its order; all of them without it.
+
+    Raises:
+        InvalidError: a name matches nothing, or more than one device.
+    """
+    wanted = config.visible_devices
+    if wanted is None:
+        return tuple(found)
+    return tuple(dict.fromkeys(select(found, name, "LAPILLI_VISIBLE_DEVICES: ") for name in wanted))
 
 
 def select(found: Sequence[Device], selector: str, prefix: str = "") -> Device:
