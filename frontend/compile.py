@@ -29,6 +29,7 @@ from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
 from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_aspects
 from ..vk_runtime.launch_plan import check_local_size
+from ..vk_runtime.launchable import SINGLE_TASK
 from ..vk_runtime.queue import Queue
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, scalars_of_arguments
@@ -151,7 +152,7 @@ def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepare
 
 def _exact_range(range_: object) -> object:
     """Returns a range as a dictionary key, None where its parts are not plain ints (True and 1.0 equal 1)."""
-    if type(range_) is int:
+    if type(range_) is int or range_ is SINGLE_TASK:
         return range_
     if type(range_) is tuple:
         parts = cast("tuple[object, ...]", range_)
@@ -172,7 +173,7 @@ def _prepare(
     """Checks a launch in the order of the contract and makes what its repetitions use."""
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
-    checked = launch_range(range_)
+    checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_)
     local = _local_size(kernel, checked, executable.kernel, device, dict(spec))
     # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
     read = {constant.symbol for constant in executable.image.spec_constants}
@@ -251,6 +252,8 @@ def _spec_bytes(kernel: KernelFunction, values: Mapping[object, object]) -> tupl
 
 def _rank_of(range_: object) -> int:
     """Returns the number of dimensions of a range; a range that has none to speak of raises at once."""
+    if range_ is SINGLE_TASK:
+        return 1
     extents = range_.global_ if isinstance(range_, NdRange) else range_
     if isinstance(extents, Sequence) and not isinstance(extents, str | bytes | bytearray):
         rank = len(cast("Sequence[object]", extents))
@@ -260,6 +263,11 @@ def _rank_of(range_: object) -> int:
     elif not hasattr(extents, "__index__"):
         launch_range(range_)
     return 1
+
+
+def _single(info: KernelInfo) -> LaunchRange:
+    """Returns the range of one work-item, in a group of its own unless the kernel requires another size."""
+    return LaunchRange((1,), (1,) if info.required_work_group_size is None else None)
 
 
 def _local_size(

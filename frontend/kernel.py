@@ -39,6 +39,7 @@ _PLAIN_RANGES = frozenset({(int,), (int, int), (int, int, int)})
 class KernelFunction:
     """A kernel: a Python function that runs on a device, once for every work-item of ``k[range](…)``."""
 
+    __lapilli_launchable__ = True
     __wrapped__: types.FunctionType
     """The function as it was written."""
 
@@ -69,6 +70,11 @@ class KernelFunction:
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
     @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The parameters that a launch gives arguments for, in order."""
+        return tuple(p.name for p in self.signature.parameters)
+
+    @property
     def specialization_ids(self) -> Mapping[str, SpecializationId]:
         """The constants that its ``lp.Spec[T]`` parameters declare, by name."""
         return self.signature.specialization_ids
@@ -87,6 +93,13 @@ class KernelFunction:
             from . import compile as composition_root
 
         return composition_root.launch
+
+    def submit(self, request: Any) -> Any:
+        """Launches the kernel as a command group asks for, a `LaunchRequest`; returns an `lp.Event`."""
+        configuration = LaunchConfiguration(
+            self, request.range, request.queue, request.wait_events, request.spec_values or None
+        )
+        return self.launcher(self, configuration, request.args, request.kwargs)
 
     def inspect(self, stage: Stage) -> str:
         """Returns the kernel as text at one stage of the pipeline, compiled for the default device.

@@ -53,6 +53,8 @@ class SpecializationId:
         KernelArgumentError: `type` is no such type, or the default does not fit it.
     """
 
+    __lapilli_specialization_id__ = True
+
     def __init__(self, type: object, *default: object) -> None:
         resolved = value_type_of(type)
         if resolved is None:

@@ -69,6 +69,8 @@ _NAMES_BY_MODULE = {
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",
     "vk_runtime.queue": "Queue",
+    "vk_runtime.spec_placeholder": "SpecConstant",
+    "vk_runtime.handler": "Handler",
     "vk_runtime.trace": "TraceEvent trace",
 }
 """Public names by the module that defines them."""

@@ -35,7 +35,9 @@ from .vk_runtime.device import device as device
 from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
 from .vk_runtime.event import Event as Event
+from .vk_runtime.handler import Handler as Handler
 from .vk_runtime.queue import Queue as Queue
+from .vk_runtime.spec_placeholder import SpecConstant as SpecConstant
 from .vk_runtime.trace import TraceEvent as TraceEvent
 from .vk_runtime.trace import trace as trace
 
