@@ -123,6 +123,7 @@ def _parameter(kernel: Launchable, key: int | str) -> str:
     elif 0 <= key < len(names):
         return names[key]
     raise KernelArgumentError(
-        f"kernel '{kernel.name}': h.set_arg found no parameter {key!r}; its parameters are {', '.join(names) or 'none'}",
+        f"kernel '{kernel.name}': h.set_arg found no parameter {key!r}; its parameters are "
+        f"{', '.join(names) or 'none'}",
         code="LP3003",
     )

@@ -208,9 +208,9 @@ class Queue(Handle):
     def submit(self) -> CommandGroup: ...
 
     @overload
-    def submit(self, group: Callable[[Handler], object], /) -> Event: ...
+    def submit(self, group: Callable[[Handler], object]) -> Event: ...
 
-    def submit(self, group: Callable[[Handler], object] | None = None, /) -> Event | CommandGroup:
+    def submit(self, group: Callable[[Handler], object] | None = None) -> Event | CommandGroup:
         """Submits a command group: ``queue.submit(lambda h: h.parallel_for(n, k, x))``, or a ``with`` block.
 
         Args:

@@ -1,8 +1,8 @@
 """SpecConstant: what the older-named calls of a command group return for a specialization constant.
 
-It stands for the constant in a kernel (where it, and its ``.get()``, are the constant's value) and reads as the value of
-its command group on the host.  Which value a kernel sees depends on the group that launches it, never on the
-placeholder.
+It stands for the constant in a kernel (where it, and its ``.get()``, are the constant's value) and reads as the
+value of its command group on the host.  Which value a kernel sees depends on the group that launches it, never on
+the placeholder.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ def checked_copy(queue: Queue, source: object, target: object) -> _Command:
             _require_usable(queue, value, f"copy: the {what}")
         elif not isinstance(value, np.ndarray):
             raise InvalidError(
-                f"copy: the {what} must be an lp.Array or a NumPy array, found {value!r:.80} of type {type(value).__name__}"
+                f"copy: the {what} must be an lp.Array or a NumPy array, found {value!r:.80} of type "
+                f"{type(value).__name__}"
             )
     if isinstance(target, Array):
         if isinstance(source, Array):
