@@ -55,6 +55,9 @@ class TargetEnv:
     floats.  An image that uses one requires it."""
     debug_info: bool = False
     """Whether OpSource and OpLine are written."""
+    emulates_spec_constants: bool = False
+    """Whether values of specialization constants travel with the arguments.  Those that array lengths depend on are
+    constants of the module even so: SPIR-V has no other way."""
 
     @property
     def spirv_version(self) -> tuple[int, int]:

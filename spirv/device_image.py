@@ -21,7 +21,7 @@ from .image_checks import check_image
 from .image_codec import decode, encode
 
 MAGIC: Final = b"LAPILLI\0"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 """Rises with every change of the format or of the meaning of a field; other versions are refused."""
 MAX_HEADER_BYTES: Final = 16 << 20
 MAX_SPIRV_BYTES: Final = 256 << 20
@@ -54,6 +54,14 @@ class DeviceImage:
             if kernel.name == name:
                 return kernel
         raise KeyError(name)
+
+    @property
+    def spec_constant_block(self) -> bytes | None:
+        """The default values of all specialization constants, packed as `SpecConstantInfo.offset_bytes` says; None
+        where none of them is emulated."""
+        if not any(constant.is_emulated for constant in self.spec_constants):
+            return None
+        return b"".join(constant.default for constant in self.spec_constants)
 
     def lacking(self, device_aspects: frozenset[Aspect]) -> tuple[int, ...]:
         """Returns the required aspects that `device_aspects` does not hold, ascending."""

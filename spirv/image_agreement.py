@@ -55,7 +55,8 @@ def _entry_points(reflection: Reflection, split: SplitModule) -> Iterator[str]:
 
 def _spec_ids(reflection: Reflection, split: SplitModule) -> Iterator[str]:
     in_binary = {constant.spec_id: constant for constant in reflection.spec_constants}
-    leaves = {leaf.spec_id: leaf for constant in split.spec_constants for leaf in constant.leaves}
+    native = (constant for constant in split.spec_constants if not constant.is_emulated)
+    leaves = {leaf.spec_id: leaf for constant in native for leaf in constant.leaves}
     internal = {spec_id for kernel in split.kernels for spec_id in kernel.abi.local_size_spec_ids or ()}
     if set(in_binary) != set(leaves) | internal:
         expected = sorted(set(leaves) | internal)

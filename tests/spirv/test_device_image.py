@@ -26,7 +26,7 @@ from lapilli.ir.kernel_info import (
     SpecConstantLeaf,
 )
 from lapilli.ir.target_env import BindingModel, TargetEnv
-from lapilli.spirv.device_image import DeviceImage
+from lapilli.spirv.device_image import FORMAT_VERSION, DeviceImage
 
 SPIRV = struct.pack("<5I", 0x07230203, 0x10500, 0, 5, 0)
 
@@ -124,7 +124,11 @@ def forged(edit: Callable[[Any], object]) -> bytes:
     edit(fields)
     header = json.dumps(fields, separators=(",", ":"), sort_keys=True).encode()
     digest = hashlib.sha256(header + b"\0" + SPIRV).digest()
-    return struct.pack("<8sIIQ32s", b"LAPILLI\0", 1, len(header), len(SPIRV), digest) + header + SPIRV
+    return (
+        struct.pack("<8sIIQ32s", b"LAPILLI\0", FORMAT_VERSION, len(header), len(SPIRV), digest)
+        + header
+        + SPIRV
+    )
 
 
 def _set(*path: Any) -> Callable[[Any], object]:
@@ -141,6 +145,7 @@ def _set(*path: Any) -> Callable[[Any], object]:
 
 KERNEL = ("kernels", 0)
 CONSTANT = ("spec_constants", 0)
+FIELD = {"class": "SpecField", "spec_id": 0, "dtype": "f32", "offset_bytes": 0}
 
 
 @pytest.mark.parametrize(
@@ -168,6 +173,14 @@ CONSTANT = ("spec_constants", 0)
         (_set(*CONSTANT, "leaves", 1, "size_bytes", 8), "a scalar of type 'f32' and 8 bytes"),
         (_set(*CONSTANT, "leaves", 1, "spec_id", 0), "a SpecId appears twice"),
         (_set(*CONSTANT, "size_bytes", 4), "a default of 8 bytes"),
+        (_set(*CONSTANT, "is_emulated", 1), "is_emulated: expected bool"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD]), "hidden field for SpecId 0, which is not emulated"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD, FIELD]), "twice among the hidden fields|not emulated"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD | {"dtype": "f80"}]), "f80|not emulated"),
+        (
+            _set(*KERNEL, "abi", "spec_fields", [FIELD | {"offset_bytes": 1 << 20}]),
+            "a field of 4|not emulated",
+        ),
         (_set("requirements", "work_group_sizes", [[0]]), "not positive"),
     ],
 )
@@ -182,7 +195,7 @@ def test_unedited_header_is_taken() -> None:
 
 def test_header_without_end_is_refused() -> None:
     header = b"[" * 200_000
-    prefix = struct.pack("<8sIIQ32s", b"LAPILLI\0", 1, len(header), 0, bytes(32))
+    prefix = struct.pack("<8sIIQ32s", b"LAPILLI\0", FORMAT_VERSION, len(header), 0, bytes(32))
     with pytest.raises(InvalidError, match="no JSON"):
         DeviceImage.from_bytes(prefix + header)
 
