@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ..ir.dialects.kernel import (
+    ANY_RANK,
     GPU_KERNEL,
     MASKED,
     PARAMETERS,
@@ -94,9 +95,20 @@ NO_CONTRACTION = "kernel.no_contraction"
 class KernelDefinition(Protocol):
     """What the builder needs of a kernel; `kernel.KernelFunction` is one."""
 
-    name: str
-    options: KernelOptions
-    signature: Signature
+    @property
+    def name(self) -> str:
+        """What it is called in the module."""
+        ...
+
+    @property
+    def options(self) -> KernelOptions:
+        """What ``@lp.kernel(…)`` says."""
+        ...
+
+    @property
+    def signature(self) -> Signature:
+        """Its parameters."""
+        ...
 
     @property
     def source(self) -> FunctionSource:
@@ -110,6 +122,7 @@ def build_module(
     rank: int | None = None,
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
+    any_rank: bool = False,
 ) -> ModuleOp:
     """Compiles kernels into one module.
 
@@ -118,6 +131,8 @@ def build_module(
         rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
+        any_rank: compile kernels that name no dimension for a range of three, and mark them: they can be launched
+            with fewer.  Only without `rank`.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
@@ -129,26 +144,27 @@ def build_module(
     module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
     module.optional_aspects = frozenset(optional_aspects)
     for kernel in kernels:
-        _build_kernel(module, kernel, rank)
+        _build_kernel(module, kernel, rank, any_rank=any_rank and rank is None)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
     barriers.check_barriers(module, result)
     return result
 
 
-def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | None) -> None:
+def _build_kernel(
+    module: ModuleBuilder, kernel: KernelDefinition, rank: int | None, *, any_rank: bool
+) -> None:
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
-    for assumed in range(rank or 1, MAX_DIMENSIONS + 1):
-        module.rank, module.calls = assumed, []
+    given = rank or len(kernel.options.local_size or ())
+    for assumed in range(given or 1, MAX_DIMENSIONS + 1):
+        module.rank, module.calls, module.names_dimension = assumed, [], False
         snapshot = len(module.functions), set(module.symbols)
         try:
             module.functions.append(_kernel_function(module, kernel))
-            return
         except RankTooSmallError:
-            del module.functions[snapshot[0] :]
-            module.symbols = snapshot[1]
-            _forget_helpers(module)
+            _take_back(module, *snapshot)
+            continue
         except RecursionError:
             raise compile_error(
                 kernel.source,
@@ -157,10 +173,19 @@ def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | N
                 code="LP2030",
                 hint="split its expressions into statements, or its statements into functions",
             ) from None
+        if any_rank and not module.names_dimension:
+            if not given:
+                _take_back(module, *snapshot)
+                module.rank = MAX_DIMENSIONS
+                module.functions.append(_kernel_function(module, kernel))
+            module.functions[-1].attributes[ANY_RANK] = UnitAttr()
+        return
 
 
-def _forget_helpers(module: ModuleBuilder) -> None:
-    """Drops the helpers whose functions were just taken back."""
+def _take_back(module: ModuleBuilder, count: int, symbols: set[str]) -> None:
+    """Drops all functions but the first `count`, and what belongs to them."""
+    del module.functions[count:]
+    module.symbols = symbols
     kept = {f.sym_name.data for f in module.functions}
     for instances in module.helpers.values():
         instances[:] = [i for i in instances if i.symbol in kept]

@@ -1,4 +1,5 @@
-"""The composition root: the one place where front end, passes, emission and runtime meet.
+"""Launching and compiling kernels: the composition root of ``k[n](…)``, where front end, passes, emission and
+runtime meet.
 
 xdsl is imported when a kernel has to be compiled; a launch of a compiled kernel never touches it.  The order
 of a launch is the contract's: arguments, requirements, build, range; what fails leaves nothing behind.
@@ -9,21 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
-from ..ir.errors import (
-    InvalidError,
-    KernelArgumentError,
-    KernelNotSupportedError,
-    NdRangeError,
-    RuntimeFailure,
-)
+from ..ir.errors import InvalidError, KernelArgumentError, KernelNotSupportedError, NdRangeError
 from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
+from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
@@ -42,15 +38,13 @@ from .struct_types import scalar_leaves
 from .types import ArrayType, Type
 
 if TYPE_CHECKING:
-    from xdsl.ir import Operation
-
     from ..passes.pipeline import AnalysedImage, Analysis
     from ..spirv.device_image import DeviceImage
     from .kernel import KernelFunction, LaunchConfiguration
 
 logger = logging.getLogger(__name__)
 
-_lock = threading.RLock()
+compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
 
 
@@ -181,8 +175,8 @@ def _prepare(
         device,
         executable.image,
         executable.kernel,
-        checked.extents,
-        local,
+        padded(executable.kernel, checked.extents),
+        None if local is None else padded(executable.kernel, local),
         values,
         {symbol: value for symbol, value in spec if symbol in read},
         is_nd_range=checked.local is not None,
@@ -290,7 +284,7 @@ def _local_size(
         )
     if not kernel.local_size.is_fixed:
         try:
-            check_local_size(info, local, device.logical.physical.limits, device.name)
+            check_local_size(info, padded(info, local), device.logical.physical.limits, device.name)
         except KernelNotSupportedError as error:
             explained = f"{error.message}; {kernel.local_size.explain(spec)}"
             raise KernelNotSupportedError(explained, code=error.code) from None
@@ -315,7 +309,7 @@ def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executa
     key = (rank, environment_of(kernel, device.target_env))
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
-        with _lock:
+        with compile_lock:
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
                 found = kernel.compiled[key] = _build(kernel, rank, device)
@@ -369,7 +363,7 @@ def _relative_bytes(image: DeviceImage, functions: Sequence[FunctionType]) -> by
 
 
 @cache
-def _load_compiler() -> None:
+def load_compiler() -> None:
     """Imports the compiler the fast way; whoever imports it before pays the full price and nothing else."""
     from ..ir.deferred_definitions import deferred_definitions
     from ..ir.deferred_formats import deferred_formats
@@ -385,7 +379,7 @@ def _load_compiler() -> None:
 
 
 def _compile(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) -> Executable:
-    _load_compiler()
+    load_compiler()
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module
@@ -447,113 +441,6 @@ def compile_kernels(
     from ..spirv.build_image import build_image
 
     env = env or TargetEnv()
-    with _lock:
+    with compile_lock:
         analysis = analyse_kernels(kernels, env, rank=rank, mode=mode)
         return tuple(build_image(lower_image(image, env), env) for image in analysis.images)
-
-
-# ---- inspecting ----
-
-
-def default_environment() -> TargetEnv:
-    """Returns the environment of the default device, or of a plain Vulkan 1.3 device where there is none."""
-    try:
-        return device().target_env
-    except RuntimeFailure:
-        return TargetEnv()
-
-
-def inspect(
-    kernel: KernelFunction, stage: str, *, rank: int | None = None, env: TargetEnv | None = None
-) -> str | bytes:
-    """Returns a kernel at one stage of the pipeline.
-
-    Args:
-        kernel: the kernel.
-        stage: ``python``, ``ir``, ``split``, ``spirv-dialect``, ``spirv`` (disassembly), ``binary`` (bytes) or
-            ``metadata`` (JSON).
-        rank: dimensions of the launch range; None: as many as the kernel uses.
-        env: the environment to compile for; None: the default device's.
-
-    Raises:
-        InvalidError: there is no such stage.
-        BuildError: the kernel cannot be compiled.
-    """
-    if stage == "python":
-        return kernel.source.text
-    show = _STAGES.get(stage)
-    if show is None:
-        raise InvalidError(
-            f"kernel '{kernel.name}': expected a stage of python, {', '.join(_STAGES)}; found {stage!r}"
-        )
-    with _lock:
-        return show(kernel, rank, env or environment_of(kernel, default_environment()))
-
-
-def _text(op: Operation, *, generic: bool = False) -> str:
-    """Returns an operation as MLIR text."""
-    from io import StringIO
-
-    from xdsl.printer import Printer
-
-    out = StringIO()
-    Printer(out, print_generic_format=generic).print_op(op)
-    return out.getvalue() + "\n"
-
-
-def _show_ir(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    from .builder import build_module
-
-    module = build_module([kernel], rank=rank, optional_aspects=env.optional_aspects)
-    return str(module) + "\n"  # an f-string gives xDSL's debugging form
-
-
-def _show_split(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    return "".join(str(image.module) + "\n" for image in analyse_kernels([kernel], env, rank=rank).images)
-
-
-def _show_spirv_dialect(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    from ..passes.pipeline import lower_image
-
-    images = analyse_kernels([kernel], env, rank=rank).images
-    return "".join(_text(lower_image(image, env).spirv, generic=True) for image in images)
-
-
-def _show_disassembly(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    from ..spirv.tools import spirv_tools
-
-    return spirv_tools().disassemble(_show_binary(kernel, rank, env))
-
-
-def _show_binary(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> bytes:
-    (image,) = compile_kernels([kernel], env, rank=rank)
-    return image.spirv
-
-
-def _show_metadata(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    import json
-
-    (image,) = compile_kernels([kernel], env, rank=rank)
-    content = {
-        "digest": image.digest.hex(),
-        "kernels": [asdict(k) for k in image.kernels],
-        "requirements": asdict(image.requirements),
-        "spec_constants": [asdict(c) for c in image.spec_constants],
-        "target_env": {**asdict(image.target_env), "spirv_version": image.target_env.spirv_version},
-    }
-    return json.dumps(content, indent=2, default=_plain) + "\n"
-
-
-def _plain(value: object) -> object:
-    """Returns what json can write of bytes and enumerants."""
-    return value.hex() if isinstance(value, bytes) else getattr(value, "value", str(value))
-
-
-_STAGES = {
-    "ir": _show_ir,
-    "split": _show_split,
-    "spirv-dialect": _show_spirv_dialect,
-    "spirv": _show_disassembly,
-    "binary": _show_binary,
-    "metadata": _show_metadata,
-}

@@ -16,6 +16,7 @@ from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import InvalidError, KernelArgumentError
+from . import units
 from .annotations import Signature, enclosing_names, resolve_signature
 from .compile_options import note_kernel
 from .definition import KernelOptions
@@ -62,12 +63,20 @@ class KernelFunction:
         """What `frontend.compile` has made of this kernel, by whatever it depends on."""
         self.records: dict[Hashable, Any] = {}
         """Launches that `frontend.compile` has prepared."""
+        self.known_id: Any = None
+        """Its `lp.KernelId`, once somebody has asked for it."""
         self._configurations: dict[object, LaunchConfiguration] = {}
+        units.register(self)
 
     @property
     def qualified_name(self) -> str:
         """The module-qualified name, which tells kernels of one name apart."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    @property
+    def kernel_id(self) -> Any:
+        """Its identity, an `lp.KernelId`."""
+        return self.known_id or units.id_of(self)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -113,9 +122,9 @@ class KernelFunction:
             )
         if stage == "python":
             return self.source.text
-        from . import compile as composition_root
+        from . import inspection
 
-        return cast(str, composition_root.inspect(self, stage))
+        return cast(str, inspection.inspect(self, stage))
 
     def __getitem__(self, launch_range: object) -> LaunchConfiguration:
         # True and 1.0 equal 1 but are no ranges: only what is made of plain ints is looked up.

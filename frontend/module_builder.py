@@ -53,6 +53,8 @@ class ModuleBuilder:
     optional_aspects: frozenset[int] = frozenset()
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
     uses_rank: bool = False
+    names_dimension: bool = False
+    """Whether the kernel that is being compiled names a dimension, as in ``lp.global_id(0)``."""
     barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
     )

@@ -53,8 +53,6 @@ class SpecializationId:
         KernelArgumentError: `type` is no such type, or the default does not fit it.
     """
 
-    __lapilli_specialization_id__ = True
-
     def __init__(self, type: object, *default: object) -> None:
         resolved = value_type_of(type)
         if resolved is None:
@@ -222,6 +220,11 @@ def placeholder_id(value: object) -> SpecializationId | None:
         found = getattr(value, "constant", None)
         return found if isinstance(found, SpecializationId) else None
     return None
+
+
+def live_id(symbol: str) -> SpecializationId:
+    """Returns the id of a symbol that a kernel has just read; KeyError where it is gone."""
+    return _symbols[symbol]
 
 
 def _scope_of(code_qualname: str) -> str:

@@ -179,6 +179,11 @@ class KernelInfo:
     """Integer expressions of constants, operands before their users; 32-bit, wrapping."""
     local_arrays: tuple[LocalArrayInfo, ...] = ()
     """The arrays that it makes, those of inlined helpers included."""
+    has_any_rank: bool = False
+    """Whether it names no dimension, so that a range of fewer dimensions than `LaunchAbi.rank` may be padded
+    with ones in front and gives the same."""
+    default_local_size: tuple[int, ...] | None = None
+    """The local size of launches that give none, slowest dimension first; None: the runtime chooses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

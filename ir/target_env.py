@@ -7,7 +7,8 @@ environments share images.  What merely decides whether an image may run (aspect
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from .aspects import Aspect
 
@@ -69,3 +70,23 @@ class TargetEnv:
         """The environment's name for SPIRV-Tools (``--target-env``)."""
         major, minor = min(max(self.vulkan_version, (1, 1)), (1, 4))
         return f"vulkan{major}.{minor}"
+
+    @staticmethod
+    def meet(envs: Iterable[TargetEnv]) -> TargetEnv:
+        """Returns the environment whose code runs in every one of `envs`: the lowest version and limits, and
+        the optional instructions that all of them have.  One environment gives itself.
+
+        Raises:
+            ValueError: `envs` is empty.
+        """
+        first, *others = envs
+        for other in others:
+            kept = set(first.signed_zero_inf_nan_preserve_bits) & set(other.signed_zero_inf_nan_preserve_bits)
+            first = replace(
+                first,
+                vulkan_version=min(first.vulkan_version, other.vulkan_version),
+                max_push_constant_bytes=min(first.max_push_constant_bytes, other.max_push_constant_bytes),
+                signed_zero_inf_nan_preserve_bits=tuple(sorted(kept)),
+                optional_aspects=tuple(sorted(set(first.optional_aspects) & set(other.optional_aspects))),
+            )
+        return first

@@ -78,6 +78,9 @@ def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:
         yield f"an argument block of {block} bytes"
     if not 1 <= abi.rank <= MAX_RANK:
         yield f"a launch range of {abi.rank} dimensions"
+    local = kernel.default_local_size
+    if local is not None and (not 1 <= len(local) <= MAX_RANK or any(size < 1 for size in local)):
+        yield f"a default local size of {local}"
     for offset, size in _block_fields(kernel):
         if not 0 <= offset <= block - size:
             yield f"a field of {size} bytes at {offset} in an argument block of {block}"

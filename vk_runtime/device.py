@@ -28,6 +28,7 @@ from .physical_device import PhysicalDevice
 from .runtime import require_devices
 
 if TYPE_CHECKING:
+    from .context import Context
     from .queue import Queue
     from .runtime import Runtime
 
@@ -119,6 +120,8 @@ class Device:
         self._logical: LogicalDevice | None = None
         self._is_forked = False
         self._default_queue: Queue | None = None
+        self.own_context: Context | None = None
+        """Set by `context.default_context` for a device that is not listed."""
 
     @property
     def name(self) -> str:
@@ -164,6 +167,17 @@ class Device:
             if self._default_queue is None or self._default_queue.is_closed:
                 self._default_queue = Queue(self)
             return self._default_queue
+
+    @property
+    def default_context(self) -> Context:
+        """The context of all devices of its platform, the same at every look."""
+        from .context import default_context
+
+        return default_context(self)
+
+    def get_platform(self) -> Platform:
+        """Returns `platform`."""
+        return self.platform
 
     def before_fork(self) -> None:
         """Waits until no other thread changes anything here, so that the child finds no lock taken."""

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..ir.errors import InvalidError
-from .spec_placeholder import SpecConstant, SpecializationConstant, specialization_constant
+from .spec_placeholder import SpecConstant
+from .spec_values import SpecConstant as SpecializationConstant
+from .spec_values import checked_constant
 
 if TYPE_CHECKING:
     from .kernel_bundle import KernelBundle
@@ -87,7 +89,7 @@ class GroupConstants:
 
     def _begin(self, key: object, names: _Names) -> SpecializationConstant:
         """Checks that a call is allowed, before anything changes."""
-        constant = specialization_constant(key, f"h.{names}")
+        constant = checked_constant(f"h.{names}", key)
         if names == "set_specialization_constant" and self._bundle is not None:
             raise _bound_and_set("set_specialization_constant or its get after use_kernel_bundle")
         before = self._names.get(constant)

@@ -17,8 +17,8 @@ import numpy as np
 from ..ir.errors import InvalidError
 from .event import Event
 from .group_constants import GroupConstants
-from .launchable import SINGLE_TASK, LaunchRequest, Selector, launchable, with_set_arguments
-from .spec_placeholder import SpecConstant, specialization_constant
+from .launchable import SINGLE_TASK, LaunchRequest, Selector, with_set_arguments
+from .spec_placeholder import SpecConstant
 from .submission import submitting
 from .transfer_commands import checked_copy, checked_fill
 
@@ -64,9 +64,9 @@ class Handler:
             selector: gets the bundle's device images and returns the one to take kernels from.
         """
         self._require_open()
-        from .kernel_bundle import require_executable
+        from .group_launch import executable_bundle
 
-        require_executable(bundle, "use_kernel_bundle")
+        executable_bundle(bundle)
         if bundle.context is not self._queue.context:
             raise InvalidError(
                 "use_kernel_bundle: the kernel bundle belongs to another context than the queue; make the queue with "
@@ -224,7 +224,9 @@ class Handler:
         what: str,
     ) -> _Command:
         self._require_open()
-        checked = launchable(kernel, f"h.{what}")
+        from .group_launch import group_kernel, launch_in_group
+
+        checked = group_kernel(kernel, f"h.{what}")
         for constant, value in (spec or {}).items():
             self._constants.set(constant, value)
 
@@ -233,19 +235,10 @@ class Handler:
             named = {name: self._argument(value) for name, value in kwargs.items()}
             assigned = {key: self._argument(value) for key, value in self._assigned.items()}
             values, all_named = with_set_arguments(checked, values, named, assigned)
-            constants = {} if self._bundle is not None else self._constants.values
-            return checked.submit(
-                LaunchRequest(
-                    queue=self._queue,
-                    range=range_,
-                    args=values,
-                    kwargs=all_named,
-                    spec_values={c: c.from_bytes(data) for c, data in constants.items()},
-                    wait_events=events,
-                    bundle=self._bundle,
-                    selector=self._selector,
-                )
+            request = LaunchRequest(
+                queue=self._queue, range=range_, args=values, kwargs=all_named, wait_events=events
             )
+            return launch_in_group(checked, request, self._constants, self._bundle, self._selector)
 
         return run
 
@@ -253,8 +246,7 @@ class Handler:
         """Returns an argument; a placeholder stands for the value that its constant has in this group."""
         if not isinstance(value, SpecConstant):
             return value
-        constant = specialization_constant(value.constant, "an argument")
-        return constant.from_bytes(self._constants.bytes_of(constant))
+        return value.constant.from_bytes(self._constants.bytes_of(value.constant))
 
     def _set_command(self, what: str, command: _Command) -> None:
         self._require_open()

@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from .device import Device
     from .queue import Queue
 
-__all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_aspects"]
+__all__ = [
+    "KernelBinding",
+    "LaunchRecord",
+    "check_arguments",
+    "kernel_pipeline",
+    "launch",
+    "prepare",
+    "require_aspects",
+]
 
 _Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
@@ -305,13 +313,33 @@ def prepare(
         device.name,
         is_nd_range=is_nd_range,
     )
+    pipeline = kernel_pipeline(device, image, kernel, plan, spec_values)
+    emulated = emulated_values(kernel, image.spec_constants, spec_values)
+    return LaunchRecord(device, binding, plan, pipeline, emulated)
+
+
+def kernel_pipeline(
+    device: Device,
+    image: DeviceImage,
+    kernel: KernelInfo,
+    plan: LaunchPlan,
+    spec_values: Mapping[str, bytes],
+) -> Pipeline | None:
+    """Returns the pipeline of a planned launch, made where there is none yet; None where nothing runs.
+
+    Raises:
+        KernelArgumentError: specialization values that do not fit the image.
+        InvalidError: an array length below 1.
+        KernelNotSupportedError: a limit is passed.
+    """
+    require_aspects(device, kernel)
+    require_limits(device, kernel)
+    logical = device.logical
     ids = kernel.abi.local_size_spec_ids
     entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
     limit = logical.physical.limits.max_shared_memory_bytes
     check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
-    emulated = emulated_values(kernel, image.spec_constants, spec_values)
     if plan.is_empty:
-        return LaunchRecord(device, binding, plan, None, emulated)
+        return None
     with logical.lock:
-        pipeline = logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)
-    return LaunchRecord(device, binding, plan, pipeline, emulated)
+        return logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ..ir.errors import InvalidError, KernelArgumentError
+from ..ir.errors import KernelArgumentError
 
 if TYPE_CHECKING:
     from .event import Event
-    from .kernel_bundle import KernelBundle
+    from .kernel_object import Kernel
     from .queue import Queue
 
 Selector = Callable[[Sequence[Any]], object]
@@ -18,7 +18,9 @@ Selector = Callable[[Sequence[Any]], object]
 
 
 class SingleTask:
-    """The range of ``single_task``: one work-item."""
+    """The range of ``single_task``: one work-item, in a group of its own."""
+
+    global_ = local = 1
 
     def __repr__(self) -> str:
         return "a single task"
@@ -40,13 +42,10 @@ class LaunchRequest:
     spec_values: Mapping[Any, object] = field(default_factory=dict[Any, object])
     """Values of specialization constants by id."""
     wait_events: tuple[Event, ...] = ()
-    bundle: KernelBundle | None = None
-    """Where the kernel is taken from; None: where its own module has it."""
-    selector: Selector | None = None
 
 
 class Launchable(Protocol):
-    """A kernel function or a kernel object."""
+    """A kernel function."""
 
     @property
     def name(self) -> str:
@@ -63,22 +62,13 @@ class Launchable(Protocol):
         ...
 
 
-def launchable(value: object, what: str) -> Launchable:
-    """Returns `value` as a kernel.
-
-    Raises:
-        InvalidError: it is none.
-    """
-    if not getattr(type(value), "__lapilli_launchable__", False):
-        raise InvalidError(
-            f"{what} expects a kernel: an @lp.kernel function, or a kernel of a kernel bundle; found {value!r} of type "
-            f"{type(value).__name__}"
-        )
-    return cast(Launchable, value)
+def launchable(value: object) -> Launchable | None:
+    """Returns `value` as a kernel function, None where it is none."""
+    return cast(Launchable, value) if getattr(type(value), "__lapilli_launchable__", False) else None
 
 
 def with_set_arguments(
-    kernel: Launchable,
+    kernel: Launchable | Kernel,
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
     assigned: Mapping[int | str, object],
@@ -115,7 +105,7 @@ def with_set_arguments(
     return (*positional, *extra), named
 
 
-def _parameter(kernel: Launchable, key: int | str) -> str:
+def _parameter(kernel: Launchable | Kernel, key: int | str) -> str:
     names = kernel.parameter_names
     if isinstance(key, str):
         if key in names:

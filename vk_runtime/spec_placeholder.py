@@ -8,51 +8,10 @@ the placeholder.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
-from ..ir.errors import InvalidError, KernelArgumentError
-
-
-class SpecializationConstant(Protocol):
-    """What the runtime needs of an ``lp.SpecializationId``."""
-
-    @property
-    def name(self) -> str:
-        """Short name, for messages."""
-        ...
-
-    @property
-    def symbol(self) -> str:
-        """Stable name."""
-        ...
-
-    @property
-    def default_bytes(self) -> bytes:
-        """Host bytes of the default."""
-        ...
-
-    def to_bytes(self, value: object) -> bytes:
-        """Returns the host bytes of a value; KernelArgumentError where it does not fit."""
-        ...
-
-    def from_bytes(self, data: bytes) -> Any:
-        """Returns the value of host bytes."""
-        ...
-
-
-def specialization_constant(value: object, what: str) -> SpecializationConstant:
-    """Returns `value` as a specialization id.
-
-    Raises:
-        KernelArgumentError: it is none.
-    """
-    if not getattr(type(value), "__lapilli_specialization_id__", False):
-        raise KernelArgumentError(
-            f"{what} expects an lp.SpecializationId, found {value!r} of type {type(value).__name__}",
-            code="LP3011",
-        )
-    found: Any = value
-    return found
+from ..ir.errors import InvalidError
+from .spec_values import SpecConstant as SpecializationConstant
 
 
 class SpecConstant:

@@ -1,4 +1,4 @@
-"""Whether the calling thread is inside of a command group: some calls are not allowed there."""
+"""Whether this thread is inside of a command group: then no specialization constant of a bundle may be set."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class _State(threading.local):
 _state = _State()
 
 
-def is_submitting() -> bool:
-    """Returns whether a command group of this thread is being written."""
-    return _state.depth > 0
-
-
 @contextmanager
 def submitting() -> Generator[None]:
-    """Marks the thread as writing a command group while the context lasts."""
+    """Marks that this thread runs a command group."""
     _state.depth += 1
     try:
         yield
     finally:
         _state.depth -= 1
+
+
+def is_submitting() -> bool:
+    """Returns whether this thread runs a command group."""
+    return _state.depth > 0

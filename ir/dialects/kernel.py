@@ -44,6 +44,8 @@ PARAMETERS = "kernel.parameters"
 """Array of dictionaries, one per argument: see `KernelParameter`."""
 RANK = "kernel.rank"
 """i32: dimensions of the launch range, 1 to 3."""
+ANY_RANK = "kernel.any_rank"
+"""Unit: it names no dimension, so that a range of fewer dimensions may be padded with ones in front."""
 MASKED = "kernel.masked"
 """Unit: the body itself skips work-items beyond the range."""
 LOCAL_SIZE = "kernel.local_size"
@@ -191,7 +193,7 @@ def verify_attributes(op: Operation) -> None:
 
     * they stand on kernels only, and no other name begins with `kernel.`
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
-    * `kernel.rank` is an i32 of 1 to 3; `kernel.masked` and `kernel.no_contraction` are units
+    * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and `kernel.no_contraction` are units
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
@@ -206,7 +208,7 @@ def verify_attributes(op: Operation) -> None:
             _verify_rank(op.attributes[name])
         elif name == LOCAL_SIZE:
             _verify_local_size(op.attributes[name])
-        elif name not in (MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
+        elif name not in (ANY_RANK, MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
             raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
 
 
@@ -270,6 +272,7 @@ class GlobalRangeOp(IRDLOperation):
 
 __all__ = [
     "ACCESS_MODES",
+    "ANY_RANK",
     "DTYPES",
     "GPU_KERNEL",
     "KERNEL",

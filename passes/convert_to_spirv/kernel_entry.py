@@ -26,7 +26,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.call_graph import Function, function_name
 from ...ir.dialects import aspect, spirv
-from ...ir.dialects.kernel import MASKED, GlobalRangeOp, kernel_local_size, kernel_parameters, kernel_rank
+from ...ir.dialects.kernel import (
+    ANY_RANK,
+    MASKED,
+    GlobalRangeOp,
+    kernel_local_size,
+    kernel_parameters,
+    kernel_rank,
+)
 from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
 from ...ir.kernel_info import (
     AspectUse,
@@ -345,6 +352,7 @@ class KernelEntry:
             location=operation_location(kernel, self.name),
             size_nodes=self.sizes.nodes(),
             local_arrays=tuple(array.info() for array in self._local_arrays),
+            has_any_rank=ANY_RANK in kernel.attributes,
         )
 
     def _spec_fields(self) -> tuple[SpecField, ...]:

@@ -64,7 +64,18 @@ _NAMES_BY_MODULE = {
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
         "KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
     ),
+    "frontend.bundles": (
+        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join "
+        "this_module"
+    ),
     "vk_runtime.array": "Array",
+    "vk_runtime.bundle_image": "DeviceImage",
+    "vk_runtime.bundle_state": "BundleState",
+    "vk_runtime.build_properties": "properties",
+    "vk_runtime.context": "Context",
+    "vk_runtime.kernel_bundle": "Backend KernelBundle",
+    "vk_runtime.kernel_id": "KernelId",
+    "vk_runtime.kernel_object": "Kernel",
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",

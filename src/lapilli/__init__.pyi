@@ -5,6 +5,16 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, dataclass_transf
 
 import numpy as np
 
+from .frontend.bundles import build as build
+from .frontend.bundles import compile as compile
+from .frontend.bundles import get_kernel_bundle as get_kernel_bundle
+from .frontend.bundles import get_kernel_id as get_kernel_id
+from .frontend.bundles import get_kernel_ids as get_kernel_ids
+from .frontend.bundles import has_kernel_bundle as has_kernel_bundle
+from .frontend.bundles import is_compatible as is_compatible
+from .frontend.bundles import join as join
+from .frontend.bundles import link as link
+from .frontend.bundles import this_module as this_module
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .ir.aspects import Aspect as Aspect
@@ -29,6 +39,10 @@ from .ir.errors import NdRangeError as NdRangeError
 from .ir.errors import RuntimeFailure as RuntimeFailure
 from .ir.errors import UnknownKernelError as UnknownKernelError
 from .vk_runtime.array import Array as _RuntimeArray
+from .vk_runtime.build_properties import properties as properties
+from .vk_runtime.bundle_image import DeviceImage as DeviceImage
+from .vk_runtime.bundle_state import BundleState as BundleState
+from .vk_runtime.context import Context as Context
 from .vk_runtime.device import Device as Device
 from .vk_runtime.device import Platform as Platform
 from .vk_runtime.device import device as device
@@ -36,6 +50,10 @@ from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
 from .vk_runtime.event import Event as Event
 from .vk_runtime.handler import Handler as Handler
+from .vk_runtime.kernel_bundle import Backend as Backend
+from .vk_runtime.kernel_bundle import KernelBundle as KernelBundle
+from .vk_runtime.kernel_id import KernelId as KernelId
+from .vk_runtime.kernel_object import Kernel as Kernel
 from .vk_runtime.queue import Queue as Queue
 from .vk_runtime.spec_placeholder import SpecConstant as SpecConstant
 from .vk_runtime.trace import TraceEvent as TraceEvent
@@ -225,6 +243,8 @@ class _KernelFunction:
     def qualified_name(self) -> str: ...
     @property
     def specialization_ids(self) -> Mapping[str, Any]: ...
+    @property
+    def kernel_id(self) -> KernelId: ...
     def inspect(
         self, stage: Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
     ) -> str: ...

@@ -180,10 +180,10 @@ def test_a_misfit_raises_at_the_call_and_changes_nothing(queue, out, name, value
 def test_what_is_no_id_is_refused(queue, wrong):
     with queue.submit() as h:
         for call in (h.get_specialization_constant, h.get_spec_constant):
-            with pytest.raises(lp.KernelArgumentError, match=r"expects an lp\.SpecializationId"):
+            with pytest.raises(lp.KernelArgumentError, match=r"takes an lp\.SpecializationId"):
                 call(wrong)
         for call in (h.set_specialization_constant, h.set_spec_constant):
-            with pytest.raises(lp.KernelArgumentError, match=r"expects an lp\.SpecializationId"):
+            with pytest.raises(lp.KernelArgumentError, match=r"takes an lp\.SpecializationId"):
                 call(wrong, 1)
 
 
