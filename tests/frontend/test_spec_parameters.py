@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.frontend.compile import inspect
+from lapilli.frontend.inspection import inspect
 from lapilli.ir.target_env import TargetEnv
 
 COEFF = lp.SpecializationId(lp.f32, 2.0)
