@@ -109,7 +109,7 @@ def get_kernel_bundle(
                     f"{what}: state {state.name} needs {needed}, which device '{item.selector}' does not have "
                     f"(aspect {aspect.spelling})"
                 )
-    images = _input_images(devices, wanted)
+    images = _input_images(what, devices, wanted)
     if wanted is not None:
         _require_compatible(what, wanted, images, devices)
     if selector is not None:
@@ -150,7 +150,7 @@ def has_kernel_bundle(
     devices = _devices(what, ctx, devs, state)
     if any(not item.has(aspect) for aspect, _ in _NEEDED_ASPECTS.get(state, ()) for item in devices):
         return False
-    images = _input_images(devices, wanted)
+    images = _input_images(what, devices, wanted)
     if wanted is None:
         return bool(images)
     return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
@@ -170,13 +170,14 @@ def is_compatible(
         InvalidError: an unknown name.
         TypeError: neither or both of `kernel_ids` and `kernel`, or an argument of the wrong kind.
     """
-    wanted = _wanted("is_compatible", kernel_ids, kernel, None)
+    what = "is_compatible"
+    wanted = _wanted(what, kernel_ids, kernel, None)
     if wanted is None:
         raise ConstraintError("is_compatible takes kernel_ids or kernel, found neither")
     if dev is not None and not isinstance(dev, Device):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConstraintError(f"is_compatible takes an lp.Device, found {dev!r} of type {type_name(dev)}")
     chosen = device() if dev is None else dev
-    images = _input_images((chosen,), wanted)
+    images = _input_images(what, (chosen,), wanted)
     return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
 
 
@@ -345,13 +346,15 @@ def _devices(what: str, ctx: object, devs: object, state: object) -> tuple[Devic
 # ---- images ----
 
 
-def _input_images(devices: Sequence[Device], wanted: Sequence[KernelId] | None) -> list[DeviceImage]:
+def _input_images(
+    what: str, devices: Sequence[Device], wanted: Sequence[KernelId] | None
+) -> list[DeviceImage]:
     """Returns the images of the application that one of the devices supports, those of `wanted` kernels or all."""
     env = common_environment(devices)
     if wanted is None:
         found = [image for name in unit_names() for image in images_of_unit(name, env)]
     else:
-        found = [image for id_ in wanted for image in images_of_kernel(id_, env)]
+        found = [image for id_ in wanted for image in images_of_kernel(what, id_, env)]
     return _compatible(found, devices)
 
 

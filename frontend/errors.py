@@ -89,6 +89,11 @@ _HOST_CODES: dict[str, str] = {
         "lp.compile_options is for every kernel of the Python module that calls it, so the call stands above the "
         "module's first kernel. In a notebook or an interactive session, begin a new one."
     ),
+    "LP1030": "A member or function that does not exist for a kernel bundle in this state, or an argument of the wrong "
+    "kind. The message says what was expected; lp.compile, lp.link and lp.build lead from state to state.",
+    "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, never by calling the class.",
+    "LP1032": "Several kernels have that name. The message lists their module-qualified names: use one of these.",
+    "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
     "LP2000": "Compiling or linking device code failed; the error's log holds every finding.",
     "LP2001": "The kernel breaks a rule of the kernel language. The message points at the place.",
     "LP2002": (

@@ -215,11 +215,9 @@ def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
         return found.images
 
 
-def images_of_kernel(kernel_id: KernelId, env: TargetEnv) -> tuple[UnitImage, ...]:
-    """Returns the images that hold a kernel, () where it has gone out of use."""
-    module = unit_of(kernel_id)
-    if module is None:
-        return ()
+def images_of_kernel(what: str, kernel_id: KernelId, env: TargetEnv) -> tuple[UnitImage, ...]:
+    """Returns the images that hold a kernel; InvalidError, in the name of `what`, where the kernel is gone."""
+    module = unit_of(what, kernel_id)
     return tuple(image for image in images_of_unit(module, env) if kernel_id in image.kernel_ids.values())
 
 

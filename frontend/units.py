@@ -165,9 +165,17 @@ def _candidates(name: str, kernels: list[KernelFunction]) -> str:
     return f"; there are {shown}" if shown else "; the application has none"
 
 
-def unit_of(kernel_id: KernelId) -> str | None:
-    """Returns the Python module of a kernel; None where the kernel is gone, or defined anew."""
+def unit_of(what: str, kernel_id: KernelId) -> str:
+    """Returns the Python module of a kernel.
+
+    Raises:
+        InvalidError: the kernel function is gone, or was defined anew.
+    """
     for name in unit_names():
         if any(kernel.known_id is kernel_id for kernel in kernels_of(name)):
             return name
-    return None
+    raise InvalidError(
+        f"{what}: the application has no kernel '{kernel_id.qualified_name}' of this id any more: its function is "
+        "gone or was defined anew; get the id again with lp.get_kernel_id",
+        code="LP1033",
+    )

@@ -129,6 +129,8 @@ class AspectUse:
     location: Location | None
     what: str = ""
     """What uses it, in a few words: ``f64 value``."""
+    is_declared: bool = False
+    """Whether only a declaration says so (device_has, uses_aspects) and nothing in the code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ def is_supported(requirements: Requirements, device: Device) -> bool:
 def is_work_group_size_supported(size: Sequence[int], device: Device) -> bool:
     """Returns whether work-groups of `size`, slowest dimension first, are within the device's limits."""
     info = device.info
-    if math.prod(size) > info.max_work_group_size or not 1 <= len(size) <= 3:
+    if not 1 <= len(size) <= 3 or min(size) < 1 or math.prod(size) > info.max_work_group_size:
         return False
     most = info.max_work_item_sizes[3 - len(size) :]
     return all(extent <= limit for extent, limit in zip(size, most, strict=True))
