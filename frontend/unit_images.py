@@ -110,6 +110,7 @@ class UnitImage:
             signed_zero_inf_nan_preserve_bits=env.signed_zero_inf_nan_preserve_bits,
             debug_info=env.debug_info or self.env.debug_info,
             emulates_spec_constants=env.emulates_spec_constants or self.env.emulates_spec_constants,
+            freezes_spec_constants=env.freezes_spec_constants,
         )
         with compile_lock:
             image = self._compiled.get(env)
@@ -145,8 +146,12 @@ class UnitImage:
 
     def _offer(self, image: DeviceImage, env: TargetEnv, devices: Sequence[Device]) -> None:
         """Lets launches outside of bundles use the image, where they have not compiled the kernel themselves."""
-        asked_for, own = (env.debug_info, env.emulates_spec_constants), self.env
-        if asked_for != (own.debug_info, own.emulates_spec_constants):
+        own = self.env
+        if env != replace(
+            env, debug_info=own.debug_info, emulates_spec_constants=own.emulates_spec_constants
+        ):
+            return
+        if env.freezes_spec_constants:
             return
         for info in image.kernels:
             kernel = self.functions[info.name]()

@@ -113,8 +113,8 @@ class DeviceImage:
 
     @property
     def frozen(self) -> bool:
-        """Whether the values of its specialization constants are fixed."""
-        return False
+        """Whether its specialization constants are fixed at their defaults."""
+        return self._env.freezes_spec_constants
 
     @property
     def kernels(self) -> tuple[str, ...]:

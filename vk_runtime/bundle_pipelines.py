@@ -83,7 +83,7 @@ def make_pipelines(
     """
     made: list[Pipeline] = []
     for device in devices:
-        for image in images:
+        for image in _launched(images, values):
             if image.is_compatible(device):
                 spec = values_for(image.binary, values)
                 for kernel in image.binary.kernels:
@@ -91,6 +91,18 @@ def make_pipelines(
                     if pipeline is not None:
                         made.append(pipeline)
     return tuple(made)
+
+
+def _launched(images: Sequence[DeviceImage], values: Mapping[str, bytes]) -> list[DeviceImage]:
+    """Returns the images that launches take kernels from: a frozen one instead of its generic twin, or the reverse."""
+    used = [image for image in images if not image.frozen or _has_defaults(image, values)]
+    frozen = {id_ for image in used if image.frozen for id_ in image.kernel_ids}
+    return [image for image in used if image.frozen or not frozen.issuperset(image.kernel_ids)]
+
+
+def _has_defaults(image: DeviceImage, values: Mapping[str, bytes]) -> bool:
+    """Whether every constant that an image reads has its default."""
+    return all(values.get(s, c.default_bytes) == c.default_bytes for s, c in image.spec_symbols.items())
 
 
 def _pipeline(

@@ -142,6 +142,11 @@ def _image(bundle: KernelBundle, id_: KernelId, queue: Queue, selector: Selector
             f"use_module(…, selector=…): expected one of the {len(images)} device images of the kernel bundle, found "
             f"{chosen!r}"
         )
+    if not bundle.takes_values(chosen):
+        raise InvalidError(
+            "use_module(…, selector=…): the selector chose an image whose specialization constants are fixed at their "
+            "defaults, and the kernel bundle has other values; choose one that is not image.frozen"
+        )
     if not chosen.has_kernel(id_):
         raise KernelNotFoundError(
             f"kernel '{id_.qualified_name}' is not in the device image that the selector chose; it has "

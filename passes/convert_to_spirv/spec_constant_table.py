@@ -38,7 +38,6 @@ from .types import integer_attribute
 
 if TYPE_CHECKING:
     from .function_lowering import FunctionLowering
-    from .kernel_entry import KernelEntry
     from .module_lowering import ModuleLowering
 
 _FLOAT_FORMATS: dict[type[Attribute], tuple[str, str]] = {
@@ -105,8 +104,19 @@ class SpecConstantTable:
                 symbol, type_, declaration, self.next_spec_id, is_emulated=True
             )
             self.next_spec_id += len(declaration.default.data)
-        assert fn.entry is not None, "functions that read emulated constants are inlined"
-        return _assembled(fn, fn.entry, known.type, itertools.count(known.first_spec_id))
+        entry, ids = fn.entry, itertools.count(known.first_spec_id)
+        assert entry is not None, "functions that read emulated constants are inlined"
+        return _assembled(fn, known.type, lambda type_: entry.spec_constant(next(ids), type_))
+
+    def frozen(self, fn: FunctionLowering, op: GetOp) -> SSAValue:
+        """Returns the default of a constant as a value of plain constants."""
+        declaration = self._declaration(fn, op)
+        leaves = (_device_leaf(leaf) for leaf in declaration.default.data)
+
+        def leaf(type_: Attribute) -> SSAValue:
+            return fn.constant_of(next(leaves), type_)
+
+        return _assembled(fn, self._module.types(declaration.const_type), leaf)
 
     def emulated_leaves(self) -> list[SpecConstantLeaf]:
         """Returns the scalars of the emulated constants used so far."""
@@ -177,16 +187,16 @@ class SpecConstantTable:
         return tuple(infos)
 
 
-def _assembled(fn: FunctionLowering, entry: KernelEntry, type_: Attribute, ids: Iterator[int]) -> SSAValue:
-    """Returns a value of a device type made of fields of the argument block."""
+def _assembled(fn: FunctionLowering, type_: Attribute, leaf: Callable[[Attribute], SSAValue]) -> SSAValue:
+    """Returns a value of a device type at the function's start; `leaf` makes each scalar, in C order."""
     count = element_count(type_)
     if count is None:
-        return entry.spec_constant(next(ids), type_)
+        return leaf(type_)
     parts: list[SSAValue] = []
     for index in range(count):
         element = element_type_at(type_, index)
         assert element is not None
-        parts.append(_assembled(fn, entry, element, ids))
+        parts.append(_assembled(fn, element, leaf))
     return fn.first(spirv.CompositeConstructOp.create(operands=parts, result_types=(type_,)))
 
 
@@ -288,8 +298,12 @@ def lower_get(fn: FunctionLowering, op: Operation) -> None:
     symbol = op.constant.string_value()
     known = fn.spec_constants.get(symbol)
     if known is None:
-        emulates = table.is_emulated(op)
-        known = table.emulated(fn, op) if emulates else fn.add_constant(table.reference(fn, op))
+        if fn.module.env.freezes_spec_constants:
+            known = table.frozen(fn, op)
+        elif table.is_emulated(op):
+            known = table.emulated(fn, op)
+        else:
+            known = fn.add_constant(table.reference(fn, op))
         fn.spec_constants[symbol] = known
     fn.values[op.results[0]] = known
 

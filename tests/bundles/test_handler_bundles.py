@@ -337,7 +337,7 @@ def test_emulation_by_property(context, queue, out):
     for bundle in (emulated, compiled, linked):
         assert not bundle.native_specialization_constant()
         assert bundle.has_specialization_constant(A) and bundle.contains_specialization_constants()
-        (image,) = (image for image in bundle if image.has_kernel(read))
+        (image,) = (image for image in bundle if image.has_kernel(read) and not image.frozen)
         block = image.spec_constant_block
         assert block is not None
         (info,) = (info for info in image.spec_constants if info.name == "A")
@@ -368,3 +368,66 @@ def test_emulated_bundles_of_several_values_share_pipelines(context, queue, out)
             assert out.numpy()[0] == value
     made = [event.kernel for event in trace.events if event.kind == "pipeline"]
     assert made.count("fresh") <= 1
+
+
+@pytest.mark.behaviour("SC-12")
+def test_a_frozen_image_serves_the_defaults_and_the_generic_one_the_rest(context, queue, out):
+    source = lp.get_kernel_bundle(context, state=INPUT, kernel=read)
+    chosen = []
+    for value in (None, 5, 10):  # the default, another value, the default again
+        if value is not None:
+            source.set_specialization_constant(A, value)
+        bundle = lp.build(source, props=[lp.properties.EmulateSpecConstants()])
+        assert sorted(image.frozen for image in bundle) == [False, True]
+        assert bundle.get_kernel_ids() == [lp.get_kernel_id(read)]
+        with lp.trace() as trace, queue.submit() as h:
+            h.use_kernel_bundle(bundle)
+            h.parallel_for(8, read, out)
+        assert out.numpy().tolist() == [value or 10] * 8
+        (launch,) = trace.events
+        frozen = {image.binary.digest.hex(): image.frozen for image in bundle}
+        chosen.append(frozen[launch.image])
+    assert chosen == [True, False, True]
+    (image,) = (image for image in bundle if image.frozen)
+    assert image.spec_constants == () and image.spec_constant_block is None
+    assert image.disassemble().count("SpecId") == 3  # the local size alone
+
+
+@pytest.mark.behaviour("SC-12")
+def test_a_selector_cannot_choose_a_frozen_image_for_other_values(context, queue, out):
+    source = lp.get_kernel_bundle(context, state=INPUT, kernel=read)
+    source.set_specialization_constant(A, 5)
+    bundle = lp.build(source, props=[lp.properties.EmulateSpecConstants()])
+    with invalid("fixed at their defaults"), queue.submit() as h:
+        h.use_module(bundle, selector=lambda images: next(i for i in images if i.frozen))
+        h.parallel_for(8, read, out)
+
+
+@pytest.mark.behaviour("IMG-01")
+def test_default_dispatch_takes_the_furthest_state_that_there_is(context, device, out):
+    def kernel():
+        @lp.kernel
+        def fresh(x: lp.Out[lp.i32]):
+            x[0] = A
+
+        return fresh
+
+    def kinds(fresh):
+        with lp.trace() as trace:
+            lp.Queue(device).parallel_for(1, fresh, out)
+        assert out.numpy()[0] == 10
+        return {event.kind for event in trace.events}
+
+    executable, compiled, untouched = kernel(), kernel(), kernel()
+    lp.get_kernel_bundle(context, state=EXECUTABLE, kernel=executable)
+    lp.get_kernel_bundle(context, state=OBJECT, kernel=compiled)
+    assert "compile" not in kinds(executable) | kinds(compiled)
+    assert kinds(untouched) >= {"compile", "launch"}
+    assert kinds(untouched) == {"launch"}
+
+    @lp.kernel
+    def broken(x: lp.Out[lp.i32]):
+        x[0] = is_nothing  # noqa: F821
+
+    with pytest.raises(lp.BuildError):
+        lp.Queue(device).parallel_for(1, broken, out)
