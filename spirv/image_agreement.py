@@ -14,7 +14,15 @@ from ..ir.aspects import Aspect
 from ..ir.kernel_info import BufferParameter, KernelInfo
 from ..ir.split_module import SplitModule
 from .reflection import EntryPoint, Reflection
-from .tables import enumerant_name
+from .tables import Capability, enumerant_name
+
+
+_STORED_ONLY = {
+    Aspect.VK_INT8: (Capability.StorageBuffer8BitAccess,),
+    Aspect.VK_INT16: (Capability.StorageBuffer16BitAccess,),
+    Aspect.FP16: (Capability.StorageBuffer16BitAccess,),
+}
+"""A narrow value that is only loaded, converted and stored needs no capability but that of its storage."""
 
 
 def disagreements(reflection: Reflection, split: SplitModule) -> tuple[str, ...]:
@@ -111,5 +119,6 @@ def _aspects(reflection: Reflection, split: SplitModule) -> Iterator[str]:
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
     used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}
     for aspect, row in ASPECT_ROWS.items():
-        if aspect in used and row.capabilities and not set(row.capabilities) & set(reflection.capabilities):
+        enough = {*row.capabilities, *_STORED_ONLY.get(aspect, ())}
+        if aspect in used and row.capabilities and not enough & set(reflection.capabilities):
             yield f"the image requires aspect {aspect.spelling}, but its code declares no such capability"
