@@ -16,7 +16,6 @@ from ..ir.split_module import SplitModule
 from .reflection import EntryPoint, Reflection
 from .tables import Capability, enumerant_name
 
-
 _STORED_ONLY = {
     Aspect.VK_INT8: (Capability.StorageBuffer8BitAccess,),
     Aspect.VK_INT16: (Capability.StorageBuffer16BitAccess,),
