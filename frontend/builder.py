@@ -35,6 +35,7 @@ from . import (
     calls,
     comparisons,
     group_functions,
+    handlers,
     intrinsic_functions,
     local_arrays,
     math_functions,
@@ -62,9 +63,11 @@ from .inference import infer_types
 from .ir_types import ir_type, memref_type
 from .module_builder import ModuleBuilder
 from .source import FunctionSource
+from .spec_parameters import IN_KERNEL
+from .specialization import read_specialization
 from .struct_types import StructType, scalar_leaves
 from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType, Type
-from .values import Array, FixedArray, Scalar, Value
+from .values import Array, FixedArray, Scalar, Static, Value
 from .vector_types import VecType
 from .work_items import RankTooSmallError, work_item_index
 
@@ -77,6 +80,7 @@ REGISTERED = (
     calls,
     comparisons,
     group_functions,
+    handlers,
     intrinsic_functions,
     local_arrays,
     math_functions,
@@ -209,7 +213,11 @@ def _kernel_function(module: ModuleBuilder, kernel: KernelDefinition) -> func.Fu
     source = kernel.source
     fb = FunctionBuilder(module=module, source=source, facts=FunctionFacts.of(source.tree), is_kernel=True)
     fb.node = source.tree
-    parameter_names = [p.name for p in kernel.signature.parameters]
+    parameter_names = [
+        *(p.name for p in kernel.signature.parameters),
+        *kernel.signature.specialization_ids,
+        *kernel.signature.handlers,
+    ]
     fb.local_names = frozenset(parameter_names) | frozenset(fb.facts.assignments)
     types = _bind_parameters(fb, kernel.signature)
     infer_types(fb)
@@ -252,10 +260,23 @@ def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribut
                 if hint.isascii():
                     argument.name_hint = hint
             if fb.facts.assignments[name]:
-                assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
-                fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind
-                fb.declared.add(name)
+                _declare_variable(fb, name, kind)
+    for name, constant in signature.specialization_ids.items():
+        if fb.facts.assignments[name]:  # a variable that begins with the constant's value
+            fb.env[name] = read_specialization(fb, constant)
+            _declare_variable(fb, name, constant.type)
+        else:
+            fb.spec_parameters[name] = constant
+    for name in signature.handlers:
+        fb.env[name] = Static(IN_KERNEL, name)
     return types
+
+
+def _declare_variable(fb: FunctionBuilder, name: str, kind: Type) -> None:
+    """Fixes the type of a parameter that the kernel assigns again."""
+    assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
+    fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind
+    fb.declared.add(name)
 
 
 def _by_value(fb: FunctionBuilder, kind: Type, types: list[Attribute]) -> Value:

@@ -14,9 +14,12 @@ from .dispatch import INTRINSICS, expression
 from .external_functions import call_external
 from .externals import ExternalFunction
 from .function_builder import FunctionBuilder
+from .handlers import placeholder_read, read_through_handler
 from .helpers import call_helper
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
+from .spec_parameters import GET_SPECIALIZATION_CONSTANT
+from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .types import FixedArrayType, ScalarType, scalar_of
@@ -46,6 +49,9 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     Raises:
         CompileError: kernels cannot call the thing, or not with these arguments.
     """
+    constant = placeholder_read(fb, node)
+    if constant is not None:
+        return read_specialization(fb, constant)
     callee = fb.evaluate(node.func)
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):
@@ -63,6 +69,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     if target is not None:
         return _conversion(fb, node, obj, target)
     name = _intrinsic_name(obj)
+    if name == GET_SPECIALIZATION_CONSTANT:
+        return read_through_handler(fb, node)
     if name is None:
         raise fb.error(node.func, f"{describe(callee)} cannot be called in kernels", "LP2033")
     return _intrinsic(fb, node, obj, name)

@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
 from ..ir.config import config
-from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError
+from ..ir.errors import InvalidError, KernelArgumentError, KernelNotSupportedError, NdRangeError
 from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
@@ -26,6 +26,8 @@ from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
 from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_device
+from ..vk_runtime.launch_plan import check_local_size
+from ..vk_runtime.launchable import SINGLE_TASK
 from ..vk_runtime.queue import Queue
 from ..vk_runtime.requirements import work_group_problem
 from ..vk_runtime.trace import record
@@ -102,11 +104,14 @@ def launch(
         NdRangeError: the range cannot be.
         RuntimeFailure: there is no usable device.
     """
-    values = bind_arguments(kernel.signature, args, kwargs, kernel.name)
-    if kernel.signature.has_composites:
-        values = scalars_of_arguments(kernel.signature, values, kernel.name)
+    signature, spec_values = kernel.signature, configuration.spec_values
+    if kwargs and signature.specialization_ids:
+        kwargs, spec_values = _split_keywords(kernel, kwargs, spec_values)
+    values = bind_arguments(signature, args, kwargs, kernel.name)
+    if signature.has_composites:
+        values = scalars_of_arguments(signature, values, kernel.name)
     queue = _queue_of(kernel, configuration, values)
-    spec = _spec_bytes(kernel, configuration.spec_values) if configuration.spec_values else ()
+    spec = _spec_bytes(kernel, spec_values) if spec_values else ()
     shape = _exact_range(configuration.range)
     key = (queue.device, shape, spec)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
@@ -121,9 +126,21 @@ def launch(
         from .interpretation import interpret_launch
 
         return interpret_launch(kernel, prepared.record, queue, values, spec, events)
-    if "interpret" not in config.values:
+    if not spec and "interpret" not in config.values:
         _shorten(kernel, configuration, prepared)
     return prepared.record.launch(queue, values, events)
+
+
+def _split_keywords(
+    kernel: KernelFunction, kwargs: Mapping[str, object], spec_values: Mapping[object, object] | None
+) -> tuple[Mapping[str, object], Mapping[object, object] | None]:
+    """Takes the values of `Spec` parameters out of the keyword arguments of a launch; they win over ``.spec``."""
+    ids = kernel.signature.specialization_ids
+    given: dict[object, object] = {ids[name]: value for name, value in kwargs.items() if name in ids}
+    if not given:
+        return kwargs, spec_values
+    rest = {name: value for name, value in kwargs.items() if name not in ids}
+    return rest, {**(spec_values or {}), **given}
 
 
 def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepared: Prepared) -> None:
@@ -138,7 +155,7 @@ def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepare
 
 def _exact_range(range_: object) -> object:
     """Returns a range as a dictionary key, None where its parts are not plain ints (True and 1.0 equal 1)."""
-    if type(range_) is int:
+    if type(range_) is int or range_ is SINGLE_TASK:
         return range_
     if type(range_) is tuple:
         parts = cast("tuple[object, ...]", range_)
@@ -159,8 +176,9 @@ def _prepare(
     """Checks a launch in the order of the contract and makes what its repetitions use."""
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
-    checked = launch_range(range_)
-    given = _local_size(kernel, checked) or _hinted_size(kernel, checked, executable.kernel, device)
+    checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_)
+    given = _local_size(kernel, checked, executable.kernel, device, dict(spec))
+    given = given or _hinted_size(kernel, checked, executable.kernel, device)
 
     def record_of(chosen: Executable) -> LaunchRecord:
         # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
@@ -267,6 +285,8 @@ def _spec_bytes(kernel: KernelFunction, values: Mapping[object, object]) -> tupl
 
 def _rank_of(range_: object) -> int:
     """Returns the number of dimensions of a range; a range that has none to speak of raises at once."""
+    if range_ is SINGLE_TASK:
+        return 1
     extents = range_.global_ if isinstance(range_, NdRange) else range_
     if isinstance(extents, Sequence) and not isinstance(extents, str | bytes | bytearray):
         rank = len(cast("Sequence[object]", extents))
@@ -278,15 +298,35 @@ def _rank_of(range_: object) -> int:
     return 1
 
 
-def _local_size(kernel: KernelFunction, range_: LaunchRange) -> tuple[int, ...] | None:
-    if range_.local is not None:
+def _single(info: KernelInfo) -> LaunchRange:
+    """Returns the range of one work-item, in a group of its own unless the kernel requires another size."""
+    return LaunchRange((1,), (1,) if info.required_work_group_size is None else None)
+
+
+def _local_size(
+    kernel: KernelFunction, range_: LaunchRange, info: KernelInfo, device: Device, spec: Mapping[str, bytes]
+) -> tuple[int, ...] | None:
+    """Returns the local size of a launch, None where the runtime chooses.
+
+    Raises:
+        NdRangeError: another number of dimensions than the range.
+        InvalidError: a size computed from specialization constants that is below 1.
+        KernelNotSupportedError: one that the device does not allow; names expression and constants.
+    """
+    if range_.local is not None or kernel.local_size is None:
         return range_.local
-    local = kernel.options.local_size
-    if local is not None and len(local) != len(range_.extents):
+    local = kernel.local_size.sizes(spec, kernel.name)
+    if len(local) != len(range_.extents):
         raise NdRangeError(
             f"kernel '{kernel.name}': range {range_.extents} has {len(range_.extents)} dimensions, its "
             f"local_size {local} has {len(local)}; expected as many"
         )
+    if not kernel.local_size.is_fixed:
+        try:
+            check_local_size(info, padded(info, local), device.logical.physical.limits, device.name)
+        except KernelNotSupportedError as error:
+            explained = f"{error.message}; {kernel.local_size.explain(spec)}"
+            raise KernelNotSupportedError(explained, code=error.code) from None
     return local
 
 

@@ -45,9 +45,14 @@ class CompileOptions:
             opt_level: the kernel's own; None: the module's.
         """
         level = self.opt_level if opt_level is None else opt_level
-        if (level, self.debug) == (env.optimisation_level, env.debug_info):
+        emulates = self.spec_constants == "emulated"
+        if (level, self.debug, emulates) == (
+            env.optimisation_level,
+            env.debug_info,
+            env.emulates_spec_constants,
+        ):
             return env
-        return replace(env, optimisation_level=level, debug_info=self.debug)
+        return replace(env, optimisation_level=level, debug_info=self.debug, emulates_spec_constants=emulates)
 
 
 DEFAULT_OPTIONS = CompileOptions()

@@ -140,6 +140,8 @@ _HOST_CODES: dict[str, str] = {
         "A kernel returns nothing: results go into arrays that it gets as parameters. The only return "
         "annotation allowed is None."
     ),
+    "LP2017": "A parameter of type lp.Spec[T] declares a specialization constant: T is one scalar, vector, struct or "
+    "fixed array type, and the parameter is keyword-only, since launches set constants by name.",
     "LP2018": (
         "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
         "at least 1; lp.Vec[element, n] a scalar type and 2 to 4 components."

@@ -22,7 +22,9 @@ from . import units
 from .annotations import Signature, enclosing_names, resolve_signature
 from .compile_options import note_kernel
 from .definition import KernelOptions
+from .local_size import LocalSize
 from .source import FunctionSource, plain_function
+from .spec_constant import SpecializationId
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
@@ -40,6 +42,7 @@ _PLAIN_RANGES = frozenset({(int,), (int, int), (int, int, int)})
 class KernelFunction:
     """A kernel: a Python function that runs on a device, once for every work-item of ``k[range](…)``."""
 
+    __lapilli_launchable__ = True
     __wrapped__: types.FunctionType
     """The function as it was written."""
 
@@ -55,6 +58,8 @@ class KernelFunction:
         self.options = options
         self.signature: Signature = resolve_signature(function, local_names)
         self.name: str = options.name or function.__name__
+        self.local_size = LocalSize.of(options.local_size, self.signature, function, local_names or {})
+        """The work-group size that the decorator asks for; None: the runtime chooses."""
         self._source: FunctionSource | None = None
         self.compiled: dict[Hashable, Any] = {}
         """What `frontend.compile` has made of this kernel, by whatever it depends on."""
@@ -74,6 +79,16 @@ class KernelFunction:
     def kernel_id(self) -> Any:
         """Its identity, an `lp.KernelId`."""
         return self.known_id or units.id_of(self)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The parameters that a launch gives arguments for, in order."""
+        return tuple(p.name for p in self.signature.parameters)
+
+    @property
+    def specialization_ids(self) -> Mapping[str, SpecializationId]:
+        """The constants that its ``lp.Spec[T]`` parameters declare, by name."""
+        return self.signature.specialization_ids
 
     @property
     def source(self) -> FunctionSource:
@@ -98,6 +113,13 @@ class KernelFunction:
             from . import compile as composition_root
 
         return composition_root.launch
+
+    def submit(self, request: Any) -> Any:
+        """Launches the kernel as a command group asks for, a `LaunchRequest`; returns an `lp.Event`."""
+        configuration = LaunchConfiguration(
+            self, request.range, request.queue, request.wait_events, request.spec_values or None
+        )
+        return self.launcher(self, configuration, request.args, request.kwargs)
 
     def inspect(self, stage: Stage) -> str:
         """Returns the kernel as text at one stage of the pipeline, compiled for the default device.
@@ -215,7 +237,7 @@ def kernel(function: Callable[..., None], /) -> KernelFunction: ...
 def kernel(
     *,
     name: str | None = None,
-    local_size: int | tuple[int, ...] | None = None,
+    local_size: int | str | SpecializationId | tuple[int | str | SpecializationId, ...] | None = None,
     index: object = None,
     contract: bool = True,
     math_accuracy: str | Mapping[str, str] | None = None,
@@ -231,7 +253,8 @@ def kernel(
     Args:
         function: written with ``def``, every parameter annotated.
         options: `name` for the user (default: the function's), `local_size` in work-items, slowest dimension
-            first, `index` type of ids (lp.i32 or lp.i64), `contract` allows fused multiply-add,
+            first (`Spec` parameters by name, ``("TILE", "2 * TILE")``), `index` type of ids (lp.i32 or lp.i64),
+            `contract` allows fused multiply-add,
             `math_accuracy`, `opt_level` 0 to 2.
 
     Raises:

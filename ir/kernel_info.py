@@ -81,6 +81,20 @@ class SpecConstantInfo:
     """Host bytes of the default value, `size_bytes` long."""
     leaves: tuple[SpecConstantLeaf, ...]
     """One entry a scalar, in C order; offsets are from the start of this constant."""
+    is_emulated: bool = False
+    """Whether the value travels with the arguments; its SpecIds are then numbers that no OpSpecConstant has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecField:
+    """A scalar of an emulated specialization constant in the argument block."""
+
+    spec_id: int
+    """Of the leaf."""
+    dtype: str
+    """As lapilli spells it; narrow ones travel as 32 bits, like arguments."""
+    offset_bytes: int
+    """Where it goes in the argument block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +113,8 @@ class LaunchAbi:
     """SpecIds of the local size as (x, y, z); None where the local size is fixed in the binary."""
     is_masked: bool = True
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
+    spec_fields: tuple[SpecField, ...] = ()
+    """Scalars of emulated specialization constants that the kernel reads."""
     argument_block_bytes: int = 0
     """Size of the argument block, a multiple of 4."""
     argument_block_binding: int | None = None

@@ -47,6 +47,7 @@ _NAMES_BY_MODULE = {
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
     "frontend.spec_constant": "SpecializationId",
+    "frontend.spec_parameters": "KernelHandler Spec",
     "frontend.ranges": "NdRange Range",
     "frontend.kernel": "kernel func",
     "frontend.compile_options": "compile_options",
@@ -83,6 +84,8 @@ _NAMES_BY_MODULE = {
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",
     "vk_runtime.queue": "Queue",
+    "vk_runtime.spec_placeholder": "SpecConstant",
+    "vk_runtime.handler": "Handler",
     "vk_runtime.trace": "TraceEvent trace",
 }
 """Public names by the module that defines them."""
