@@ -37,6 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
 from . import kernel_atomic
 from .kernel_fields import LoadFieldOp, StoreFieldOp
+from .kernel_wide import LoadWideOp, StoreWideOp
 
 GPU_KERNEL = "gpu.kernel"
 """Unit attribute that makes a `func.func` a kernel."""
@@ -44,10 +45,19 @@ PARAMETERS = "kernel.parameters"
 """Array of dictionaries, one per argument: see `KernelParameter`."""
 RANK = "kernel.rank"
 """i32: dimensions of the launch range, 1 to 3."""
+ANY_RANK = "kernel.any_rank"
+"""Unit: it names no dimension, so that a range of fewer dimensions may be padded with ones in front."""
 MASKED = "kernel.masked"
 """Unit: the body itself skips work-items beyond the range."""
+LINKAGE_NAME = "kernel.linkage_name"
+"""String, on functions with `aspect.external`: the linker's symbol, where it is not the function's name."""
 LOCAL_SIZE = "kernel.local_size"
 """array<i32>: fixed local size in invocations, slowest dimension first."""
+
+LANES = "kernel.lanes"
+"""array<i32>: work-items that each invocation stands for, slowest dimension first; the range must be a multiple."""
+ALIGNED_ROWS = "kernel.aligned_rows"
+"""array<i32>: numbers of the array parameters whose last extent must be a multiple of 4."""
 
 NO_CONTRACTION = "kernel.no_contraction"
 """Unit: a multiplication and an addition must not become one operation."""
@@ -189,12 +199,19 @@ def _foreign_dtype(type_: Attribute) -> str:
 def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
-    * they stand on kernels only, `kernel.no_contraction` on any function, and no other name begins with `kernel.`
+    * they stand on kernels only, but `kernel.no_contraction` and `kernel.linkage_name`, and no other name begins
+      with `kernel.`
+    * `kernel.linkage_name` is a string with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
-    * `kernel.rank` is an i32 of 1 to 3; `kernel.masked` and `kernel.no_contraction` are units
+    * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and `kernel.no_contraction` are units
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
+    if LINKAGE_NAME in names:
+        names.remove(LINKAGE_NAME)
+        symbol = op.attributes[LINKAGE_NAME]
+        if not isinstance(op, Function) or not isinstance(symbol, StringAttr) or not symbol.data:
+            raise VerifyException(f"'{LINKAGE_NAME}' is a string with content on a function, found {symbol}")
     if not names:
         return
     for name in names:
@@ -206,7 +223,7 @@ def verify_attributes(op: Operation) -> None:
             _verify_rank(op.attributes[name])
         elif name == LOCAL_SIZE:
             _verify_local_size(op.attributes[name])
-        elif name not in (MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
+        elif name not in (ANY_RANK, MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
             raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
 
 
@@ -270,6 +287,7 @@ class GlobalRangeOp(IRDLOperation):
 
 __all__ = [
     "ACCESS_MODES",
+    "ANY_RANK",
     "DTYPES",
     "GPU_KERNEL",
     "KERNEL",
@@ -291,5 +309,7 @@ __all__ = [
     "verify_attributes",
 ]
 
-KERNEL = Dialect("kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, *kernel_atomic.OPS])
+KERNEL = Dialect(
+    "kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, *kernel_atomic.OPS]
+)
 """The dialect, for `Context.load_dialect`."""
