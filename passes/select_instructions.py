@@ -3,8 +3,8 @@
 input:    "kernel.atomic_rmw"(%v, %a, %i) {kind = "add", …} : f32     (the device has vk_float_atomic_add)
 output:   "kernel.atomic_rmw"(%v, %a, %i) {kind = "add", native, …} : f32
 
-Invariant: either all atomics of floats in a module are native or none is, and none where all only exchange.  The others work on the floats'
-bits, and memory that both would reach has one type only.
+Invariant: either all atomics of floats in a module are native or none is, and none where all only exchange.  The
+others work on the floats' bits, and memory that both would reach has one type only.
 """
 
 from __future__ import annotations

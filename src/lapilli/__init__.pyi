@@ -85,7 +85,6 @@ _Shape: TypeAlias = int | tuple[int, ...]
 _T = TypeVar("_T")
 _C = TypeVar("_C", bound=type)
 _F = TypeVar("_F", bound=Callable[..., Any])
-_T = TypeVar("_T")
 
 class _ArrayParameter:
     @property
