@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from ..ir.errors import InvalidError
-from .ranges import normalise_local_size
+from .intrinsics import MATH_FUNCTIONS
+from .local_size import SizePart, checked_parts
 from .types import ScalarType, i32, i64
 
 OptLevel = Literal[0, 1, 2]
@@ -20,16 +21,23 @@ class KernelOptions:
 
     name: str | None = None
     """Name for the user and for the entry point; None: the function's."""
-    local_size: tuple[int, ...] | None = None
+    local_size: tuple[SizePart, ...] | None = None
     """Work-group size in work-items, slowest dimension first; None: the runtime chooses."""
     index: ScalarType = i32
     """Type of ids, sizes and shapes: i32 or i64."""
     contract: bool = True
     """Whether a multiplication and an addition may become one operation."""
     math_accuracy: str | Mapping[str, str] | None = None
-    """``"high"``, or an accuracy by function name; None: what the driver gives."""
+    """``"high"``, or by function name ``"high"`` or ``"low"``, which is the device's own; None is high."""
     opt_level: OptLevel | None = None
     """None: that of the module, else 1."""
+
+    @property
+    def device_functions(self) -> frozenset[str]:
+        """The functions of ``lp.math`` whose accuracy may be the device's."""
+        if self.math_accuracy is None or isinstance(self.math_accuracy, str):
+            return frozenset()
+        return frozenset(name for name, accuracy in self.math_accuracy.items() if accuracy == "low")
 
     @classmethod
     def checked(
@@ -58,7 +66,7 @@ class KernelOptions:
             raise _bad("opt_level", "0, 1 or 2", opt_level)
         return cls(
             name=name,
-            local_size=None if local_size is None else normalise_local_size(local_size, what="local_size"),
+            local_size=None if local_size is None else checked_parts(local_size),
             index=i32 if index is None else cast(ScalarType, index),
             contract=contract,
             math_accuracy=_accuracy(math_accuracy),
@@ -66,12 +74,21 @@ class KernelOptions:
         )
 
 
+_ACCURACIES = ("high", "low")
+
+
 def _accuracy(value: object) -> str | Mapping[str, str] | None:
     if value is None or value == "high":
         return cast("str | None", value)
-    if isinstance(value, Mapping):
-        return dict(cast("Mapping[str, str]", value))
-    raise _bad("math_accuracy", '"high" or a mapping from function name to accuracy', value)
+    if not isinstance(value, Mapping):
+        raise _bad("math_accuracy", '"high" or a mapping from function name to accuracy', value)
+    accuracies = dict(cast("Mapping[object, object]", value))
+    for name, accuracy in accuracies.items():
+        if name not in MATH_FUNCTIONS:
+            raise _bad("math_accuracy", "names of functions of lp.math, such as 'sin'", name)
+        if accuracy not in _ACCURACIES:
+            raise _bad("math_accuracy", f'"high" or "low" for {name!r}', accuracy)
+    return cast("Mapping[str, str]", accuracies)
 
 
 def _is_entry_point_name(name: str) -> bool:

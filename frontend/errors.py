@@ -89,6 +89,19 @@ _HOST_CODES: dict[str, str] = {
         "lp.compile_options is for every kernel of the Python module that calls it, so the call stands above the "
         "module's first kernel. In a notebook or an interactive session, begin a new one."
     ),
+    "LP1030": "A member or function that does not exist for a kernel bundle in this state, or an argument of the wrong "
+    "kind. The message says what was expected; lp.compile, lp.link and lp.build lead from state to state.",
+    "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, not by calling the class.",
+    "LP1032": "Several kernels have that name. The message lists their module-qualified names: use one of these.",
+    "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
+    "LP2060": (
+        "lp.reqd_work_group_size stands on an exported function. Only a kernel has a work-group size; put the "
+        "decorator on the kernels that call the function."
+    ),
+    "LP1011": (
+        "The device configuration names the devices that fixed targets and ahead-of-time builds know. The name is "
+        "not in it, or a file of yours is not what it should be; the message says which and what was expected."
+    ),
     "LP2000": "Compiling or linking device code failed; the error's log holds every finding.",
     "LP2001": "The kernel breaks a rule of the kernel language. The message points at the place.",
     "LP2002": (
@@ -127,6 +140,8 @@ _HOST_CODES: dict[str, str] = {
         "A kernel returns nothing: results go into arrays that it gets as parameters. The only return "
         "annotation allowed is None."
     ),
+    "LP2017": "A parameter of type lp.Spec[T] declares a specialization constant: T is one scalar, vector, struct or "
+    "fixed array type, and the parameter is keyword-only, since launches set constants by name.",
     "LP2018": (
         "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
         "at least 1; lp.Vec[element, n] a scalar type and 2 to 4 components."

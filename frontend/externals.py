@@ -166,6 +166,10 @@ class ExternalRegistry:
         """Returns what a Python module exports, in the order of definition."""
         return tuple(function for (name, _), function in list(self._functions.items()) if name == unit)
 
+    def units(self) -> tuple[str, ...]:
+        """Returns the Python modules that export something."""
+        return tuple(dict.fromkeys(unit for unit, _ in list(self._functions)))
+
     def exporting(self, symbol: str) -> tuple[ExternalFunction, ...]:
         """Returns the functions that are exported under a symbol."""
         return tuple(function for function in list(self._functions.values()) if function.symbol == symbol)

@@ -13,14 +13,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
+from ..ir.dialects.kernel import NO_CONTRACTION
 from .analysis import RETURN, VALUE, FunctionFacts
+from .aspect_lowering import ir_attributes, note_struct, use_struct
 from .assignment import assign_name, variable_type
 from .branches import IncompatibleError, zero_like
 from .control_flow import build_statements
 from .fixed_arrays import fixed_array_type, fixed_ssa
+from .function_attributes import attributes_of
 from .function_builder import AccessUse, FunctionBuilder, UnknownTypeError
 from .helper_arguments import annotated, annotation_type, bound_arguments, parameter_names
 from .inference import infer_types
@@ -105,7 +108,8 @@ def _instance(
 ) -> HelperInstance:
     """Returns the helper compiled for these arguments, compiling it at the first call."""
     module = fb.module
-    key = (function, tuple(_key(value) for value in values.values()))
+    options = module.device_functions, module.may_contract
+    key = (function, options, tuple(_key(value) for value in values.values()))
     for instance in module.helpers.setdefault(key, []):
         if instance.kernel in (None, module.kernel_name):
             return instance
@@ -159,6 +163,10 @@ def compile_helper(
     for use in helper.accesses.values():
         use.reads = use.writes = False
     _store_parameters(helper)
+    with helper.into(helper.prologue):
+        for value in values.values():
+            if isinstance(value, Composite | Array):
+                (use_struct if isinstance(value, Composite) else note_struct)(helper, value.type)
     if VALUE in helper.variable_types:
         helper.env[VALUE] = _placeholder(helper)
     with helper.into(helper.block):
@@ -188,11 +196,19 @@ def compile_helper(
                 "function_type": FunctionType.from_lists(types, list(instance.result_types)),
                 "sym_visibility": StringAttr("private"),
             },
+            attributes={
+                **ir_attributes(attributes_of(source.function)),
+                **({} if module.may_contract and module.library_call is None else _NO_CONTRACTION),
+            },
             regions=[Region(helper.prologue)],
             location=helper.location(),
         )
     )
     return instance
+
+
+# Of the library's functions too: what they round, and what they do not, must be so on every device.
+_NO_CONTRACTION: dict[str, Attribute] = {NO_CONTRACTION: UnitAttr()}
 
 
 def _facts(source: FunctionSource) -> FunctionFacts:

@@ -44,7 +44,7 @@ def link_externals(image: DeviceImage, captures: Captures) -> DeviceImage:
     pending = [(symbol, image, captures.imports) for symbol in image.imports]
     while pending:
         symbol, user, imports = pending.pop(0)
-        function = _exporter(symbol, user, imports)
+        function = exporter(symbol, user, imports)
         known = chosen.get(symbol)
         if known is function:
             continue
@@ -61,8 +61,12 @@ def link_externals(image: DeviceImage, captures: Captures) -> DeviceImage:
     return link_images(images) if image.is_object else image
 
 
-def _exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunction]) -> ExternalFunction:
-    """Returns the function that is meant by a symbol: the object that was called, else the one of that name."""
+def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunction]) -> ExternalFunction:
+    """Returns the function that is meant by a symbol: the object that was called, else the one of that name.
+
+    Raises:
+        LinkError: no Python module exports the symbol, or several do.
+    """
     called = imports.get(symbol)
     if called is not None and called.is_defined:
         return called

@@ -23,8 +23,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             *(
                 "ir.errors",
                 "ir.aspects",
-                "ir.config",
                 "ir.aspect_table",
+                "ir.config",
+                "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
                 "ir.size_arithmetic",
@@ -40,7 +41,12 @@ COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
         "frontend.interpretation",
+        "frontend.inspection",
         "frontend.linking",
+        "frontend.units",
+        "frontend.unit_images",
+        "frontend.bundles",
+        "frontend.bundle_linking",
     }
 )
 """The modules that may join the compiler to the runtime."""

@@ -26,7 +26,7 @@ from .array import Array
 from .device import device as default_device
 from .event import Event
 from .graph_commands import Batch, CommandPool, Segment
-from .graph_nodes import CopyNode, FillNode, LaunchNode, Node, RecordedEvent, require_same_shape
+from .graph_nodes import CopyNode, FillNode, LaunchNode, MarkerNode, Node, RecordedEvent, require_same_shape
 from .graph_plan import plan_order
 from .headers import ffi
 from .queue import Queue
@@ -47,6 +47,8 @@ class Graph:
 
     def __init__(self) -> None:
         self._nodes: list[Node] = []
+        self._waits_of_all: tuple[int, ...] = ()
+        """Commands that all later ones wait for."""
         self._state = "new"
         self._device: Device | None = None
         self._pool: CommandPool | None = None
@@ -107,8 +109,14 @@ class Graph:
     ) -> Event:
         """Takes a launch, whose arguments are checked; called by `LaunchRecord`."""
         self._require_device(record.device)
-        waits = tuple(self._index_of(event) for event in wait_events)
-        return self._add(queue, LaunchNode(record, args, checked, waits))
+        return self._add(queue, LaunchNode(record, args, checked), map(self._index_of, wait_events))
+
+    def add_marker(self, queue: Queue, events: Sequence[Event]) -> Event:
+        """Makes all later commands wait for events; called by `Queue.marker`."""
+        waits = tuple(map(self._index_of, events))
+        event = self._add(queue, MarkerNode(), range(len(self._nodes)))
+        self._waits_of_all = (*self._waits_of_all, *waits)
+        return event
 
     def add_copy(self, queue: Queue, source: Buffer, target: Buffer, nbytes: int) -> None:
         """Takes a copy between arrays; called by `transfer`."""
@@ -124,7 +132,8 @@ class Graph:
         """Returns what stands for the last command; called by `Queue.event`."""
         return RecordedEvent(queue, self, len(self._nodes) - 1) if self._nodes else Event(queue, 0)
 
-    def _add(self, queue: Queue, node: Node) -> Event:
+    def _add(self, queue: Queue, node: Node, waits: Iterable[int] = ()) -> Event:
+        node.waits = (*self._waits_of_all, *waits)
         self._nodes.append(node)
         return RecordedEvent(queue, self, len(self._nodes) - 1)
 
@@ -205,6 +214,7 @@ class Graph:
         for index, node in nodes.items():
             if node.arrays != self._nodes[index].arrays:
                 self._order = None
+            node.waits = self._nodes[index].waits
             self._nodes[index] = node
         self._is_stale = True
 

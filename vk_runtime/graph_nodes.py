@@ -30,7 +30,7 @@ class Node(ABC):
     arrays: tuple[tuple[Array, bool], ...]
     """The arrays that it touches, and whether it writes them."""
     waits: tuple[int, ...] = ()
-    """Earlier commands that it was told to wait for."""
+    """Earlier commands that it was told to wait for; set by the graph."""
 
     @abstractmethod
     def encode(self, command_buffer: CommandBuffer) -> None:
@@ -49,12 +49,9 @@ class Node(ABC):
 class LaunchNode(Node):
     """A launch."""
 
-    def __init__(
-        self, record: LaunchRecord, args: Sequence[object], checked: CheckedArguments, waits: tuple[int, ...]
-    ) -> None:
+    def __init__(self, record: LaunchRecord, args: Sequence[object], checked: CheckedArguments) -> None:
         self.record = record
         self.what = f"kernel '{record.kernel.name}'"
-        self.waits = waits
         # A 0-d NumPy array is a number that may change afterwards: its value is taken now.
         self.args: tuple[Any, ...] = tuple(map(_frozen, args))
         arrays = [arg for arg in self.args if isinstance(arg, Array)]
@@ -87,11 +84,11 @@ class LaunchNode(Node):
             if isinstance(old, Array) and isinstance(value, Array):
                 require_same_shape(f"{self.what}, argument '{name}'", old, value)
             args[position] = value
-        return LaunchNode(self.record, args, self.record.check(args), self.waits)
+        return LaunchNode(self.record, args, self.record.check(args))
 
     def replaced(self, old: Array, new: Array) -> LaunchNode:
         args = [new if arg is old else arg for arg in self.args]
-        return LaunchNode(self.record, args, self.record.check(args), self.waits)
+        return LaunchNode(self.record, args, self.record.check(args))
 
     def encode(self, command_buffer: CommandBuffer) -> None:
         self.record.encode(command_buffer, self.args)
@@ -99,6 +96,20 @@ class LaunchNode(Node):
 
 def _frozen(arg: Any) -> Any:
     return cast("np.ndarray[Any, Any]", arg)[()] if isinstance(arg, np.ndarray) else arg
+
+
+class MarkerNode(Node):
+    """Nothing: other commands wait for it, and it waits for others."""
+
+    what = "marker"
+    arrays = ()
+
+    def replaced(self, old: Array, new: Array) -> MarkerNode:
+        del old, new
+        return self
+
+    def encode(self, command_buffer: CommandBuffer) -> None:
+        del command_buffer
 
 
 class CopyNode(Node):

@@ -20,8 +20,8 @@ from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
-from .requirements import require_aspects, require_limits
-from .specialization import spec_entries
+from .requirements import require_device, require_limits
+from .specialization import emulated_values, spec_entries
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
@@ -31,9 +31,17 @@ if TYPE_CHECKING:
     from .memory import Buffer
     from .queue import Queue
 
-__all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_aspects"]
+__all__ = [
+    "KernelBinding",
+    "LaunchRecord",
+    "check_arguments",
+    "kernel_pipeline",
+    "launch",
+    "prepare",
+    "require_device",
+]
 
-_Step = tuple[tuple[int, ...], tuple[int, int, int]]
+_Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
 
 
@@ -55,11 +63,18 @@ class LaunchRecord:
         binding: of the kernel.
         plan: the checked range.
         pipeline: specialised for the values and the local size.
+        spec_values: of emulated specialization constants.
     """
 
     def __init__(
-        self, device: Device, binding: KernelBinding, plan: LaunchPlan, pipeline: Pipeline | None
+        self,
+        device: Device,
+        binding: KernelBinding,
+        plan: LaunchPlan,
+        pipeline: Pipeline | None,
+        spec_values: tuple[Scalar, ...] = (),
     ) -> None:
+        self._spec_values = spec_values
         self._device = device
         self._lock = device.logical.lock
         self._binding = binding
@@ -99,7 +114,8 @@ class LaunchRecord:
         """Returns the values of the hidden fields of a dispatch, and its work-group counts."""
         packer = self._packer
         range_ = [self.plan.range_[d] for d in packer.range_dimensions]
-        return (*range_, *[piece.base[d] for d in packer.base_dimensions]), piece.groups
+        base = [piece.base[d] for d in packer.base_dimensions]
+        return (*range_, *base, *self._spec_values), piece.groups
 
     def launch_again(self, args: Sequence[object]) -> Event | None:
         """Records the kernel on the default queue of its device, or returns None where its arguments need a
@@ -288,7 +304,7 @@ class LaunchRecord:
         command_buffer.pipeline = pipeline
 
     def _write_block(
-        self, place: tuple[Buffer, int], uses: Uses, hidden: Sequence[int], values: Sequence[Scalar]
+        self, place: tuple[Buffer, int], uses: Uses, hidden: Sequence[Scalar], values: Sequence[Scalar]
     ) -> DescriptorSet:
         """Writes the argument block to memory of a command buffer; returns the set that shows it."""
         assert self._set_layout is not None, "the block has a binding"
@@ -379,7 +395,7 @@ def prepare(
         binding = KernelBinding(image, kernel)
         logical.launches.bindings[id(image), id(kernel)] = binding
     binding.checker.check(args, device)
-    require_aspects(device, kernel)
+    require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
     plan = plan_launch(
         kernel,
@@ -389,12 +405,33 @@ def prepare(
         device.name,
         is_nd_range=is_nd_range,
     )
+    pipeline = kernel_pipeline(device, image, kernel, plan, spec_values)
+    emulated = emulated_values(kernel, image.spec_constants, spec_values)
+    return LaunchRecord(device, binding, plan, pipeline, emulated)
+
+
+def kernel_pipeline(
+    device: Device,
+    image: DeviceImage,
+    kernel: KernelInfo,
+    plan: LaunchPlan,
+    spec_values: Mapping[str, bytes],
+) -> Pipeline | None:
+    """Returns the pipeline of a planned launch, made where there is none yet; None where nothing runs.
+
+    Raises:
+        KernelArgumentError: specialization values that do not fit the image.
+        InvalidError: an array length below 1.
+        KernelNotSupportedError: a limit is passed.
+    """
+    require_device(device, kernel, image.requirements)
+    require_limits(device, kernel)
+    logical = device.logical
     ids = kernel.abi.local_size_spec_ids
     entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
     limit = logical.physical.limits.max_shared_memory_bytes
     check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
     if plan.is_empty:
-        return LaunchRecord(device, binding, plan, None)
+        return None
     with logical.lock:
-        pipeline = logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)
-    return LaunchRecord(device, binding, plan, pipeline)
+        return logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)

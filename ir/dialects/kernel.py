@@ -45,6 +45,8 @@ PARAMETERS = "kernel.parameters"
 """Array of dictionaries, one per argument: see `KernelParameter`."""
 RANK = "kernel.rank"
 """i32: dimensions of the launch range, 1 to 3."""
+ANY_RANK = "kernel.any_rank"
+"""Unit: it names no dimension, so that a range of fewer dimensions may be padded with ones in front."""
 MASKED = "kernel.masked"
 """Unit: the body itself skips work-items beyond the range."""
 LINKAGE_NAME = "kernel.linkage_name"
@@ -197,10 +199,11 @@ def _foreign_dtype(type_: Attribute) -> str:
 def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
-    * they stand on kernels only, but `kernel.linkage_name`, and no other name begins with `kernel.`
+    * they stand on kernels only, but `kernel.no_contraction` and `kernel.linkage_name`, and no other name begins
+      with `kernel.`
     * `kernel.linkage_name` is a string with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
-    * `kernel.rank` is an i32 of 1 to 3; `kernel.masked` and `kernel.no_contraction` are units
+    * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and `kernel.no_contraction` are units
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
@@ -211,16 +214,16 @@ def verify_attributes(op: Operation) -> None:
             raise VerifyException(f"'{LINKAGE_NAME}' is a string with content on a function, found {symbol}")
     if not names:
         return
-    if not is_kernel(op) or not isinstance(op, Function):
-        raise VerifyException(f"'{names[0]}' may stand on kernels only, found it on {op.name}")
     for name in names:
+        if not isinstance(op, Function) or not (is_kernel(op) or name == NO_CONTRACTION):
+            raise VerifyException(f"'{name}' may stand on kernels only, found it on {op.name}")
         if name == PARAMETERS:
             kernel_parameters(op)
         elif name == RANK:
             _verify_rank(op.attributes[name])
         elif name == LOCAL_SIZE:
             _verify_local_size(op.attributes[name])
-        elif name not in (MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
+        elif name not in (ANY_RANK, MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
             raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
 
 
@@ -284,6 +287,7 @@ class GlobalRangeOp(IRDLOperation):
 
 __all__ = [
     "ACCESS_MODES",
+    "ANY_RANK",
     "DTYPES",
     "GPU_KERNEL",
     "KERNEL",

@@ -47,29 +47,46 @@ _NAMES_BY_MODULE = {
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
     "frontend.spec_constant": "SpecializationId",
+    "frontend.spec_parameters": "KernelHandler Spec",
     "frontend.ranges": "NdRange Range",
     "frontend.kernel": "kernel func",
-    "frontend.externals": "external extern",
     "frontend.compile_options": "compile_options",
+    "frontend.externals": "external extern",
+    "frontend.function_attributes": (
+        "device_has uses_aspects reqd_work_group_size reqd_sub_group_size work_group_size_hint SubGroupSize"
+    ),
     "frontend.kernel_from_source": "kernel_from_source",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
-        "group_linear_id barrier group_barrier mem_fence select bitcast static_range math local private atomic group "
-        "sub_group"
+        "group_linear_id barrier group_barrier mem_fence select bitcast popcount clz ctz reverse_bits static_range "
+        "math local private atomic group sub_group"
     ),
     "ir.aspects": "Aspect",
     "ir.config": "config",
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
-        "KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
+        "AspectWarning KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
+    ),
+    "frontend.bundles": (
+        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join "
+        "this_module"
     ),
     "vk_runtime.array": "Array",
+    "vk_runtime.bundle_image": "DeviceImage",
+    "vk_runtime.bundle_state": "BundleState",
+    "vk_runtime.build_properties": "properties",
+    "vk_runtime.context": "Context",
+    "vk_runtime.kernel_bundle": "Backend KernelBundle",
+    "vk_runtime.kernel_id": "KernelId",
+    "vk_runtime.kernel_object": "Kernel",
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",
     "vk_runtime.graph": "Graph graph",
     "vk_runtime.queue": "Queue",
+    "vk_runtime.spec_placeholder": "SpecConstant",
+    "vk_runtime.handler": "Handler",
     "vk_runtime.trace": "TraceEvent trace",
 }
 """Public names by the module that defines them."""

@@ -134,6 +134,26 @@ def test_waits_inside_a_graph(device):
     assert (y.numpy() == 1).all()
 
 
+def test_command_groups_are_commands(device):
+    queue = lp.Queue(device)
+    x, y, z, w = (zeros(device) for _ in range(4))
+    with lp.graph() as g:
+        first = queue.parallel_for(64, add, 1.0, x)
+        queue.copy(x, y)
+        queue.fill(z, 4.0)
+        with queue.submit() as h:
+            h.depends_on(first)
+            h.fill(w, 2.0)
+        queue.submit(lambda h: h.parallel_for(64, add, 1.0, w))
+        with pytest.raises(lp.InvalidError, match="cannot be recorded"):
+            queue.copy(np.ones(64, np.float32), x)
+    for _ in range(2):
+        g.replay(queue)
+    assert [float(a.numpy()[0]) for a in (x, y, z, w)] == [2, 2, 4, 3]
+    order = [type(node).__name__ for segment in g._segments for node, _ in segment.content[0]]
+    assert order.index("LaunchNode") < order.index("FillNode")
+
+
 # ---- other arguments ----
 
 

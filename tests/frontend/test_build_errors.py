@@ -237,6 +237,11 @@ def specialization_unrolled(x: lp.Array[lp.f32]):
         x[k] = 1.0
 
 
+@case("LP2057", "takes a specialization id by its name", "n")
+def constant_by_value(kh: lp.KernelHandler, n: lp.i32, x: lp.Array[lp.f32]):
+    x[0] = kh.get_specialization_constant(n)
+
+
 @case("LP2043", "an integer to a negative power", "a**-1")
 def negative_power(a: lp.i32, x: lp.Array[lp.f32]):
     x[0] = a**-1
@@ -290,16 +295,6 @@ def dimension_range(x: lp.Array[lp.f32]):
 @case("LP2047", "must be a literal integer", "d")
 def dimension_run_time(d: lp.i32, x: lp.Array[lp.f32]):
     x[lp.global_id(d)] = 1.0
-
-
-@case("LP2048", "lp.math.sin has no 64-bit version", "lp.math.sin(a)")
-def double_function(a: lp.f64, x: lp.Array[lp.f64]):
-    x[0] = lp.math.sin(a)
-
-
-@case("LP2048", "no 64-bit power", "a**a")
-def double_power(a: lp.f64, x: lp.Array[lp.f64]):
-    x[0] = a**a
 
 
 @case("LP2049", "a kernel returns nothing", "return 1")

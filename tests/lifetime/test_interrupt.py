@@ -42,8 +42,9 @@ def interrupted_at(count, action):
         nonlocal left
         del argument
         code = frame.f_code
-        # Python swallows what is raised while an object is finalised (`Graveyard._bury`).
-        if event == "call" and (not code.co_filename.startswith(FOLDER) or code.co_name == "_bury"):
+        # Python swallows what is raised while an object is finalised.
+        is_finaliser = code.co_name in ("_bury", "__del__")
+        if event == "call" and (is_finaliser or not code.co_filename.startswith(FOLDER)):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event == "opcode":
