@@ -84,6 +84,7 @@ _NAMES_BY_MODULE = {
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",
     "vk_runtime.graph": "Graph graph",
+    "vk_runtime.memory_stats": "HeapStats",
     "vk_runtime.queue": "Queue",
     "vk_runtime.spec_placeholder": "SpecConstant",
     "vk_runtime.handler": "Handler",

@@ -58,6 +58,7 @@ from .vk_runtime.kernel_bundle import Backend as Backend
 from .vk_runtime.kernel_bundle import KernelBundle as KernelBundle
 from .vk_runtime.kernel_id import KernelId as KernelId
 from .vk_runtime.kernel_object import Kernel as Kernel
+from .vk_runtime.memory_stats import HeapStats as HeapStats
 from .vk_runtime.queue import Queue as Queue
 from .vk_runtime.spec_placeholder import SpecConstant as SpecConstant
 from .vk_runtime.trace import TraceEvent as TraceEvent
