@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import numpy as np
@@ -217,6 +217,9 @@ class RecordedEvent(Event):
         self._refuse()
 
     def __await__(self) -> Generator[Any, None, Self]:
+        self._refuse()
+
+    def add_done_callback(self, function: Callable[[Self], object]) -> None:
         self._refuse()
 
     @property

@@ -35,6 +35,7 @@ from .constants import (
 from .event import Event
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .watcher import Watcher, call
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,6 +153,7 @@ class Queue(Handle):
         self._completed = 0
         self._epoch = 0
         self._waits: dict[Queue, int] = {}
+        self._watcher: Watcher | None = None
         self._create_objects()
         self._prepare_structs()
         logical.queues.add(self)
@@ -561,15 +563,45 @@ class Queue(Handle):
         logical.require_usable()
         if not logical.is_cpu and self._spin_until(value):
             return
+        while not self.wait_slice(value):
+            pass
+
+    def wait_slice(self, value: int) -> bool:
+        """Waits until the timeline reaches `value`, or a fifth of a second; returns whether it has.
+
+        Other threads run meanwhile.  What leads there must have been submitted.
+        """
+        logical = self._logical
+        logical.require_usable()
         # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
         info, target = self._wait_structs.pop() if self._wait_structs else self._new_wait_struct()
         target[0] = value
-        wait = self._wait_semaphores
-        while (result := wait(logical.raw, info, _WAIT_SLICE_NS)) == VK_TIMEOUT:
-            logical.require_usable()
+        result = self._wait_semaphores(logical.raw, info, _WAIT_SLICE_NS)
         self._wait_structs.append((info, target))
+        if result == VK_TIMEOUT:
+            return False
         logical.check(result, "vkWaitSemaphores")
         self._completed = max(self._completed, value)
+        return True
+
+    def watch(self, value: int, function: Callable[[], object]) -> None:
+        """Calls `function` once the timeline has reached `value`: in a thread, or here where it has already.
+
+        Raises:
+            DeviceLostError: the driver lost the device.
+        """
+        if self.poll(value):
+            call(function)
+            return
+        with self._lock:
+            if self._watcher is None:
+                self._watcher = Watcher()
+        self._watcher.add(self, value, function)
+
+    def stop_watching(self) -> None:
+        """Ends the thread of `watch`; for the device's end."""
+        if self._watcher is not None:
+            self._watcher.stop()
 
     def _new_wait_struct(self) -> tuple[Any, Any]:
         target = ffi.new("uint64_t[]", 1)
