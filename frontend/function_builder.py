@@ -67,6 +67,8 @@ class FunctionBuilder:
     assigned_at: dict[str, ast.AST] = field(default_factory=dict[str, ast.AST])
     """First assignment seen, for messages about types that do not join."""
     env: dict[str, Binding] = field(default_factory=dict[str, Binding])
+    known: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
+    """While inferring: the variables that are constants at this place."""
     is_dry: bool = False
     has_changed: bool = False
     """While inferring: a variable's type changed in this walk."""
