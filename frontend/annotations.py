@@ -10,7 +10,7 @@ import inspect
 import sys
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from ..ir.errors import CompileError, InvalidError, KernelArgumentError
 from .errors import compile_error, signature_error
+from .parameter_types import ConstType, LocalArrayType, WorkItemType
 from .struct_types import value_type_of
 from .struct_values import host_value
 from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, ScalarType, Type, scalar_of
@@ -93,6 +94,19 @@ class Signature:
     """The parameters of a kernel in the order of its ``def``."""
 
     parameters: tuple[ParameterSpec, ...]
+    """Those that a launch gives arguments for."""
+    work_items: Mapping[str, WorkItemType] = field(default_factory=dict[str, WorkItemType])
+    """Parameters that say which work-item runs, by name; the runtime supplies them."""
+
+    @cached_property
+    def constants(self) -> tuple[ParameterSpec, ...]:
+        """The parameters whose values are compiled in."""
+        return tuple(p for p in self.parameters if isinstance(p.type, ConstType))
+
+    @cached_property
+    def rank(self) -> int | None:
+        """Dimensions that the launch range must have, None where the parameters do not say."""
+        return next((kind.rank for kind in self.work_items.values()), None)
 
     @cached_property
     def positional_names(self) -> tuple[str, ...]:
@@ -111,11 +125,14 @@ class Signature:
 
     @cached_property
     def has_composites(self) -> bool:
-        """Whether a parameter is passed as several scalars: a vector, struct or fixed array."""
+        """Whether an argument is no array or scalar that goes to the kernel as it is: a vector, struct, fixed array,
+        constant of the code, or shared memory."""
         return any(not isinstance(p.type, ArrayType | ScalarType) for p in self.parameters)
 
     def __str__(self) -> str:
-        return f"({', '.join(f'{p.name}: {p.type}' for p in self.parameters)})"
+        parts = [f"{p.name}: {p.type}" for p in self.parameters]
+        parts += [f"{name}: {kind}" for name, kind in self.work_items.items()]
+        return f"({', '.join(parts)})"
 
 
 def resolve_signature(
@@ -165,6 +182,8 @@ class _SignatureReader:
     def read(self) -> Signature:
         parameters = inspect.signature(self.function, follow_wrapped=False).parameters.values()
         specs = tuple(map(self.parameter, parameters))
+        work_items = {p.name: p.type for p in specs if isinstance(p.type, WorkItemType)}
+        self.check_ranks(work_items)
         if self.evaluate("return") not in (None, inspect.Parameter.empty):
             raise self.error(
                 "return",
@@ -173,7 +192,7 @@ class _SignatureReader:
                 "LP2016",
                 "write results into an array parameter",
             )
-        return Signature(specs)
+        return Signature(tuple(p for p in specs if p.name not in work_items), work_items)
 
     def parameter(self, parameter: inspect.Parameter) -> ParameterSpec:
         name = parameter.name
@@ -201,6 +220,19 @@ class _SignatureReader:
             keyword_only=parameter.kind is parameter.KEYWORD_ONLY,
             positional_only=parameter.kind is parameter.POSITIONAL_ONLY,
         )
+
+    def check_ranks(self, work_items: Mapping[str, WorkItemType]) -> None:
+        """Raises where two parameters say that the kernel runs over different numbers of dimensions."""
+        first = next(iter(work_items), "")
+        for name, kind in work_items.items():
+            if kind.rank != work_items[first].rank:
+                raise self.error(
+                    name,
+                    f"'{name}' is {kind!r}, and '{first}' is {work_items[first]!r}; a kernel runs over one number of "
+                    "dimensions",
+                    "LP2028",
+                    f"give both {work_items[first].rank} or both {kind.rank} dimensions",
+                )
 
     def evaluate(self, name: str) -> object:
         """Returns the annotation of `name` as an object, ``Parameter.empty`` where there is none."""
@@ -233,6 +265,8 @@ class _SignatureReader:
         mark = getattr(annotation, "__lapilli_annotation__", None)
         if isinstance(mark, str) and mark in _ACCESS:
             return self.array_type(name, annotation, mark)
+        if isinstance(annotation, WorkItemType | ConstType | LocalArrayType):
+            return annotation
         composite = value_type_of(annotation)
         if composite is not None:
             return composite
@@ -278,7 +312,16 @@ class _SignatureReader:
     def default(self, name: str, resolved: Type, default: object) -> object:
         if default is inspect.Parameter.empty:
             return NO_DEFAULT
-        if isinstance(resolved, ArrayType):
+        if isinstance(resolved, WorkItemType):
+            raise self.error(
+                name,
+                f"'{name}' is {resolved!r}, which the runtime supplies; it has a default, {default!r}",
+                "LP2015",
+                "leave the default out",
+            )
+        if isinstance(resolved, ConstType):
+            resolved = resolved.element
+        if isinstance(resolved, ArrayType | LocalArrayType):
             raise self.error(
                 name,
                 f"array parameter '{name}' has a default, {default!r}; arrays have none",

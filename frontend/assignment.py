@@ -84,6 +84,9 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
         )
     if fb.is_dry:
         _join_type(fb, name, value, node)
+        fb.known.pop(name, None)
+        if isinstance(value, Scalar) and value.const is not None:
+            fb.known[name] = value
         return
     wanted = fb.variable_types.get(name)
     if wanted is None:

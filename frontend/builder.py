@@ -7,7 +7,7 @@ range itself: its body stands in an `scf.if` over ``global_id < global_range``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from xdsl.dialects import arith, func, scf
@@ -46,20 +46,19 @@ from . import (
 from .analysis import FunctionFacts
 from .annotations import Signature
 from .captures import Captures
-from .composites import build_value
+from .constant_arguments import NO_CONSTANTS, Constants, Leaves
 from .control_flow import build_statements
 from .conversions import CMPI
 from .definition import KernelOptions
 from .errors import compile_error
-from .function_builder import AccessUse, FunctionBuilder
+from .function_builder import FunctionBuilder
 from .inference import infer_types
-from .ir_types import ir_type, memref_type
 from .module_builder import ModuleBuilder
+from .parameter_types import ConstType, LocalArrayType
+from .parameter_values import bind_parameters, constant_values, has_shared_parameters
 from .source import FunctionSource
-from .struct_types import StructType, scalar_leaves
-from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType, Type
-from .values import Array, FixedArray, Scalar, Value
-from .vector_types import VecType
+from .struct_types import scalar_leaves
+from .types import MAX_DIMENSIONS, ArrayType
 from .work_items import RankTooSmallError, work_item_index
 
 REGISTERED = (
@@ -106,6 +105,7 @@ def build_module(
     rank: int | None = None,
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
+    constants: Mapping[str, Constants] = {},
 ) -> ModuleOp:
     """Compiles kernels into one module.
 
@@ -114,24 +114,30 @@ def build_module(
         rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
+        constants: values of `lp.Const` parameters by kernel name; what is not there has its default.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
 
     Raises:
         CompileError: a kernel breaks a rule of the kernel language.
+        InvalidError: a constant parameter has neither value nor default.
     """
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
     module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
     module.optional_aspects = frozenset(optional_aspects)
     for kernel in kernels:
-        _build_kernel(module, kernel, rank)
+        fixed = kernel.signature.rank
+        values = constant_values(kernel.name, kernel.signature, constants.get(kernel.name, NO_CONSTANTS))
+        _build_kernel(module, kernel, rank if fixed is None else fixed, values)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
     barriers.check_barriers(module, result)
     return result
 
 
-def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | None) -> None:
+def _build_kernel(
+    module: ModuleBuilder, kernel: KernelDefinition, rank: int | None, constants: Mapping[str, Leaves]
+) -> None:
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
@@ -139,7 +145,7 @@ def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | N
         module.rank, module.calls = assumed, []
         snapshot = len(module.functions), set(module.symbols)
         try:
-            module.functions.append(_kernel_function(module, kernel))
+            module.functions.append(_kernel_function(module, kernel, constants))
             return
         except RankTooSmallError:
             del module.functions[snapshot[0] :]
@@ -162,17 +168,19 @@ def _forget_helpers(module: ModuleBuilder) -> None:
         instances[:] = [i for i in instances if i.symbol in kept]
 
 
-def _kernel_function(module: ModuleBuilder, kernel: KernelDefinition) -> func.FuncOp:
+def _kernel_function(
+    module: ModuleBuilder, kernel: KernelDefinition, constants: Mapping[str, Leaves]
+) -> func.FuncOp:
     source = kernel.source
     fb = FunctionBuilder(module=module, source=source, facts=FunctionFacts.of(source.tree), is_kernel=True)
     fb.node = source.tree
-    parameter_names = [p.name for p in kernel.signature.parameters]
+    parameter_names = [*(p.name for p in kernel.signature.parameters), *kernel.signature.work_items]
     fb.local_names = frozenset(parameter_names) | frozenset(fb.facts.assignments)
-    types = _bind_parameters(fb, kernel.signature)
+    types = bind_parameters(fb, kernel.signature, constants)
     infer_types(fb)
     for use in fb.accesses.values():
         use.reads = use.writes = False
-    fb.uses_barrier = False
+    fb.uses_barrier = has_shared_parameters(kernel.signature)
     fb.node = source.tree
     with fb.into(fb.block):
         build_statements(fb, source.tree.body, frozenset())
@@ -187,44 +195,6 @@ def _kernel_function(module: ModuleBuilder, kernel: KernelDefinition) -> func.Fu
         regions=[Region(fb.prologue)],
         location=fb.location(),
     )
-
-
-def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribute]:
-    types: list[Attribute] = []
-    for position, parameter in enumerate(signature.parameters):
-        kind, name = parameter.type, parameter.name
-        if isinstance(kind, ArrayType):
-            types.append(memref_type(kind))
-            fb.accesses[position] = AccessUse()
-            argument = fb.prologue.insert_arg(types[-1], len(types) - 1)
-            fb.env[name] = Array(kind, position, name, argument)
-            if name.isascii():  # what MLIR's text can spell
-                argument.name_hint = name
-        else:
-            first = len(types)
-            fb.env[name] = _by_value(fb, kind, types)
-            for argument, (path, _, _) in zip(fb.prologue.args[first:], scalar_leaves(kind), strict=True):
-                hint = name + "".join(c if c.isalnum() else "_" for c in path)
-                if hint.isascii():
-                    argument.name_hint = hint
-            if fb.facts.assignments[name]:
-                assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
-                fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind
-                fb.declared.add(name)
-    return types
-
-
-def _by_value(fb: FunctionBuilder, kind: Type, types: list[Attribute]) -> Value:
-    """Returns the value of an argument; each of its scalars is an argument of the function."""
-
-    def leaf(scalar: ScalarType) -> Scalar:
-        types.append(ir_type(scalar))
-        return Scalar(scalar, fb.prologue.insert_arg(types[-1], len(types) - 1))
-
-    if isinstance(kind, ScalarType):
-        return leaf(kind)
-    with fb.into(fb.prologue):
-        return build_value(fb, kind, leaf)
 
 
 def _finish_body(fb: FunctionBuilder) -> None:
@@ -272,6 +242,13 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
                     may_alias=p.type.access == "read_write",
                 )
             )
+            continue
+        if isinstance(p.type, LocalArrayType):
+            parameters.append(
+                KernelParameter(name=p.name, dtype=p.type.element.spelling, ndim=p.type.ndim, is_shared=True)
+            )
+            continue
+        if isinstance(p.type, ConstType):
             continue
         for path, scalar, _ in scalar_leaves(p.type):
             parameters.append(KernelParameter(name=p.name + path, dtype=scalar.spelling))

@@ -19,6 +19,8 @@ from .types import FixedArrayType, ScalarType, scalar_of
 from .values import Composite, Scalar, Static, Value, describe
 from .vector_types import VecType
 from .vectors import by_component, construct, works_by_component
+from .work_item_members import as_index_value, call_member
+from .work_item_values import Member
 
 _INTEGER_RESULTS = ("floor", "ceil", "trunc")
 """Functions of Python's own math module that return an int; those of lp.math give a float."""
@@ -46,6 +48,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):
         return call_helper(fb, obj, node)
+    if isinstance(obj, Member):
+        return call_member(fb, obj, node)
     composite = value_type_of(obj)
     if isinstance(composite, StructType):
         return construct_struct(fb, composite, node)
@@ -124,7 +128,7 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
         raise fb.error(node, f"{name} takes one argument, found {len(arguments)}", "LP2045")
     if not arguments:
         return convert(fb, Scalar(I32, const=0), target)
-    value = arguments[0]
+    value = as_index_value(fb, arguments[0])
     if target is BOOL:
         return condition(fb, value, node.args[0])
     if not isinstance(value, Scalar):

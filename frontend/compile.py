@@ -15,7 +15,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
 from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError, RuntimeFailure
-from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
+from ..ir.kernel_info import (
+    BufferParameter,
+    KernelInfo,
+    LocalParameter,
+    Parameter,
+    ScalarParameter,
+)
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
 from ..vk_runtime.device import Device, device
@@ -24,9 +30,11 @@ from ..vk_runtime.event import Event
 from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_aspects
 from ..vk_runtime.queue import Queue
 from ..vk_runtime.trace import record
-from .arguments import bind_arguments, scalars_of_arguments
+from .arguments import bind_arguments, taken_apart
 from .captures import Captures
+from .constant_arguments import NO_CONSTANTS, Constants
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
+from .parameter_types import ConstType, LocalArrayType
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
 from .struct_types import scalar_leaves
@@ -97,16 +105,18 @@ def launch(
         RuntimeFailure: there is no usable device.
     """
     values = bind_arguments(kernel.signature, args, kwargs, kernel.name)
+    constants, shapes = NO_CONSTANTS, ()
     if kernel.signature.has_composites:
-        values = scalars_of_arguments(kernel.signature, values, kernel.name)
+        taken = taken_apart(kernel.signature, values, kernel.name)
+        values, constants, shapes = taken.values, taken.constants, taken.shapes
     queue = _queue_of(kernel, configuration, values)
     spec = _spec_bytes(kernel, configuration.spec_values) if configuration.spec_values else ()
     shape = _exact_range(configuration.range)
-    key = (queue.device, shape, spec)
+    key = (queue.device, shape, spec, constants.key, shapes)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
     prepared = kernel.records.get(key) if shape is not None else None
     if prepared is None or not prepared.is_current():
-        prepared = _prepare(kernel, configuration.range, queue.device, values, spec)
+        prepared = _prepare(kernel, configuration.range, queue.device, values, spec, constants)
         if len(kernel.records) >= RECORD_LIMIT:
             kernel.records.clear()
         if shape is not None:
@@ -144,10 +154,11 @@ def _prepare(
     device: Device,
     values: Sequence[object],
     spec: tuple[tuple[str, bytes], ...],
+    constants: Constants,
 ) -> Prepared:
     """Checks a launch in the order of the contract and makes what its repetitions use."""
     check_arguments(kernel.name, parameters_of(kernel), values, device)
-    executable = executable_for(kernel, _rank_of(range_), device)
+    executable = executable_for(kernel, kernel.signature.rank or _rank_of(range_), device, constants)
     checked = launch_range(range_)
     # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
     read = {constant.symbol for constant in executable.image.spec_constants}
@@ -205,6 +216,10 @@ def _parameters(name: str, type_: Type) -> list[Parameter]:
     if isinstance(type_, ArrayType):
         dtype = type_.element.spelling
         return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=type_.access)]
+    if isinstance(type_, LocalArrayType):
+        return [LocalParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim)]
+    if isinstance(type_, ConstType):
+        return []
     return [
         ScalarParameter(name=name + path, dtype=scalar.spelling, offset_bytes=None)
         for path, scalar, _ in scalar_leaves(type_)
@@ -252,32 +267,34 @@ def _local_size(kernel: KernelFunction, range_: LaunchRange) -> tuple[int, ...] 
 # ---- compiling ----
 
 
-def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def executable_for(
+    kernel: KernelFunction, rank: int, device: Device, constants: Constants = NO_CONSTANTS
+) -> Executable:
     """Returns the kernel compiled for a device, which it can run on.
 
     Raises:
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
         BuildError: the kernel cannot be compiled.
     """
-    key = (rank, device.target_env)
+    key = (rank, device.target_env, constants.key)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
         with _lock:
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
-                found = kernel.compiled[key] = _build(kernel, rank, device)
+                found = kernel.compiled[key] = _build(kernel, rank, device, constants)
     require_aspects(device, found.kernel)
     return found
 
 
-def _build(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def _build(kernel: KernelFunction, rank: int, device: Device, constants: Constants) -> Executable:
     """Takes a kernel from the cache on disk, or compiles it."""
     env, store = device.target_env, open_cache()
-    cached = None if store is None else cached_kernel(store, kernel, rank, env)
+    cached = None if store is None else cached_kernel(store, kernel, rank, env, constants.key)
     found = None if cached is None else _from_cache(cached, device)
     if found is not None:
         return found
-    made = _compile(kernel, rank, device)
+    made = _compile(kernel, rank, device, constants)
     if cached is not None:
         cached.keep(made.captures, partial(_relative_bytes, made.image))
     return made
@@ -331,14 +348,20 @@ def _load_compiler() -> None:
     logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
 
 
-def _compile(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def _compile(kernel: KernelFunction, rank: int, device: Device, constants: Constants) -> Executable:
     _load_compiler()
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module
 
     env, captures = device.target_env, Captures()
-    module = build_module([kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects)
+    module = build_module(
+        [kernel],
+        rank=rank,
+        captures=captures,
+        optional_aspects=env.optional_aspects,
+        constants={kernel.name: constants},
+    )
     (analysed,) = analyse(module, env).images
     require_aspects(device, _needs_of(kernel, analysed))
     image = build_image(lower_image(analysed, env), env)

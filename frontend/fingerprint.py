@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from .intrinsics import Intrinsic, Namespace
+from .parameter_types import ConstType
 from .source_text import file_lines, function_text
 from .spec_constant import SpecializationId
 from .struct_types import Field, StructType, value_type_of
@@ -55,6 +56,8 @@ def type_text(kind: Type) -> str:
         return (
             f"{kind!r} of {type_text(kind.element)}" if isinstance(kind.element, StructType) else repr(kind)
         )
+    if isinstance(kind, ConstType):
+        return f"{kind!r} of {type_text(kind.element)}"
     if not isinstance(kind, StructType):
         return repr(kind)
     members = ", ".join(_member_text(kind, field) for field in kind.fields)

@@ -14,6 +14,7 @@ from ..ir.errors import InvalidError
 from .builtins import BUILTINS, BuiltinFunction
 from .captures import is_watched
 from .composites import typed_composite
+from .conversions import convert
 from .dispatch import expression
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .intrinsics import Intrinsic, Namespace
@@ -27,6 +28,8 @@ from .subscripts import array_attribute
 from .types import ArrayType, ScalarType, Type, bool_, scalar_of, type_of_dtype
 from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
 from .vector_types import VecType
+from .work_item_members import id_member, member
+from .work_item_values import WorkItem
 
 _MAXIMUM_CAPTURED = 4096
 """Items of captured tuples, nested ones counted."""
@@ -83,12 +86,23 @@ def _unknown_hint(name: str) -> str:
 def _variable_of_type(fb: FunctionBuilder, name: str) -> Value:
     """Returns a value of a variable's type, while types are inferred."""
     kind = fb.variable_types.get(name)
+    known = fb.known.get(name)
+    if known is not None and isinstance(kind, ScalarType):
+        return _known_value(fb, known, kind)
     if kind is not None:
         return typed_value(kind)
     bound = fb.env.get(name)
     if bound is None or isinstance(bound, Unset):
         raise UnknownTypeError
     return bound
+
+
+def _known_value(fb: FunctionBuilder, known: Scalar, kind: ScalarType) -> Scalar:
+    """Returns the constant that a variable holds, in the type that the variable has so far."""
+    if kind.bits:
+        return convert(fb, known, kind)
+    assert known.const is not None
+    return constant(float(known.const)) if kind.is_float else constant(known.const)
 
 
 def typed_value(kind: VariableType) -> Value:
@@ -229,6 +243,11 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     if place is not None:
         return load_part(fb, place, node)
     base = fb.evaluate(node.value)
+    if isinstance(base, Static) and isinstance(base.obj, WorkItem):
+        return member(fb, base.obj, node)
+    of_id = id_member(fb, base, node)
+    if of_id is not None:
+        return of_id
     if isinstance(base, Composite):
         return composite_attribute(fb, base, node)
     if isinstance(base, Array):

@@ -16,6 +16,7 @@ from .ir_types import WEAK_FLOAT, WEAK_INT
 from .struct_types import StructType
 from .types import ArrayType, FixedArrayType, ScalarType, bool_
 from .vector_types import VecType
+from .work_item_values import WorkItem
 
 if TYPE_CHECKING:
     import ast
@@ -203,6 +204,8 @@ def describe(value: Value) -> str:
             return f"tuple of {len(items)}"
         case Static(obj=None):
             return "None"
+        case Static(obj=WorkItem() as owner):
+            return str(owner)
         case Static(obj=obj):
             return f"{type(obj).__name__} '{value.name}'" if value.name else type(obj).__name__
         case RangeValue():

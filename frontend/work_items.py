@@ -54,10 +54,11 @@ class RankTooSmallError(Exception):
 
 @intrinsic("global_id", "local_id", "group_id", "global_range", "local_range", "group_range")
 def compile_work_item_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.global_id(d)`` and the like."""
+    """Compiles ``lp.global_id(d)`` and the like; without an argument the dimension is 0."""
     name = _name(fb)
-    expect_count(fb, node, arguments, f"lp.{name}", 1, 1)
-    return work_item_value(fb, name, _dimension(fb, node, arguments[0], name))
+    expect_count(fb, node, arguments, f"lp.{name}", 0, 1)
+    dimension = _dimension(fb, node, arguments[0], name) if arguments else 0
+    return work_item_value(fb, name, dimension)
 
 
 def _name(fb: FunctionBuilder) -> str:

@@ -46,6 +46,7 @@ _NAMES_BY_MODULE = {
     ),
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
+    "frontend.parameter_types": "Item NdItem Group Id Const LocalArray",
     "frontend.spec_constant": "SpecializationId",
     "frontend.ranges": "NdRange Range",
     "frontend.kernel": "kernel func",
