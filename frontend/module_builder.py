@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Attribute
 
 from ..ir.dialects.spec_constant import DeclareOp
 from ..ir.errors import Diagnostic
@@ -40,6 +41,8 @@ class ModuleBuilder:
     is_rank_given: bool = False
     """Whether the caller fixed it; otherwise the builder starts again with more where a kernel uses more."""
     kernel_name: str = ""
+    function_attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    """Of the kernel that is being compiled and its helpers: what the kernel's options say about code."""
     functions: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
     spec_constants: dict[str, DeclareOp] = field(default_factory=dict[str, DeclareOp])
     """By symbol, in order of first use."""

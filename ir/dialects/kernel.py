@@ -52,7 +52,9 @@ LOCAL_SIZE = "kernel.local_size"
 """array<i32>: fixed local size in invocations, slowest dimension first."""
 
 NO_CONTRACTION = "kernel.no_contraction"
-"""Unit: a multiplication and an addition must not become one operation."""
+"""Unit, on any function: a multiplication and an addition must not become one operation."""
+OPT_LEVEL = "kernel.opt_level"
+"""i32, on any function: 0 to 2, instead of the environment's level of optimisation."""
 
 DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 """Scalar types as lapilli spells them."""
@@ -220,10 +222,16 @@ def verify_attributes(op: Operation) -> None:
     * they stand on kernels only, and no other name begins with `kernel.`
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.masked` and `kernel.no_contraction` are units
+    * `kernel.opt_level` is an i32 of 0 to 2; it and `kernel.no_contraction` may stand on any function
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
     if not names:
+        return
+    of_functions = [name for name in names if name in (NO_CONTRACTION, OPT_LEVEL)]
+    if OPT_LEVEL in names and integer(op.attributes[OPT_LEVEL], i32) not in (0, 1, 2):
+        raise VerifyException(f"'{OPT_LEVEL}' must be an i32 of 0 to 2, found {op.attributes[OPT_LEVEL]}")
+    if isinstance(op, Function) and len(of_functions) == len(names):
         return
     if not is_kernel(op) or not isinstance(op, Function):
         raise VerifyException(f"'{names[0]}' may stand on kernels only, found it on {op.name}")
@@ -234,6 +242,8 @@ def verify_attributes(op: Operation) -> None:
             _verify_rank(op.attributes[name])
         elif name == LOCAL_SIZE:
             _verify_local_size(op.attributes[name])
+        elif name == OPT_LEVEL:
+            continue
         elif name not in (MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
             raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
 
@@ -304,6 +314,7 @@ __all__ = [
     "LOCAL_SIZE",
     "MASKED",
     "NO_CONTRACTION",
+    "OPT_LEVEL",
     "PARAMETERS",
     "RANK",
     "Function",
