@@ -17,7 +17,7 @@ from .parameter_types import ConstType
 from .source_text import file_lines, function_text
 from .spec_constant import SpecializationId
 from .struct_types import Field, StructType, value_type_of
-from .struct_values import defaults_of, leaf_values
+from .struct_values import defaults_of, leaf_values, struct_of_value
 from .types import ArrayType, Type
 
 
@@ -31,6 +31,12 @@ def fingerprint(value: object) -> str | None:
     if isinstance(value, float | np.generic):
         number = cast("Any", value).item() if isinstance(value, np.generic) else float(value)
         return f"{kind.__module__}.{kind.__qualname__}:{number!r}"
+    if isinstance(value, np.ndarray):
+        array = cast("np.ndarray[Any, Any]", value)
+        return f"array:{array.dtype.str}:{array.shape}:{hashlib.sha256(array.tobytes()).hexdigest()}"
+    struct = struct_of_value(value)
+    if struct is not None:
+        return f"instance:{type_text(struct)}:{leaf_values(struct, value, struct.name)!r}"
     if isinstance(value, tuple):
         return _of_tuple(cast("tuple[object, ...]", value))
     if isinstance(value, SpecializationId):
