@@ -391,6 +391,9 @@ def _replacement(name: str, annotation: object) -> str:
     from .types import type_of_dtype
 
     origin = getattr(annotation, "__origin__", annotation)
+    example = getattr(annotation, "example", None)
+    if isinstance(example, str):
+        return f"write {name}: {example}"
     if origin is np.ndarray:
         return f"write {name}: lp.Array[lp.f32] and pass lp.asarray(…)"
     if isinstance(annotation, np.dtype) or (

@@ -7,7 +7,8 @@ range itself: its body stands in an `scf.if` over ``global_id < global_range``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from xdsl.dialects import arith, func, scf
@@ -17,6 +18,8 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from ..ir.dialects.kernel import (
     GPU_KERNEL,
     MASKED,
+    NO_CONTRACTION,
+    OPT_LEVEL,
     PARAMETERS,
     RANK,
     KernelParameter,
@@ -49,6 +52,7 @@ from .captures import Captures
 from .constant_arguments import NO_CONSTANTS, Constants, Leaves
 from .control_flow import build_statements
 from .conversions import CMPI
+from .deep_stack import with_deep_stack
 from .definition import KernelOptions
 from .errors import compile_error
 from .function_builder import FunctionBuilder
@@ -81,9 +85,6 @@ REGISTERED = (
     work_items,
 )
 """The modules whose import fills `dispatch`."""
-
-NO_CONTRACTION = "kernel.no_contraction"
-"""Unit: multiplications and additions must not be fused."""
 
 
 class KernelDefinition(Protocol):
@@ -124,8 +125,25 @@ def build_module(
         InvalidError: a constant parameter has neither value nor default.
     """
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
-    module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
-    module.optional_aspects = frozenset(optional_aspects)
+    aspects = frozenset(optional_aspects)
+    with refusing_depth(kernels):
+        return with_deep_stack(
+            lambda: _module(
+                kernels, rank=rank, captures=captures or Captures(), aspects=aspects, constants=constants
+            )
+        )
+
+
+def _module(
+    kernels: Sequence[KernelDefinition],
+    *,
+    rank: int | None,
+    captures: Captures,
+    aspects: frozenset[int],
+    constants: Mapping[str, Constants],
+) -> ModuleOp:
+    module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures)
+    module.optional_aspects = aspects
     for kernel in kernels:
         fixed = kernel.signature.rank
         values = constant_values(kernel.name, kernel.signature, constants.get(kernel.name, NO_CONSTANTS))
@@ -135,12 +153,29 @@ def build_module(
     return result
 
 
+@contextmanager
+def refusing_depth(kernels: Sequence[KernelDefinition]) -> Generator[None]:
+    """Turns a RecursionError of the compiler into a CompileError that names the kernel."""
+    try:
+        yield
+    except RecursionError:
+        names = ", ".join(f"'{kernel.name}'" for kernel in kernels)
+        raise compile_error(
+            kernels[0].source,
+            None,
+            f"kernel {names} is nested too deeply to be compiled",
+            code="LP2030",
+            hint="split its expressions into statements, or its statements into functions",
+        ) from None
+
+
 def _build_kernel(
     module: ModuleBuilder, kernel: KernelDefinition, rank: int | None, constants: Mapping[str, Leaves]
 ) -> None:
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
+    module.function_attributes = _option_attributes(kernel.options)
     for assumed in range(rank or 1, MAX_DIMENSIONS + 1):
         module.rank, module.calls = assumed, []
         snapshot = len(module.functions), set(module.symbols)
@@ -151,14 +186,6 @@ def _build_kernel(
             del module.functions[snapshot[0] :]
             module.symbols = snapshot[1]
             _forget_helpers(module)
-        except RecursionError:
-            raise compile_error(
-                kernel.source,
-                None,
-                f"kernel '{kernel.name}' is nested too deeply to be compiled",
-                code="LP2030",
-                hint="split its expressions into statements, or its statements into functions",
-            ) from None
 
 
 def _forget_helpers(module: ModuleBuilder) -> None:
@@ -259,8 +286,16 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
     }
     if not fb.uses_barrier:
         attributes[MASKED] = UnitAttr()
-    if not kernel.options.contract:
+    return attributes | fb.module.function_attributes
+
+
+def _option_attributes(options: KernelOptions) -> dict[str, Attribute]:
+    """Returns what a kernel's options say about its code and that of its helpers."""
+    attributes: dict[str, Attribute] = {}
+    if not options.contract:
         attributes[NO_CONTRACTION] = UnitAttr()
+    if options.opt_level is not None:
+        attributes[OPT_LEVEL] = IntegerAttr(options.opt_level, i32)
     return attributes
 
 

@@ -62,7 +62,12 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
         return _conversion(fb, node, obj, target)
     name = _intrinsic_name(obj)
     if name is None:
-        raise fb.error(node.func, f"{describe(callee)} cannot be called in kernels", "LP2033")
+        raise fb.error(
+            node.func,
+            f"{describe(callee)} cannot be called in kernels",
+            "LP2033",
+            hint="kernels call plain functions, types, lapilli's functions and builtins",
+        )
     return _intrinsic(fb, node, obj, name)
 
 

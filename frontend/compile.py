@@ -350,6 +350,14 @@ def _load_compiler() -> None:
 
 def _compile(kernel: KernelFunction, rank: int, device: Device, constants: Constants) -> Executable:
     _load_compiler()
+    from .builder import refusing_depth
+    from .deep_stack import with_deep_stack
+
+    with refusing_depth([kernel]):
+        return with_deep_stack(lambda: _compile_now(kernel, rank, device, constants))
+
+
+def _compile_now(kernel: KernelFunction, rank: int, device: Device, constants: Constants) -> Executable:
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module
@@ -415,11 +423,17 @@ def compile_kernels(
     """
     from ..passes.pipeline import lower_image
     from ..spirv.build_image import build_image
+    from .builder import refusing_depth
+    from .deep_stack import with_deep_stack
 
-    env = env or TargetEnv()
-    with _lock:
-        analysis = analyse_kernels(kernels, env, rank=rank, mode=mode)
-        return tuple(build_image(lower_image(image, env), env) for image in analysis.images)
+    target = env or TargetEnv()
+
+    def build() -> tuple[DeviceImage, ...]:
+        analysis = analyse_kernels(kernels, target, rank=rank, mode=mode)
+        return tuple(build_image(lower_image(image, target), target) for image in analysis.images)
+
+    with _lock, refusing_depth(kernels):
+        return with_deep_stack(build)
 
 
 # ---- inspecting ----

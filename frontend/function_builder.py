@@ -79,8 +79,12 @@ class FunctionBuilder:
     callee: str = ""
     """Name of the intrinsic whose call is being compiled."""
     loop_depth: int = 0
+    unrolled_rounds: int = 0
+    """Rounds of unrolled loops in this walk so far."""
     local_arrays: dict[int, int] = field(default_factory=dict[int, int])
     """Numbers of the arrays that the function makes, below 0, by ``id`` of the call."""
+    captured: dict[int, Value] = field(default_factory=dict[int, Value])
+    """Captured arrays and structs that are values of the prologue, by ``id``."""
     uses_work_items: bool = False
     uses_barrier: bool = False
     """Whether its work-items work together: barriers, group functions, shared arrays."""

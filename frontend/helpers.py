@@ -100,7 +100,8 @@ def _instance(
 ) -> HelperInstance:
     """Returns the helper compiled for these arguments, compiling it at the first call."""
     module = fb.module
-    key = (function, tuple(_key(value) for value in values.values()))
+    options = tuple(map(str, module.function_attributes.items()))
+    key = (function, options, tuple(_key(value) for value in values.values()))
     for instance in module.helpers.setdefault(key, []):
         if instance.kernel in (None, module.kernel_name):
             return instance
@@ -174,6 +175,7 @@ def _compiled(fb: FunctionBuilder, source: FunctionSource, values: dict[str, Val
                 "function_type": FunctionType.from_lists(types, list(instance.result_types)),
                 "sym_visibility": StringAttr("private"),
             },
+            attributes=dict(module.function_attributes),
             regions=[Region(helper.prologue)],
             location=helper.location(),
         )

@@ -46,7 +46,7 @@ def infer_types(fb: FunctionBuilder) -> None:
     if weak:
         fb.variable_types |= {name: _settled(kind) for name, kind in weak.items()}
         _walk_until_stable(fb, statements)
-    fb.is_dry = False
+    fb.is_dry, fb.unrolled_rounds = False, 0
     kept = {name: kind for name, kind in fb.variable_types.items() if _is_shared(fb, name)}
     fb.variable_types = {**before, **{name: _settled(kind) for name, kind in kept.items()}}
 
@@ -74,6 +74,7 @@ def _walk_until_stable(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> N
     for _ in range(_MAXIMUM_WALKS):
         fb.has_changed = False
         fb.known.clear()
+        fb.unrolled_rounds = 0
         _walk(fb, statements)
         if not fb.has_changed:
             return
@@ -150,7 +151,7 @@ def _walk_for(fb: FunctionBuilder, node: ast.For) -> None:
         rounds = range_rounds(fb, iterable, node.iter)
         scalar = rounds.type if rounds.type.bits else INDEX_TYPE
         _forget(fb, [node])
-        assign_target(fb, node.target, Scalar(scalar, bounds=rounds.bounds), node.target)
+        _assign(fb, node.target, Scalar(scalar, bounds=rounds.bounds))
         _walk(fb, node.body)
         _forget(fb, [node])
     elif iterable is not None:
@@ -158,8 +159,13 @@ def _walk_for(fb: FunctionBuilder, node: ast.For) -> None:
         for item in iterable_items(fb, iterable, node.iter):
             if may_leave:
                 _forget(fb, [node])
-            assign_target(fb, node.target, item, node.target)
+            _assign(fb, node.target, item)
             _walk(fb, node.body)
         if may_leave:
             _forget(fb, [node])
     _walk(fb, node.orelse)
+
+
+def _assign(fb: FunctionBuilder, target: ast.expr, value: Value) -> None:
+    with suppress(UnknownTypeError):  # of an element's array or index: a later walk knows more
+        assign_target(fb, target, value, target)

@@ -139,7 +139,7 @@ PUBLIC_INTRINSICS: Final[dict[str, object]] = {
     **{name: Intrinsic(name) for name in WORK_ITEM_FUNCTIONS},
     **{
         name: Intrinsic(name)
-        for name in ("barrier", "group_barrier", "mem_fence", "select", "bitcast", "static_range")
+        for name in ("barrier", "group_barrier", "mem_fence", "select", "bitcast", "shuffle", "static_range")
     },
     "math": math,
     "local": local,

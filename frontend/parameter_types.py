@@ -89,6 +89,8 @@ class LocalArrayType(Type):
 class _Annotation:
     """Base of the spellings: classes that are written with brackets and never called."""
 
+    example = ""
+    """How it is written."""
     _example = ""
 
     def __new__(cls, *_: object) -> NoReturn:
@@ -109,6 +111,7 @@ def _rank(name: str, parameters: object) -> int:
 class Item(_Annotation):
     """The work-item that runs, without its group: ``it: lp.Item[2]`` (SYCL's ``item``)."""
 
+    example = "lp.Item[1]"
     _example = "it: lp.Item[1]; each work-item gets its own"
 
     def __class_getitem__(cls, dimensions: object) -> WorkItemType:
@@ -118,6 +121,7 @@ class Item(_Annotation):
 class NdItem(_Annotation):
     """The work-item that runs, with its group: ``it: lp.NdItem[2]`` (SYCL's ``nd_item``)."""
 
+    example = "lp.NdItem[1]"
     _example = "it: lp.NdItem[1]; each work-item gets its own"
 
     def __class_getitem__(cls, dimensions: object) -> WorkItemType:
@@ -127,6 +131,7 @@ class NdItem(_Annotation):
 class Group(_Annotation):
     """The work-group that runs: ``g: lp.Group[2]`` (SYCL's ``group``)."""
 
+    example = "lp.Group[1]"
     _example = "g: lp.Group[1]; each work-item gets its own"
 
     def __class_getitem__(cls, dimensions: object) -> WorkItemType:
@@ -136,6 +141,7 @@ class Group(_Annotation):
 class Id(_Annotation):
     """The global index of the work-item that runs: ``i: lp.Id[2]`` (SYCL's ``id``)."""
 
+    example = "lp.Id[1]"
     _example = "i: lp.Id[1]; each work-item gets its own"
 
     def __class_getitem__(cls, dimensions: object) -> WorkItemType:
@@ -145,6 +151,7 @@ class Id(_Annotation):
 class Const(_Annotation):
     """Compile-time parameter: ``n: lp.Const[lp.i32]``; a new image for each value."""
 
+    example = "lp.Const[lp.i32]"
     _example = "n: lp.Const[lp.i32]; the launch takes the value"
 
     def __class_getitem__(cls, element: object) -> ConstType:
@@ -160,6 +167,7 @@ class Const(_Annotation):
 class LocalArray(_Annotation):
     """Shared memory that the launch gives: ``tile: lp.LocalArray[lp.f32, 2]``, argument ``lp.local((16, 16))``."""
 
+    example = "lp.LocalArray[lp.f32]"
     _example = "tile: lp.LocalArray[lp.f32]; the launch takes lp.local(shape)"
 
     def __class_getitem__(cls, parameters: object) -> LocalArrayType:

@@ -22,8 +22,8 @@ from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, integer_attribute, ir_type, storage_type
 from .local_arrays import local_array_index
+from .types import ArrayType, ScalarType
 from .types import FixedArray as FixedArrayTypeName
-from .types import ScalarType
 from .values import Array, Composite, FixedArray, LocalArray, Scalar, Static, Tuple, Value, constant, describe
 from .vector_types import Vec
 from .work_item_values import IdType, WorkItem
@@ -130,9 +130,12 @@ def resolve_element(fb: FunctionBuilder, node: ast.Subscript) -> Element:
     what = (
         "a fixed array is a value: its elements"
         if isinstance(base, FixedArray)
-        else f"items of {describe(base)}"
+        else f"items of a {describe(base)}"
+        if isinstance(base, Tuple)
+        else f"parts of {describe(base)}"
     )
-    raise fb.error(node, f"{what} cannot be assigned to", "LP2053", hint="store into an lp.Array parameter")
+    hint = "store into an lp.Array parameter or an lp.private.array, or make a new value"
+    raise fb.error(node, f"{what} cannot be assigned to", "LP2053", hint=hint)
 
 
 def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
@@ -141,7 +144,7 @@ def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
         wanted = ", ".join("ijk"[: array.type.ndim])
         raise fb.error(
             node,
-            f"'{array.name}' is {array.type!r} and takes {array.type.ndim} "
+            f"'{array.name}' is {describe(array)} and takes {array.type.ndim} "
             f"{'index' if array.type.ndim == 1 else 'indices'}, found {len(values)}",
             "LP2041",
             hint=f"write {array.name}[{wanted}]",
@@ -286,7 +289,7 @@ def require_readable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
             node,
             f"'{array.name}' is {array.type!r}, which is write-only; it cannot be read",
             "LP2040",
-            hint=f"declare it lp.Array[{array.type.element!r}, {array.type.ndim}]",
+            hint=f"declare it {ArrayType(array.type.element, array.type.ndim)!r}",
         )
 
 
@@ -297,7 +300,7 @@ def require_writable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
             node,
             f"'{array.name}' is {array.type!r}, which is read-only; it cannot be written",
             "LP2039",
-            hint=f"declare it lp.Array[{array.type.element!r}, {array.type.ndim}]",
+            hint=f"declare it {ArrayType(array.type.element, array.type.ndim)!r}",
         )
 
 

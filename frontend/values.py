@@ -204,6 +204,8 @@ def describe(value: Value) -> str:
             return f"tuple of {len(items)}"
         case Static(obj=None):
             return "None"
+        case Static(obj=str() as text):
+            return f"the text {text!r}"
         case Static(obj=WorkItem() as owner):
             return str(owner)
         case Static(obj=obj):
@@ -212,3 +214,22 @@ def describe(value: Value) -> str:
             return "range"
         case Iteration():
             return "iterator"
+
+
+def number_hint(value: Value) -> str | None:
+    """Returns what to write where a number belongs and `value` stands."""
+    match value:
+        case Array(type=array):
+            return f"index an element: {value.name}[{', '.join('ijk'[: array.ndim])}]"
+        case FixedArray():
+            return "index an element"
+        case Composite(type=VecType()):
+            return "name a component: .x"
+        case Composite():
+            return "name a member"
+        case Tuple():
+            return "index an item"
+        case Static(obj=None):
+            return "a function without a return statement gives None"
+        case _:
+            return None

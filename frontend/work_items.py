@@ -75,7 +75,12 @@ def _dimension(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> 
     dimension = value.const
     rank, is_given = fb.module.rank, fb.module.is_rank_given
     if not 0 <= dimension < MAX_DIMENSIONS:
-        raise fb.error(where, f"lp.{name} has dimensions 0 to 2, found {dimension}", "LP2047")
+        raise fb.error(
+            where,
+            f"lp.{name} has dimensions 0 to 2, found {dimension}",
+            "LP2047",
+            hint="0 is the slowest dimension, the last one is unit-stride",
+        )
     if dimension >= rank:
         if not is_given:
             raise RankTooSmallError(dimension + 1)
