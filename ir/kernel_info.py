@@ -142,6 +142,8 @@ class LaunchAbi:
     same."""
     local_size_spec_ids: tuple[int, int, int] | None = None
     """SpecIds of the local size as (x, y, z); None where the local size is fixed in the binary."""
+    index_bits: int = 32
+    """Bits of the hidden fields, 32 or 64: with 64 a range may have 2**31 work-items and more."""
     is_masked: bool = True
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
     argument_block_bytes: int = 0

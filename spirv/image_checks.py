@@ -104,6 +104,8 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
         if len(offsets) not in (0, abi.rank):
             yield f"{len(offsets)} hidden fields for {abi.rank} dimensions"
+    if abi.index_bits not in (32, 64):
+        yield f"indices of {abi.index_bits} bits"
     ids = abi.local_size_spec_ids
     if ids is not None and (len(set(ids)) != len(ids) or not all(0 <= n < 1 << 32 for n in ids)):
         yield f"SpecIds {ids} for the local size"
@@ -114,7 +116,7 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
 def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
     """(offset, size) of every field of the argument block that the runtime writes."""
     hidden = (*kernel.abi.range_offsets_bytes, *kernel.abi.base_offsets_bytes)
-    yield from ((offset, 4) for offset in hidden if offset is not None)
+    yield from ((offset, kernel.abi.index_bits // 8) for offset in hidden if offset is not None)
     for parameter in kernel.parameters:
         if isinstance(parameter, BufferParameter):
             extents = parameter.extent_offsets_bytes

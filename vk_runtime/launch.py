@@ -292,7 +292,7 @@ def prepare(
     require_limits(device, kernel)
     plan = plan_launch(
         kernel,
-        normalise_range(range_),
+        normalise_range(range_, index_bits=kernel.abi.index_bits),
         local,
         logical.physical.limits,
         device.name,

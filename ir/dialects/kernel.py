@@ -55,6 +55,8 @@ NO_CONTRACTION = "kernel.no_contraction"
 """Unit, on any function: a multiplication and an addition must not become one operation."""
 OPT_LEVEL = "kernel.opt_level"
 """i32, on any function: 0 to 2, instead of the environment's level of optimisation."""
+WIDE = "kernel.wide"
+"""Unit, on any function: the launch range and ids in it have 64 bits."""
 
 DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 """Scalar types as lapilli spells them."""
@@ -228,7 +230,7 @@ def verify_attributes(op: Operation) -> None:
     names = [name for name in op.attributes if name.startswith("kernel.")]
     if not names:
         return
-    of_functions = [name for name in names if name in (NO_CONTRACTION, OPT_LEVEL)]
+    of_functions = [name for name in names if name in (NO_CONTRACTION, OPT_LEVEL, WIDE)]
     if OPT_LEVEL in names and integer(op.attributes[OPT_LEVEL], i32) not in (0, 1, 2):
         raise VerifyException(f"'{OPT_LEVEL}' must be an i32 of 0 to 2, found {op.attributes[OPT_LEVEL]}")
     if isinstance(op, Function) and len(of_functions) == len(names):
@@ -244,7 +246,7 @@ def verify_attributes(op: Operation) -> None:
             _verify_local_size(op.attributes[name])
         elif name == OPT_LEVEL:
             continue
-        elif name not in (MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
+        elif name not in (MASKED, NO_CONTRACTION, WIDE) or not isinstance(op.attributes[name], UnitAttr):
             raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
 
 
@@ -317,6 +319,7 @@ __all__ = [
     "OPT_LEVEL",
     "PARAMETERS",
     "RANK",
+    "WIDE",
     "Function",
     "GlobalRangeOp",
     "KernelParameter",
