@@ -15,6 +15,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i1, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
     GPU_KERNEL,
     MASKED,
@@ -22,6 +23,7 @@ from ..ir.dialects.kernel import (
     OPT_LEVEL,
     PARAMETERS,
     RANK,
+    WIDE,
     KernelParameter,
     parameters_attribute,
 )
@@ -57,13 +59,14 @@ from .definition import KernelOptions
 from .errors import compile_error
 from .function_builder import FunctionBuilder
 from .inference import infer_types
+from .ir_types import INDEX_TYPE
 from .module_builder import ModuleBuilder
 from .parameter_types import ConstType, LocalArrayType
 from .parameter_values import bind_parameters, constant_values, has_shared_parameters
 from .source import FunctionSource
 from .struct_types import scalar_leaves
-from .types import MAX_DIMENSIONS, ArrayType
-from .work_items import RankTooSmallError, work_item_index
+from .types import MAX_DIMENSIONS, ArrayType, i64
+from .work_items import RankTooSmallError, work_item_index, work_item_value
 
 REGISTERED = (
     arithmetic,
@@ -175,6 +178,7 @@ def _build_kernel(
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
+    module.index_type = i64 if kernel.options.index is i64 else INDEX_TYPE
     module.function_attributes = _option_attributes(kernel.options)
     for assumed in range(rank or 1, MAX_DIMENSIONS + 1):
         module.rank, module.calls = assumed, []
@@ -249,11 +253,17 @@ def _guard(fb: FunctionBuilder) -> SSAValue:
     """Emits whether the work-item lies in the range."""
     test = None
     for dimension in range(fb.module.rank):
-        index, end = (work_item_index(fb, name, dimension) for name in ("global_id", "global_range"))
+        index, end = (_guarded(fb, name, dimension) for name in ("global_id", "global_range"))
         inside = fb.emit(arith.CmpiOp, [index, end], i1, CMPI["slt"])
         test = inside if test is None else fb.emit(arith.AndIOp, [test, inside], i1)
     assert test is not None
     return test
+
+
+def _guarded(fb: FunctionBuilder, name: str, dimension: int) -> SSAValue | None:
+    if fb.module.index_type is INDEX_TYPE:
+        return work_item_index(fb, name, dimension)
+    return fb.ssa(work_item_value(fb, name, dimension))
 
 
 def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attribute]:
@@ -286,6 +296,8 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
     }
     if not fb.uses_barrier:
         attributes[MASKED] = UnitAttr()
+    if kernel.options.accuracy_aspects:
+        attributes[aspect.USED] = aspect.aspects_attribute(kernel.options.accuracy_aspects)
     return attributes | fb.module.function_attributes
 
 
@@ -294,6 +306,8 @@ def _option_attributes(options: KernelOptions) -> dict[str, Attribute]:
     attributes: dict[str, Attribute] = {}
     if not options.contract:
         attributes[NO_CONTRACTION] = UnitAttr()
+    if options.index is i64:
+        attributes[WIDE] = UnitAttr()
     if options.opt_level is not None:
         attributes[OPT_LEVEL] = IntegerAttr(options.opt_level, i32)
     return attributes

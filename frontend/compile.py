@@ -159,7 +159,7 @@ def _prepare(
     """Checks a launch in the order of the contract and makes what its repetitions use."""
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, kernel.signature.rank or _rank_of(range_), device, constants)
-    checked = launch_range(range_)
+    checked = launch_range(range_, limit=1 << (kernel.options.index.bits - 1))
     # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
     read = {constant.symbol for constant in executable.image.spec_constants}
     launch_record = prepare(

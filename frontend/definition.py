@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Final, Literal, cast
 
 from ..ir.errors import InvalidError
+from .intrinsics import MATH_FUNCTIONS
 from .ranges import normalise_local_size
 from .types import ScalarType, i32, i64
+
+ACCURACIES: Final = ("high", "medium", "low")
+"""Accuracies of functions of ``lp.math``, as `math_accuracy` takes them."""
 
 OptLevel = Literal[0, 1, 2]
 """0 folds nothing, 1 is the default, 2 spends more time."""
@@ -30,6 +34,19 @@ class KernelOptions:
     """``"high"``, or an accuracy by function name; None: what the driver gives."""
     opt_level: OptLevel | None = None
     """None: that of the module, else 1."""
+
+    @property
+    def accuracy_aspects(self) -> tuple[int, ...]:
+        """The internal aspects, below 0, that stand for `math_accuracy`: kernels that differ in it share no image."""
+        if self.math_accuracy is None:
+            return ()
+        if isinstance(self.math_accuracy, str):
+            return (-1,)
+        names = MATH_FUNCTIONS
+        return tuple(
+            -2 - names.index(name) * len(ACCURACIES) - ACCURACIES.index(level)
+            for name, level in sorted(self.math_accuracy.items())
+        )
 
     @classmethod
     def checked(
@@ -70,8 +87,11 @@ def _accuracy(value: object) -> str | Mapping[str, str] | None:
     if value is None or value == "high":
         return cast("str | None", value)
     if isinstance(value, Mapping):
-        return dict(cast("Mapping[str, str]", value))
-    raise _bad("math_accuracy", '"high" or a mapping from function name to accuracy', value)
+        found = dict(cast("Mapping[object, object]", value))
+        if all(name in MATH_FUNCTIONS and level in ACCURACIES for name, level in found.items()):
+            return cast("dict[str, str]", found)
+    levels = ", ".join(f'"{level}"' for level in ACCURACIES)
+    raise _bad("math_accuracy", f'"high", or a mapping from names of lp.math to one of {levels}', value)
 
 
 def _is_entry_point_name(name: str) -> bool:

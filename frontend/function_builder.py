@@ -181,9 +181,12 @@ class FunctionBuilder:
         return result
 
     def cast_from_index(self, index: SSAValue, key: object) -> SSAValue:
-        """Returns an ``index`` of the prologue as i32; casting it back gives `index` itself."""
-        from xdsl.dialects.builtin import i32
+        """Returns an ``index`` of the prologue as i32, casting which back gives `index` itself, or as i64 in kernels
+        whose ids have 64 bits."""
+        from xdsl.dialects.builtin import i32, i64
 
+        if self.module.index_type.bits == 64:
+            return self.prologue_value(("i64", key), arith.IndexCastOp, i64, operands=(index,))
         result = self.prologue_value(("i32", key), arith.IndexCastOp, i32, operands=(index,))
         self._index_casts[0][result] = index
         return result

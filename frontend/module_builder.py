@@ -16,7 +16,9 @@ from xdsl.ir import Attribute
 from ..ir.dialects.spec_constant import DeclareOp
 from ..ir.errors import Diagnostic
 from .captures import Captures
+from .ir_types import INDEX_TYPE
 from .source import FunctionSource
+from .types import ScalarType
 
 if TYPE_CHECKING:
     from .function_builder import FunctionBuilder
@@ -41,6 +43,8 @@ class ModuleBuilder:
     is_rank_given: bool = False
     """Whether the caller fixed it; otherwise the builder starts again with more where a kernel uses more."""
     kernel_name: str = ""
+    index_type: ScalarType = INDEX_TYPE
+    """Of ids, sizes and shapes in the kernel that is being compiled: `INDEX_TYPE` or i64."""
     function_attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     """Of the kernel that is being compiled and its helpers: what the kernel's options say about code."""
     functions: list[func.FuncOp] = field(default_factory=list[func.FuncOp])

@@ -16,7 +16,7 @@ from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
 
 from ..ir.errors import CompileError
-from .conversions import CMPI, as_index, store_convert
+from .conversions import CMPI, as_index, convert, store_convert
 from .dispatch import expression
 from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
@@ -59,7 +59,8 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
             raise fb.error(
                 node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint="name its member"
             )
-        case Scalar(type=scalar) if scalar is INDEX_TYPE:  # an id of one dimension is its only index
+        case Scalar(type=scalar) if scalar in (INDEX_TYPE, fb.module.index_type):
+            # An id of one dimension is its only index.
             return (base,)[_literal_index(fb, node, 1)]
         case Array():
             return load_element(fb, _element(fb, base, node), node)
@@ -241,24 +242,24 @@ def _extent_index(fb: FunctionBuilder, array: Array, dimension: int) -> SSAValue
 
 def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:
     """Returns ``a.shape[dimension]``."""
-    bounds = (0, _LARGEST_EXTENT)
+    bounds, kind = (0, _LARGEST_EXTENT), fb.module.index_type
     if isinstance(array, LocalArray):
-        return array.extents[dimension]
+        return convert(fb, array.extents[dimension], kind)
     if fb.is_dry:
-        return Scalar(INDEX_TYPE, bounds=bounds)
+        return Scalar(kind, bounds=bounds)
     index = _extent_index(fb, array, dimension)
     ssa = fb.cast_from_index(index, ("dim", array.parameter, dimension))
-    return Scalar(INDEX_TYPE, ssa, bounds=bounds)
+    return Scalar(kind, ssa, bounds=bounds)
 
 
 def size(fb: FunctionBuilder, array: Array) -> Scalar:
     """Returns ``a.size``: the product of the extents."""
-    total = extent(fb, array, 0)
+    total, kind = extent(fb, array, 0), fb.module.index_type
     for dimension in range(1, array.type.ndim):
         other = extent(fb, array, dimension)
         if not fb.is_dry:
-            product = fb.emit(arith.MuliOp, [fb.ssa(total), fb.ssa(other)], ir_type(INDEX_TYPE))
-            total = Scalar(INDEX_TYPE, product, bounds=(0, _LARGEST_EXTENT))
+            product = fb.emit(arith.MuliOp, [fb.ssa(total), fb.ssa(other)], ir_type(kind))
+            total = Scalar(kind, product, bounds=(0, kind.maximum))
     return total
 
 

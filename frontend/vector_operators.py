@@ -9,6 +9,7 @@ from .conversions import convert
 from .function_builder import FunctionBuilder
 from .ir_types import I32, INDEX_TYPE
 from .promotion import settled
+from .types import i64
 from .values import Composite, Scalar, Static, Value, describe
 from .vector_types import VecType
 from .work_item_values import IdType, id_type
@@ -63,8 +64,8 @@ def vector_of(fb: FunctionBuilder, items: Sequence[Scalar], *, keeps_ids: bool =
         keeps_ids: indices make an id; otherwise they become numbers of i32.
     """
     kind = items[0].type
-    if keeps_ids and kind is INDEX_TYPE and len(items) > 1:
-        return Composite(tuple(items), id_type(len(items)))
+    if keeps_ids and kind in (INDEX_TYPE, i64) and len(items) > 1:
+        return Composite(tuple(items), id_type(len(items), kind))
     if not kind.bits or kind is INDEX_TYPE:  # literals, ids
         kind = I32 if kind is INDEX_TYPE else settled(kind)
     return Composite(tuple(convert(fb, item, kind) for item in items), VecType(kind, len(items)))

@@ -139,7 +139,7 @@ _PLAIN: Final[dict[str, dict[str, _Plain]]] = {
 def id_value(fb: FunctionBuilder, function: str, rank: int) -> Value:
     """Returns all dimensions of a work-item function: an id, which in one dimension is its index."""
     items = tuple(work_item_value(fb, function, dimension) for dimension in range(rank))
-    return items[0] if rank == 1 else Composite(items, id_type(rank))
+    return items[0] if rank == 1 else Composite(items, id_type(rank, fb.module.index_type))
 
 
 def _names(owner: object) -> list[str]:
@@ -169,16 +169,16 @@ def member(fb: FunctionBuilder, owner: WorkItem, node: ast.Attribute) -> Value:
 
 def id_member(fb: FunctionBuilder, owner: Value, node: ast.Attribute) -> Value | None:
     """Returns ``get`` or ``size`` of an id or range, None where `owner` is neither or the name another."""
-    if node.attr in ("get", "size") and is_id(owner):
+    if node.attr in ("get", "size") and is_id(fb, owner):
         return Static(Member(owner, node.attr), f"{describe(owner)}.{node.attr}")
     return None
 
 
-def is_id(value: Value) -> bool:
+def is_id(fb: FunctionBuilder, value: Value) -> bool:
     """Whether a value is an id or range, of one dimension too."""
     if isinstance(value, Composite):
         return isinstance(value.type, IdType)
-    return isinstance(value, Scalar) and value.type is INDEX_TYPE
+    return isinstance(value, Scalar) and value.type in (INDEX_TYPE, fb.module.index_type)
 
 
 def _no_member(fb: FunctionBuilder, owner: object, node: ast.Attribute) -> Exception:

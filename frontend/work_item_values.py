@@ -12,6 +12,7 @@ from functools import cache
 
 from .ir_types import INDEX_TYPE
 from .parameter_types import WorkItemKind
+from .types import ScalarType
 from .vector_types import VecType
 
 
@@ -57,6 +58,6 @@ class IdType(VecType):
 
 
 @cache
-def id_type(rank: int) -> IdType:
-    """Returns the type of ids of `rank` dimensions, 2 or 3."""
-    return IdType(INDEX_TYPE, rank)
+def id_type(rank: int, index: ScalarType = INDEX_TYPE) -> IdType:
+    """Returns the type of ids of `rank` dimensions, 2 or 3, whose indices are of type `index`."""
+    return IdType(index, rank)
