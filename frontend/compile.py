@@ -24,6 +24,7 @@ from ..ir.kernel_info import (
 )
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
+from ..vk_runtime.coarse_record import CoarseRecord, fits
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
@@ -32,6 +33,7 @@ from ..vk_runtime.queue import Queue
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, taken_apart
 from .captures import Captures
+from .compile_options import options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .parameter_types import ConstType, LocalArrayType
@@ -71,7 +73,7 @@ class Executable:
 class Prepared:
     """A launch that was checked, apart from its arguments."""
 
-    record: LaunchRecord
+    record: LaunchRecord | CoarseRecord
     captures: Captures
 
     def is_current(self) -> bool:
@@ -158,21 +160,47 @@ def _prepare(
 ) -> Prepared:
     """Checks a launch in the order of the contract and makes what its repetitions use."""
     check_arguments(kernel.name, parameters_of(kernel), values, device)
-    executable = executable_for(kernel, kernel.signature.rank or _rank_of(range_), device, constants)
+    rank = kernel.signature.rank or _rank_of(range_)
+    executable = executable_for(kernel, rank, device, constants=constants)
     checked = launch_range(range_, limit=1 << (kernel.options.index.bits - 1))
-    # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
-    read = {constant.symbol for constant in executable.image.spec_constants}
-    launch_record = prepare(
-        device,
-        executable.image,
-        executable.kernel,
-        checked.extents,
-        _local_size(kernel, checked),
-        values,
-        {symbol: value for symbol, value in spec if symbol in read},
-        is_nd_range=checked.local is not None,
-    )
-    return Prepared(launch_record, executable.captures)
+
+    def record_of(chosen: Executable) -> LaunchRecord:
+        # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
+        read = {constant.symbol for constant in chosen.image.spec_constants}
+        return prepare(
+            device,
+            chosen.image,
+            chosen.kernel,
+            checked.extents,
+            _local_size(kernel, checked),
+            values,
+            {symbol: value for symbol, value in spec if symbol in read},
+            is_nd_range=checked.local is not None,
+        )
+
+    coarse = _coarse_executable(kernel, executable, checked, device, constants)
+    if coarse is None:
+        return Prepared(record_of(executable), executable.captures)
+    found = record_of(coarse)
+    rows = coarse.kernel.aligned_rows
+    record_ = CoarseRecord(found, rows, lambda: record_of(executable)) if rows else found
+    return Prepared(record_, coarse.captures)
+
+
+def _coarse_executable(
+    kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device, constants: Constants
+) -> Executable | None:
+    """Returns the coarsened form of a kernel where it exists, suits the range and pays on the device."""
+    has_local_size = range_.local is not None or kernel.options.local_size is not None
+    is_wide = plain.kernel.abi.index_bits != 32
+    if has_local_size or is_wide or len(range_.extents) != plain.kernel.abi.rank:
+        return None
+    if not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
+        return None
+    env = environment_of(kernel, device.target_env)
+    env = replace(env, lanes_per_invocation=device.coarsening.lanes)
+    coarse = executable_for(kernel, len(range_.extents), device, env, constants=constants)
+    return coarse if fits(coarse.kernel, range_.extents) else None
 
 
 def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:
@@ -267,40 +295,59 @@ def _local_size(kernel: KernelFunction, range_: LaunchRange) -> tuple[int, ...] 
 # ---- compiling ----
 
 
+def environment_of(kernel: KernelFunction, env: TargetEnv) -> TargetEnv:
+    """Returns the environment that a kernel is compiled for: a device's, with the options of kernel and module."""
+    return options_of(kernel.function.__module__).environment(env, kernel.options.opt_level)
+
+
 def executable_for(
-    kernel: KernelFunction, rank: int, device: Device, constants: Constants = NO_CONSTANTS
+    kernel: KernelFunction,
+    rank: int,
+    device: Device,
+    env: TargetEnv | None = None,
+    *,
+    constants: Constants = NO_CONSTANTS,
 ) -> Executable:
     """Returns the kernel compiled for a device, which it can run on.
+
+    Args:
+        kernel: the kernel.
+        rank: dimensions of the launch range.
+        device: where it is to run.
+        env: what to compile for, None: the device's environment with the options of kernel and module.
 
     Raises:
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
         BuildError: the kernel cannot be compiled.
     """
-    key = (rank, device.target_env, constants.key)
+    env = env or environment_of(kernel, device.target_env)
+    key = (rank, env, constants.key)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
         with _lock:
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
-                found = kernel.compiled[key] = _build(kernel, rank, device, constants)
+                found = kernel.compiled[key] = _build(kernel, rank, device, env, constants)
     require_aspects(device, found.kernel)
     return found
 
 
-def _build(kernel: KernelFunction, rank: int, device: Device, constants: Constants) -> Executable:
+def _build(
+    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
+) -> Executable:
     """Takes a kernel from the cache on disk, or compiles it."""
-    env, store = device.target_env, open_cache()
+    store = open_cache()
     cached = None if store is None else cached_kernel(store, kernel, rank, env, constants.key)
-    found = None if cached is None else _from_cache(cached, device)
+    found = None if cached is None else _from_cache(cached, device, env)
     if found is not None:
         return found
-    made = _compile(kernel, rank, device, constants)
+    made = _compile(kernel, rank, device, env, constants)
     if cached is not None:
         cached.keep(made.captures, partial(_relative_bytes, made.image))
     return made
 
 
-def _from_cache(cached: CachedKernel, device: Device) -> Executable | None:
+def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executable | None:
     """Returns what the cache has of a kernel; an entry that holds no image of this kernel is removed."""
     from ..spirv.device_image import DeviceImage
 
@@ -311,7 +358,7 @@ def _from_cache(cached: CachedKernel, device: Device) -> Executable | None:
         stored = DeviceImage.from_bytes(hit.image)
         image = replace(stored, kernels=absolute_locations(stored.kernels, hit.functions))
         kernel = image.kernel(cached.kernel.name)
-        if stored.target_env != device.target_env or not _has_signature(kernel, cached.kernel):
+        if stored.target_env != env or not _has_signature(kernel, cached.kernel):
             raise ValueError("an image of another kernel")
     except (InvalidError, ValueError, KeyError) as error:
         logger.info("removed the cache entry %s: %s", hit.name, error)
@@ -348,21 +395,25 @@ def _load_compiler() -> None:
     logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
 
 
-def _compile(kernel: KernelFunction, rank: int, device: Device, constants: Constants) -> Executable:
+def _compile(
+    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
+) -> Executable:
     _load_compiler()
     from .builder import refusing_depth
     from .deep_stack import with_deep_stack
 
     with refusing_depth([kernel]):
-        return with_deep_stack(lambda: _compile_now(kernel, rank, device, constants))
+        return with_deep_stack(lambda: _compile_now(kernel, rank, device, env, constants))
 
 
-def _compile_now(kernel: KernelFunction, rank: int, device: Device, constants: Constants) -> Executable:
+def _compile_now(
+    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
+) -> Executable:
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module
 
-    env, captures = device.target_env, Captures()
+    captures = Captures()
     module = build_module(
         [kernel],
         rank=rank,
@@ -471,7 +522,7 @@ def inspect(
             f"kernel '{kernel.name}': expected a stage of python, {', '.join(_STAGES)}; found {stage!r}"
         )
     with _lock:
-        return show(kernel, rank, env or default_environment())
+        return show(kernel, rank, env or environment_of(kernel, default_environment()))
 
 
 def _text(op: Operation, *, generic: bool = False) -> str:

@@ -91,7 +91,11 @@ def _accuracy(value: object) -> str | Mapping[str, str] | None:
         if all(name in MATH_FUNCTIONS and level in ACCURACIES for name, level in found.items()):
             return cast("dict[str, str]", found)
     levels = ", ".join(f'"{level}"' for level in ACCURACIES)
-    raise _bad("math_accuracy", f'"high", or a mapping from names of lp.math to one of {levels}', value)
+    raise _bad(
+        "math_accuracy",
+        f'"high", or a mapping from names of lp.math to one of {levels}',
+        cast("object", value),
+    )
 
 
 def _is_entry_point_name(name: str) -> bool:

@@ -84,6 +84,11 @@ _HOST_CODES: dict[str, str] = {
     "kernel's source, if one did.",
     "LP2200": "The text is no MLIR: the message shows the line and a caret.",
     "LP1004": "An option of @lp.kernel has a value that it does not take. The message lists what it takes.",
+    "LP1009": "An option of lp.compile_options has a value that it does not take. The message lists what it takes.",
+    "LP1010": (
+        "lp.compile_options is for every kernel of the Python module that calls it, so the call stands above the "
+        "module's first kernel. In a notebook or an interactive session, begin a new one."
+    ),
     "LP2000": "Compiling or linking device code failed; the error's log holds every finding.",
     "LP2001": "The kernel breaks a rule of the kernel language. The message points at the place.",
     "LP2002": (

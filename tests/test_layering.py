@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.errors",
                 "ir.aspects",
                 "ir.config",
+                "ir.aspect_table",
                 "ir.target_env",
                 "ir.kernel_info",
                 "ir.size_arithmetic",

@@ -37,6 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
 from . import kernel_atomic
 from .kernel_fields import LoadFieldOp, StoreFieldOp
+from .kernel_wide import LoadWideOp, StoreWideOp
 from .spirv.attributes import StorageClassAttr
 from .spirv.enums import StorageClass
 
@@ -50,6 +51,11 @@ MASKED = "kernel.masked"
 """Unit: the body itself skips work-items beyond the range."""
 LOCAL_SIZE = "kernel.local_size"
 """array<i32>: fixed local size in invocations, slowest dimension first."""
+
+LANES = "kernel.lanes"
+"""array<i32>: work-items that each invocation stands for, slowest dimension first; the range must be a multiple."""
+ALIGNED_ROWS = "kernel.aligned_rows"
+"""array<i32>: numbers of the array parameters whose last extent must be a multiple of 4."""
 
 NO_CONTRACTION = "kernel.no_contraction"
 """Unit, on any function: a multiplication and an addition must not become one operation."""
@@ -333,5 +339,7 @@ __all__ = [
     "verify_attributes",
 ]
 
-KERNEL = Dialect("kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, *kernel_atomic.OPS])
+KERNEL = Dialect(
+    "kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, *kernel_atomic.OPS]
+)
 """The dialect, for `Context.load_dialect`."""
