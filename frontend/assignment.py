@@ -18,6 +18,7 @@ from .values import (
     Composite,
     FixedArray,
     Iteration,
+    LocalArray,
     RangeValue,
     Scalar,
     Static,
@@ -88,6 +89,8 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
         if isinstance(value, Scalar) and value.const is not None:
             fb.known[name] = value
         return
+    if isinstance(value, LocalArray) and value.ssa is not None and not value.ssa.name_hint and name.isascii():
+        value.ssa.name_hint = name
     wanted = fb.variable_types.get(name)
     if wanted is None:
         fb.env[name] = settled_value(fb, value, node)

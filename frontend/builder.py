@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
+    ANY_RANK,
     GPU_KERNEL,
     MASKED,
     NO_CONTRACTION,
@@ -38,6 +39,7 @@ from . import (
     calls,
     comparisons,
     group_functions,
+    handlers,
     intrinsic_functions,
     local_arrays,
     math_functions,
@@ -50,6 +52,7 @@ from . import (
 )
 from .analysis import FunctionFacts
 from .annotations import Signature
+from .aspect_lowering import ir_attributes, struct_table
 from .captures import Captures
 from .constant_arguments import NO_CONSTANTS, Constants, Leaves
 from .control_flow import build_statements
@@ -57,6 +60,9 @@ from .conversions import CMPI
 from .deep_stack import with_deep_stack
 from .definition import KernelOptions
 from .errors import compile_error
+from .external_functions import build_external
+from .externals import ExternalFunction
+from .function_attributes import attributes_of
 from .function_builder import FunctionBuilder
 from .inference import infer_types
 from .ir_types import INDEX_TYPE
@@ -77,6 +83,7 @@ REGISTERED = (
     calls,
     comparisons,
     group_functions,
+    handlers,
     intrinsic_functions,
     local_arrays,
     math_functions,
@@ -93,9 +100,20 @@ REGISTERED = (
 class KernelDefinition(Protocol):
     """What the builder needs of a kernel; `kernel.KernelFunction` is one."""
 
-    name: str
-    options: KernelOptions
-    signature: Signature
+    @property
+    def name(self) -> str:
+        """What it is called in the module."""
+        ...
+
+    @property
+    def options(self) -> KernelOptions:
+        """What ``@lp.kernel(…)`` says."""
+        ...
+
+    @property
+    def signature(self) -> Signature:
+        """Its parameters."""
+        ...
 
     @property
     def source(self) -> FunctionSource:
@@ -109,15 +127,23 @@ def build_module(
     rank: int | None = None,
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
+    any_rank: bool = False,
+    externals: Sequence[ExternalFunction] = (),
+    clamps_indices: bool = True,
     constants: Mapping[str, Constants] = {},
 ) -> ModuleOp:
-    """Compiles kernels into one module.
+    """Compiles kernels and exported functions of one translation unit into one module.
 
     Args:
         kernels: of distinct names.
         rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
+        any_rank: compile kernels that name no dimension for a range of three, and mark them: they can be launched
+            with fewer.  Only without `rank`.
+        externals: functions that the module exports.
+        clamps_indices: keeps indices into memory that no robustness covers in range; the interpreter wants
+            them as they were written.
         constants: values of `lp.Const` parameters by kernel name; what is not there has its default.
 
     Returns:
@@ -129,72 +155,98 @@ def build_module(
     """
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
     aspects = frozenset(optional_aspects)
-    with refusing_depth(kernels):
-        return with_deep_stack(
-            lambda: _module(
-                kernels, rank=rank, captures=captures or Captures(), aspects=aspects, constants=constants
-            )
-        )
+
+    def build() -> ModuleOp:
+        module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
+        module.optional_aspects, module.clamps_indices = aspects, clamps_indices
+        return _fill(module, kernels, externals, rank, constants, any_rank=any_rank)
+
+    with refusing_depth(kernels, externals):
+        return with_deep_stack(build)
 
 
-def _module(
+def _fill(
+    module: ModuleBuilder,
     kernels: Sequence[KernelDefinition],
-    *,
+    externals: Sequence[ExternalFunction],
     rank: int | None,
-    captures: Captures,
-    aspects: frozenset[int],
     constants: Mapping[str, Constants],
+    *,
+    any_rank: bool,
 ) -> ModuleOp:
-    module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures)
-    module.optional_aspects = aspects
+    """Compiles everything into a new module; see `build_module`."""
+    sources = [kernel.source.function for kernel in kernels] + [external.function for external in externals]
+    module.unit = sources[0].__module__ if sources else ""
+    for external in externals:
+        build_external(module, external)
     for kernel in kernels:
-        fixed = kernel.signature.rank
+        given = kernel.signature.rank or rank
         values = constant_values(kernel.name, kernel.signature, constants.get(kernel.name, NO_CONSTANTS))
-        _build_kernel(module, kernel, rank if fixed is None else fixed, values)
+        _build_kernel(module, kernel, given, values, any_rank=any_rank and given is None)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
+    if module.struct_aspects:
+        result.attributes[aspect.TYPES_THAT_USE_ASPECTS] = struct_table(module.struct_aspects)
     barriers.check_barriers(module, result)
     return result
 
 
 @contextmanager
-def refusing_depth(kernels: Sequence[KernelDefinition]) -> Generator[None]:
-    """Turns a RecursionError of the compiler into a CompileError that names the kernel."""
+def refusing_depth(
+    kernels: Sequence[KernelDefinition], externals: Sequence[ExternalFunction] = ()
+) -> Generator[None]:
+    """Turns a RecursionError of the compiler into a CompileError that names the kernels, or functions without any."""
     try:
         yield
     except RecursionError:
-        names = ", ".join(f"'{kernel.name}'" for kernel in kernels)
+        kind, names = "kernel", [kernel.name for kernel in kernels]
+        if not names:
+            kind, names = "external function", [external.__name__ for external in externals]
         raise compile_error(
-            kernels[0].source,
+            (kernels or externals)[0].source,
             None,
-            f"kernel {names} is nested too deeply to be compiled",
+            f"{kind} {', '.join(map(repr, names))} is nested too deeply to be compiled",
             code="LP2030",
             hint="split its expressions into statements, or its statements into functions",
         ) from None
 
 
 def _build_kernel(
-    module: ModuleBuilder, kernel: KernelDefinition, rank: int | None, constants: Mapping[str, Leaves]
+    module: ModuleBuilder,
+    kernel: KernelDefinition,
+    rank: int | None,
+    constants: Mapping[str, Leaves],
+    *,
+    any_rank: bool,
 ) -> None:
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
     module.index_type = i64 if kernel.options.index is i64 else INDEX_TYPE
     module.function_attributes = _option_attributes(kernel.options)
-    for assumed in range(rank or 1, MAX_DIMENSIONS + 1):
-        module.rank, module.calls = assumed, []
+    required = attributes_of(kernel.source.function).reqd_work_group_size or kernel.options.local_size or ()
+    for assumed in range(rank or len(required) or 1, MAX_DIMENSIONS + 1):
+        module.rank, module.calls, module.names_dimension = assumed, [], False
         snapshot = len(module.functions), set(module.symbols)
         try:
             module.functions.append(_kernel_function(module, kernel, constants))
-            return
         except RankTooSmallError:
-            del module.functions[snapshot[0] :]
-            module.symbols = snapshot[1]
-            _forget_helpers(module)
+            _take_back(module, *snapshot)
+            continue
+        if any_rank and not module.names_dimension:
+            if not required:
+                _take_back(module, *snapshot)
+                module.rank = MAX_DIMENSIONS
+                module.functions.append(_kernel_function(module, kernel, constants))
+            module.functions[-1].attributes[ANY_RANK] = UnitAttr()
+        return
 
 
-def _forget_helpers(module: ModuleBuilder) -> None:
-    """Drops the helpers whose functions were just taken back."""
+def _take_back(module: ModuleBuilder, count: int, symbols: set[str]) -> None:
+    """Drops all functions but the first `count`, and what belongs to them."""
+    del module.functions[count:]
+    module.symbols = symbols
     kept = {f.sym_name.data for f in module.functions}
+    module.imports = {name: symbol for name, symbol in module.imports.items() if symbol in kept}
     for instances in module.helpers.values():
         instances[:] = [i for i in instances if i.symbol in kept]
 
@@ -205,7 +257,12 @@ def _kernel_function(
     source = kernel.source
     fb = FunctionBuilder(module=module, source=source, facts=FunctionFacts.of(source.tree), is_kernel=True)
     fb.node = source.tree
-    parameter_names = [*(p.name for p in kernel.signature.parameters), *kernel.signature.work_items]
+    parameter_names = [
+        *(p.name for p in kernel.signature.parameters),
+        *kernel.signature.specialization_ids,
+        *kernel.signature.handlers,
+        *kernel.signature.work_items,
+    ]
     fb.local_names = frozenset(parameter_names) | frozenset(fb.facts.assignments)
     types = bind_parameters(fb, kernel.signature, constants)
     infer_types(fb)
@@ -296,9 +353,12 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
     }
     if not fb.uses_barrier:
         attributes[MASKED] = UnitAttr()
+    declared = attributes_of(kernel.source.function)
+    attributes |= fb.module.function_attributes | ir_attributes(declared)
     if kernel.options.accuracy_aspects:
-        attributes[aspect.USED] = aspect.aspects_attribute(kernel.options.accuracy_aspects)
-    return attributes | fb.module.function_attributes
+        used = {*kernel.options.accuracy_aspects, *(declared.uses_aspects or ())}
+        attributes[aspect.USED] = aspect.aspects_attribute(used)
+    return attributes
 
 
 def _option_attributes(options: KernelOptions) -> dict[str, Attribute]:

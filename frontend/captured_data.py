@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..ir.errors import InvalidError
+from .aspect_lowering import use_struct
 from .composites import build_value, typed_value_of
 from .function_builder import FunctionBuilder
 from .struct_types import StructType
@@ -70,5 +71,6 @@ def _constant(fb: FunctionBuilder, kind: Type, owner: object, values: Iterable[A
         return Scalar(scalar, const=number, bounds=bounds)
 
     with fb.into(fb.prologue):
+        use_struct(fb, kind)
         made = fb.captured[id(owner)] = build_value(fb, kind, leaf)
     return made

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from ..ir.errors import InvalidError
+from .parameter_types import ConstType
+from .struct_values import leaf_values
+
+if TYPE_CHECKING:
+    from .annotations import Signature
 
 Leaves = tuple[int | float | bool, ...]
 """The scalars of a value in C order."""
@@ -40,3 +47,19 @@ class Constants:
 
 NO_CONSTANTS: Final = Constants({})
 """Of a kernel without such parameters."""
+
+
+class MissingConstantError(InvalidError):
+    """A kernel is to be compiled without a value for a constant parameter that has no default."""
+
+
+def default_constants(signature: Signature) -> Constants:
+    """Returns the constants of a launch that leaves every one out that has a default."""
+    values: dict[str, Leaves] = {}
+    for parameter in signature.constants:
+        if parameter.has_default:
+            assert isinstance(parameter.type, ConstType)
+            values[parameter.name] = tuple(
+                leaf_values(parameter.type.element, parameter.default, f"'{parameter.name}'")
+            )
+    return Constants(values)

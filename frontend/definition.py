@@ -8,7 +8,7 @@ from typing import Final, Literal, cast
 
 from ..ir.errors import InvalidError
 from .intrinsics import MATH_FUNCTIONS
-from .ranges import normalise_local_size
+from .local_size import SizePart, checked_parts
 from .types import ScalarType, i32, i64
 
 ACCURACIES: Final = ("high", "medium", "low")
@@ -24,7 +24,7 @@ class KernelOptions:
 
     name: str | None = None
     """Name for the user and for the entry point; None: the function's."""
-    local_size: tuple[int, ...] | None = None
+    local_size: tuple[SizePart, ...] | None = None
     """Work-group size in work-items, slowest dimension first; None: the runtime chooses."""
     index: ScalarType = i32
     """Type of ids, sizes and shapes: i32 or i64."""
@@ -75,7 +75,7 @@ class KernelOptions:
             raise _bad("opt_level", "0, 1 or 2", opt_level)
         return cls(
             name=name,
-            local_size=None if local_size is None else normalise_local_size(local_size, what="local_size"),
+            local_size=None if local_size is None else checked_parts(local_size),
             index=i32 if index is None else cast(ScalarType, index),
             contract=contract,
             math_accuracy=_accuracy(math_accuracy),

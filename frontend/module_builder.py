@@ -43,6 +43,8 @@ class ModuleBuilder:
     is_rank_given: bool = False
     """Whether the caller fixed it; otherwise the builder starts again with more where a kernel uses more."""
     kernel_name: str = ""
+    unit: str = ""
+    """The translation unit: name of the Python module whose kernels are compiled."""
     index_type: ScalarType = INDEX_TYPE
     """Of ids, sizes and shapes in the kernel that is being compiled: `INDEX_TYPE` or i64."""
     function_attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
@@ -52,6 +54,8 @@ class ModuleBuilder:
     """By symbol, in order of first use."""
     helpers: dict[object, list[HelperInstance]] = field(default_factory=dict[object, "list[HelperInstance]"])
     """By function and argument types."""
+    imports: dict[str, str] = field(default_factory=dict[str, str])
+    """Symbols in this module of the declared functions of other units, by the linker's symbol."""
     symbols: set[str] = field(default_factory=set[str])
     calls: list[Call] = field(default_factory=list[Call])
     """The calls that lead to the helper that is being compiled, outermost first."""
@@ -59,7 +63,13 @@ class ModuleBuilder:
     """What the compilation read from around the functions."""
     optional_aspects: frozenset[int] = frozenset()
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
+    clamps_indices: bool = True
+    """Whether run-time indices into shared, private and fixed arrays and vectors are kept in range."""
+    struct_aspects: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    """Aspects of the structs that functions refer to, by name."""
     uses_rank: bool = False
+    names_dimension: bool = False
+    """Whether the kernel that is being compiled names a dimension, as in ``lp.global_id(0)``."""
     barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
     )

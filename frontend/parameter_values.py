@@ -8,17 +8,18 @@ from collections.abc import Mapping
 
 from xdsl.ir import Attribute
 
-from ..ir.errors import InvalidError
 from .annotations import ParameterSpec, Signature
+from .aspect_lowering import note_struct, use_struct
 from .assignment import variable_type
 from .composites import build_value
-from .constant_arguments import Constants, Leaves
+from .constant_arguments import Constants, Leaves, MissingConstantError, default_constants
 from .function_builder import AccessUse, FunctionBuilder
 from .ir_types import ir_type, memref_type
 from .local_arrays import local_array_parameter, local_memref_type
 from .parameter_types import ConstType, LocalArrayType, WorkItemType
+from .spec_parameters import IN_KERNEL
+from .specialization import read_specialization
 from .struct_types import scalar_leaves
-from .struct_values import leaf_values
 from .types import ArrayType, FixedArrayType, ScalarType, Type
 from .values import Array, FixedArray, LocalArray, Scalar, Static, Value
 from .work_item_members import id_value
@@ -29,22 +30,17 @@ def constant_values(kernel_name: str, signature: Signature, given: Constants) ->
     """Returns the scalars of every constant parameter, the default where none are given.
 
     Raises:
-        InvalidError: a parameter has neither value nor default.
+        MissingConstantError: a parameter has neither value nor default.
     """
-    values: dict[str, Leaves] = {}
+    known = {**default_constants(signature).values, **given.values}
     for parameter in signature.constants:
-        known = given.values.get(parameter.name)
-        if known is None and not parameter.has_default:
-            raise InvalidError(
+        if parameter.name not in known:
+            raise MissingConstantError(
                 f"kernel '{kernel_name}': its code depends on the value of '{parameter.name}' ({parameter.type!r}); "
                 f"expected a value, found none: launch it, or give the parameter a default",
                 code="LP1005",
             )
-        if known is None:
-            assert isinstance(parameter.type, ConstType)
-            known = tuple(leaf_values(parameter.type.element, parameter.default, f"'{parameter.name}'"))
-        values[parameter.name] = known
-    return values
+    return known
 
 
 def has_shared_parameters(signature: Signature) -> bool:
@@ -73,6 +69,14 @@ def bind_parameters(
         else:
             fb.env[name] = _value(fb, parameter, types)
             _declare(fb, name, kind)
+    for name, constant in signature.specialization_ids.items():
+        if fb.facts.assignments[name]:  # a variable that begins with the constant's value
+            fb.env[name] = read_specialization(fb, constant)
+            _declare(fb, name, constant.type)
+        else:
+            fb.spec_parameters[name] = constant
+    for name in signature.handlers:
+        fb.env[name] = Static(IN_KERNEL, name)
     for name, kind in signature.work_items.items():
         fb.env[name] = _work_item(fb, kind)
         if fb.facts.assignments[name]:
@@ -88,6 +92,7 @@ def _declare(fb: FunctionBuilder, name: str, kind: Type) -> None:
 
 
 def _array(fb: FunctionBuilder, kind: ArrayType, position: int, name: str, types: list[Attribute]) -> Array:
+    note_struct(fb, kind)
     types.append(memref_type(kind))
     fb.accesses[position] = AccessUse()
     argument = fb.prologue.insert_arg(types[-1], len(types) - 1)
@@ -127,6 +132,7 @@ def _value(fb: FunctionBuilder, parameter: ParameterSpec, types: list[Attribute]
         value = leaf(kind)
     else:
         with fb.into(fb.prologue):
+            use_struct(fb, kind)
             value = build_value(fb, kind, leaf)
     for argument, (path, _, _) in zip(fb.prologue.args[first:], scalar_leaves(kind), strict=True):
         hint = name + "".join(c if c.isalnum() else "_" for c in path)
@@ -146,6 +152,7 @@ def _constant(fb: FunctionBuilder, kind: Type, values: Leaves) -> Value:
     if isinstance(kind, ScalarType):
         return leaf(kind)
     with fb.into(fb.prologue):
+        use_struct(fb, kind)
         return build_value(fb, kind, leaf)
 
 

@@ -73,6 +73,7 @@ def _dimension(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> 
             where, f"the dimension of lp.{name} must be a literal integer, found {describe(value)}", "LP2047"
         )
     dimension = value.const
+    fb.module.names_dimension = True
     rank, is_given = fb.module.rank, fb.module.is_rank_given
     if not 0 <= dimension < MAX_DIMENSIONS:
         raise fb.error(

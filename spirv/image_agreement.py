@@ -8,16 +8,42 @@ local sizes, and that every capability's aspect is among the requirements.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from ..ir.aspect_table import ASPECT_OF_CAPABILITY, ASPECT_ROWS
 from ..ir.aspects import Aspect
-from ..ir.kernel_info import BufferParameter, KernelInfo, LocalParameter
-from ..ir.split_module import SplitModule
+from ..ir.kernel_info import BufferParameter, KernelInfo, LocalParameter, Requirements, SpecConstantInfo
 from .reflection import EntryPoint, Reflection
-from .tables import enumerant_name
+from .tables import Capability, enumerant_name
+
+_STORED_ONLY = {
+    Aspect.VK_INT8: (Capability.StorageBuffer8BitAccess,),
+    Aspect.VK_INT16: (Capability.StorageBuffer16BitAccess,),
+    Aspect.FP16: (Capability.StorageBuffer16BitAccess,),
+}
+"""A narrow value that is only loaded, converted and stored needs no capability but that of its storage."""
 
 
-def disagreements(reflection: Reflection, split: SplitModule) -> tuple[str, ...]:
+class ImageMetadata(Protocol):
+    """What is recorded of an image: a `SplitModule`, or a `DeviceImage`."""
+
+    @property
+    def kernels(self) -> tuple[KernelInfo, ...]:
+        """Its entry points."""
+        ...
+
+    @property
+    def spec_constants(self) -> tuple[SpecConstantInfo, ...]:
+        """The constants that it refers to."""
+        ...
+
+    @property
+    def requirements(self) -> Requirements:
+        """What a device must have."""
+        ...
+
+
+def disagreements(reflection: Reflection, split: ImageMetadata) -> tuple[str, ...]:
     """Returns every difference between a binary and its metadata, in words; empty where they agree."""
     found = [*_entry_points(reflection, split), *_spec_ids(reflection, split), *_aspects(reflection, split)]
     entries = {entry.name: entry for entry in reflection.entry_points}
@@ -28,17 +54,18 @@ def disagreements(reflection: Reflection, split: SplitModule) -> tuple[str, ...]
     return tuple(found)
 
 
-def _entry_points(reflection: Reflection, split: SplitModule) -> Iterator[str]:
+def _entry_points(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
     in_binary = sorted(entry.name for entry in reflection.entry_points)
     recorded = sorted(kernel.entry_point for kernel in split.kernels)
     if in_binary != recorded:
         yield f"the binary has entry points {in_binary}, the metadata {recorded}"
 
 
-def _spec_ids(reflection: Reflection, split: SplitModule) -> Iterator[str]:
+def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
     in_binary = {constant.spec_id: constant for constant in reflection.spec_constants}
-    leaves = {leaf.spec_id: leaf for constant in split.spec_constants for leaf in constant.leaves}
-    internal = {spec_id for kernel in split.kernels for spec_id in _internal_ids(kernel)}
+    native = (constant for constant in split.spec_constants if not constant.is_emulated)
+    leaves = {leaf.spec_id: leaf for constant in native for leaf in constant.leaves}
+    internal = {spec_id for kernel in split.kernels for spec_id in internal_spec_ids(kernel)}
     if set(in_binary) != set(leaves) | internal:
         expected = sorted(set(leaves) | internal)
         yield f"the binary has SpecIds {sorted(in_binary)}, the metadata {expected}"
@@ -52,7 +79,7 @@ def _spec_ids(reflection: Reflection, split: SplitModule) -> Iterator[str]:
             yield f"SpecId {spec_id} has {constant.size_bytes} bytes in the binary, {size} in the metadata"
 
 
-def _internal_ids(kernel: KernelInfo) -> Iterator[int]:
+def internal_spec_ids(kernel: KernelInfo) -> Iterator[int]:
     """Yields the SpecIds that the runtime sets by itself: of the local size, and of arrays that a launch gives."""
     yield from kernel.abi.local_size_spec_ids or ()
     for parameter in kernel.parameters:
@@ -106,7 +133,7 @@ BINDING_MODEL_ASPECTS = frozenset({Aspect.VK_BUFFER_DEVICE_ADDRESS, Aspect.VK_VU
 """What a module may need for the way it is made, whatever its kernels use: no requirement of a kernel."""
 
 
-def _aspects(reflection: Reflection, split: SplitModule) -> Iterator[str]:
+def _aspects(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
     """Compares the aspects that follow from the binary with those that the IR gave, both ways."""
     needed = {aspect for kernel in split.kernels for aspect in kernel.aspects}
     if split.requirements.fixed_targets is None:  # else the targets stand for the aspects
@@ -118,5 +145,6 @@ def _aspects(reflection: Reflection, split: SplitModule) -> Iterator[str]:
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
     used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}
     for aspect, row in ASPECT_ROWS.items():
-        if aspect in used and row.capabilities and not set(row.capabilities) & set(reflection.capabilities):
+        enough = {*row.capabilities, *_STORED_ONLY.get(aspect, ())}
+        if aspect in used and row.capabilities and not enough & set(reflection.capabilities):
             yield f"the image requires aspect {aspect.spelling}, but its code declares no such capability"

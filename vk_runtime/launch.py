@@ -20,8 +20,8 @@ from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
-from .requirements import require_aspects, require_limits
-from .specialization import local_entries, spec_entries
+from .requirements import require_device, require_limits
+from .specialization import SpecEntry, emulated_values, local_entries, spec_entries
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
@@ -30,9 +30,17 @@ if TYPE_CHECKING:
     from .device import Device
     from .queue import Queue
 
-__all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_aspects"]
+__all__ = [
+    "KernelBinding",
+    "LaunchRecord",
+    "check_arguments",
+    "kernel_pipeline",
+    "launch",
+    "prepare",
+    "require_device",
+]
 
-_Step = tuple[tuple[int, ...], tuple[int, int, int]]
+_Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
 
 
@@ -54,11 +62,18 @@ class LaunchRecord:
         binding: of the kernel.
         plan: the checked range.
         pipeline: specialised for the values and the local size.
+        spec_values: of emulated specialization constants.
     """
 
     def __init__(
-        self, device: Device, binding: KernelBinding, plan: LaunchPlan, pipeline: Pipeline | None
+        self,
+        device: Device,
+        binding: KernelBinding,
+        plan: LaunchPlan,
+        pipeline: Pipeline | None,
+        spec_values: tuple[Scalar, ...] = (),
     ) -> None:
+        self._spec_values = spec_values
         self._device = device
         self._lock = device.logical.lock
         self._binding = binding
@@ -93,7 +108,8 @@ class LaunchRecord:
         """Returns the values of the hidden fields of a dispatch, and its work-group counts."""
         packer = self._packer
         range_ = [self.plan.range_[d] for d in packer.range_dimensions]
-        return (*range_, *[piece.base[d] for d in packer.base_dimensions]), piece.groups
+        base = [piece.base[d] for d in packer.base_dimensions]
+        return (*range_, *base, *self._spec_values), piece.groups
 
     def launch_again(self, args: Sequence[object]) -> Event | None:
         """Records the kernel on the default queue of its device, or returns None where its arguments need a
@@ -106,6 +122,10 @@ class LaunchRecord:
     def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
         return self._record(queue, args, self._checker.check(args, self._device), wait_events)
+
+    def scalars(self, args: Sequence[object]) -> list[Scalar]:
+        """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
+        return self._checker.check(args, self._device)[1]
 
     def _record(
         self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
@@ -199,7 +219,7 @@ class LaunchRecord:
         command_buffer.pipeline = pipeline
 
     def _write_block(
-        self, queue: Queue, uses: Uses, hidden: Sequence[int], values: Sequence[Scalar]
+        self, queue: Queue, uses: Uses, hidden: Sequence[Scalar], values: Sequence[Scalar]
     ) -> DescriptorSet:
         """Writes the argument block to memory of the open command buffer; returns the set that shows it."""
         assert self._set_layout is not None, "the block has a binding"
@@ -288,7 +308,7 @@ def prepare(
         binding = KernelBinding(image, kernel)
         logical.launches.bindings[id(image), id(kernel)] = binding
     binding.checker.check(args, device)
-    require_aspects(device, kernel)
+    require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
     plan = plan_launch(
         kernel,
@@ -298,13 +318,44 @@ def prepare(
         device.name,
         is_nd_range=is_nd_range,
     )
+    shapes = local_entries(kernel.parameters, args)
+    pipeline = kernel_pipeline(device, image, kernel, plan, spec_values, shapes)
+    emulated = emulated_values(kernel, image.spec_constants, spec_values)
+    return LaunchRecord(device, binding, plan, pipeline, emulated)
+
+
+def kernel_pipeline(
+    device: Device,
+    image: DeviceImage,
+    kernel: KernelInfo,
+    plan: LaunchPlan,
+    spec_values: Mapping[str, bytes],
+    shapes: tuple[SpecEntry, ...] = (),
+) -> Pipeline | None:
+    """Returns the pipeline of a planned launch, made where there is none yet; None where nothing runs.
+
+    Args:
+        device: where it runs.
+        image: compiled for that device.
+        kernel: of `image`.
+        plan: the checked range.
+        spec_values: host bytes by `SpecConstantInfo.symbol`.
+        shapes: the extents of shared memory that the launch gives, see `local_entries`.
+
+    Raises:
+        KernelArgumentError: specialization values that do not fit the image.
+        InvalidError: an array length below 1.
+        KernelNotSupportedError: a limit is passed.
+    """
+    require_device(device, kernel, image.requirements)
+    require_limits(device, kernel)
+    logical = device.logical
     ids = kernel.abi.local_size_spec_ids
     entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
-    entries += local_entries(kernel.parameters, args)
+    entries += shapes
     limit = logical.physical.limits.max_shared_memory_bytes
     check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
     if plan.is_empty:
-        return LaunchRecord(device, binding, plan, None)
+        return None
     with logical.lock:
-        pipeline = logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)
-    return LaunchRecord(device, binding, plan, pipeline)
+        return logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)

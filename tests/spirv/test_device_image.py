@@ -26,7 +26,7 @@ from lapilli.ir.kernel_info import (
     SpecConstantLeaf,
 )
 from lapilli.ir.target_env import BindingModel, TargetEnv
-from lapilli.spirv.device_image import DeviceImage
+from lapilli.spirv.device_image import FORMAT_VERSION, DeviceImage
 
 SPIRV = struct.pack("<5I", 0x07230203, 0x10500, 0, 5, 0)
 
@@ -87,8 +87,17 @@ def test_digest_tells_images_apart() -> None:
         replace(one, requirements=Requirements()),
         replace(one, target_env=TargetEnv()),
         replace(one, kernels=()),
+        replace(one, imports=("f",)),
+        replace(one, exports=("f",)),
     ]
-    assert len({one.digest, *(other.digest for other in others)}) == 5
+    assert len({one.digest, *(other.digest for other in others)}) == 7
+
+
+def test_symbols_come_back() -> None:
+    one = replace(image(), imports=("f", "g"), exports=("h",))
+    again = DeviceImage.from_bytes(one.to_bytes())
+    assert (again.imports, again.exports, again.is_object) == (("f", "g"), ("h",), True)
+    assert not image().is_object
 
 
 @given(st.data())
@@ -124,7 +133,11 @@ def forged(edit: Callable[[Any], object]) -> bytes:
     edit(fields)
     header = json.dumps(fields, separators=(",", ":"), sort_keys=True).encode()
     digest = hashlib.sha256(header + b"\0" + SPIRV).digest()
-    return struct.pack("<8sIIQ32s", b"LAPILLI\0", 1, len(header), len(SPIRV), digest) + header + SPIRV
+    return (
+        struct.pack("<8sIIQ32s", b"LAPILLI\0", FORMAT_VERSION, len(header), len(SPIRV), digest)
+        + header
+        + SPIRV
+    )
 
 
 def _set(*path: Any) -> Callable[[Any], object]:
@@ -141,6 +154,7 @@ def _set(*path: Any) -> Callable[[Any], object]:
 
 KERNEL = ("kernels", 0)
 CONSTANT = ("spec_constants", 0)
+FIELD = {"class": "SpecField", "spec_id": 0, "dtype": "f32", "offset_bytes": 0}
 
 
 @pytest.mark.parametrize(
@@ -168,7 +182,18 @@ CONSTANT = ("spec_constants", 0)
         (_set(*CONSTANT, "leaves", 1, "size_bytes", 8), "a scalar of type 'f32' and 8 bytes"),
         (_set(*CONSTANT, "leaves", 1, "spec_id", 0), "a SpecId appears twice"),
         (_set(*CONSTANT, "size_bytes", 4), "a default of 8 bytes"),
+        (_set(*CONSTANT, "is_emulated", 1), "is_emulated: expected bool"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD]), "hidden field for SpecId 0, which is not emulated"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD, FIELD]), "twice among the hidden fields|not emulated"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD | {"dtype": "f80"}]), "f80|not emulated"),
+        (
+            _set(*KERNEL, "abi", "spec_fields", [FIELD | {"offset_bytes": 1 << 20}]),
+            "a field of 4|not emulated",
+        ),
         (_set("requirements", "work_group_sizes", [[0]]), "not positive"),
+        (_set("imports", ["b", "a"]), "imports are not sorted"),
+        (_set("exports", ["a", "a"]), "exports are not sorted"),
+        (lambda fields: fields.update(imports=["a"], exports=["a"]), "imports and exports 'a'"),
     ],
 )
 def test_forged_headers_are_refused(edit: Callable[[Any], object], message: str) -> None:
@@ -182,7 +207,7 @@ def test_unedited_header_is_taken() -> None:
 
 def test_header_without_end_is_refused() -> None:
     header = b"[" * 200_000
-    prefix = struct.pack("<8sIIQ32s", b"LAPILLI\0", 1, len(header), 0, bytes(32))
+    prefix = struct.pack("<8sIIQ32s", b"LAPILLI\0", FORMAT_VERSION, len(header), 0, bytes(32))
     with pytest.raises(InvalidError, match="no JSON"):
         DeviceImage.from_bytes(prefix + header)
 
