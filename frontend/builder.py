@@ -43,6 +43,8 @@ from . import (
     intrinsic_functions,
     local_arrays,
     math_functions,
+    math_integers,
+    math_mixing,
     names,
     statements,
     sub_groups,
@@ -87,6 +89,8 @@ REGISTERED = (
     intrinsic_functions,
     local_arrays,
     math_functions,
+    math_integers,
+    math_mixing,
     names,
     statements,
     sub_groups,
@@ -223,6 +227,7 @@ def _build_kernel(
     module.kernel_name = kernel.name
     module.index_type = i64 if kernel.options.index is i64 else INDEX_TYPE
     module.function_attributes = _option_attributes(kernel.options)
+    module.device_functions = kernel.options.device_functions
     required = attributes_of(kernel.source.function).reqd_work_group_size or kernel.options.local_size or ()
     for assumed in range(rank or len(required) or 1, MAX_DIMENSIONS + 1):
         module.rank, module.calls, module.names_dimension = assumed, [], False

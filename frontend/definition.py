@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Literal, cast
 
 from ..ir.errors import InvalidError
 from .intrinsics import MATH_FUNCTIONS
 from .local_size import SizePart, checked_parts
 from .types import ScalarType, i32, i64
-
-ACCURACIES: Final = ("high", "medium", "low")
-"""Accuracies of functions of ``lp.math``, as `math_accuracy` takes them."""
 
 OptLevel = Literal[0, 1, 2]
 """0 folds nothing, 1 is the default, 2 spends more time."""
@@ -31,7 +28,7 @@ class KernelOptions:
     contract: bool = True
     """Whether a multiplication and an addition may become one operation."""
     math_accuracy: str | Mapping[str, str] | None = None
-    """``"high"``, or an accuracy by function name; None: what the driver gives."""
+    """``"high"``, or by function name ``"high"`` or ``"low"``, which is the device's own; None is high."""
     opt_level: OptLevel | None = None
     """None: that of the module, else 1."""
 
@@ -44,9 +41,16 @@ class KernelOptions:
             return (-1,)
         names = MATH_FUNCTIONS
         return tuple(
-            -2 - names.index(name) * len(ACCURACIES) - ACCURACIES.index(level)
+            -2 - names.index(name) * len(_ACCURACIES) - _ACCURACIES.index(level)
             for name, level in sorted(self.math_accuracy.items())
         )
+
+    @property
+    def device_functions(self) -> frozenset[str]:
+        """The functions of ``lp.math`` whose accuracy may be the device's."""
+        if self.math_accuracy is None or isinstance(self.math_accuracy, str):
+            return frozenset()
+        return frozenset(name for name, accuracy in self.math_accuracy.items() if accuracy == "low")
 
     @classmethod
     def checked(
@@ -83,19 +87,21 @@ class KernelOptions:
         )
 
 
+_ACCURACIES = ("high", "low")
+
+
 def _accuracy(value: object) -> str | Mapping[str, str] | None:
     if value is None or value == "high":
         return cast("str | None", value)
-    if isinstance(value, Mapping):
-        found = dict(cast("Mapping[object, object]", value))
-        if all(name in MATH_FUNCTIONS and level in ACCURACIES for name, level in found.items()):
-            return cast("dict[str, str]", found)
-    levels = ", ".join(f'"{level}"' for level in ACCURACIES)
-    raise _bad(
-        "math_accuracy",
-        f'"high", or a mapping from names of lp.math to one of {levels}',
-        cast("object", value),
-    )
+    if not isinstance(value, Mapping):
+        raise _bad("math_accuracy", '"high" or a mapping from function name to accuracy', value)
+    accuracies = dict(cast("Mapping[object, object]", value))
+    for name, accuracy in accuracies.items():
+        if name not in MATH_FUNCTIONS:
+            raise _bad("math_accuracy", "names of functions of lp.math, such as 'sin'", name)
+        if accuracy not in _ACCURACIES:
+            raise _bad("math_accuracy", f'"high" or "low" for {name!r}', accuracy)
+    return cast("Mapping[str, str]", accuracies)
 
 
 def _is_entry_point_name(name: str) -> bool:

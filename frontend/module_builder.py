@@ -63,6 +63,10 @@ class ModuleBuilder:
     """What the compilation read from around the functions."""
     optional_aspects: frozenset[int] = frozenset()
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
+    device_functions: frozenset[str] = frozenset()
+    """Functions of ``lp.math`` that the kernel wants as the device has them, see `KernelOptions.math_accuracy`."""
+    library_call: FileLineColLoc | None = None
+    """Where `math_library` was called, while a function of it is being compiled."""
     clamps_indices: bool = True
     """Whether run-time indices into shared, private and fixed arrays and vectors are kept in range."""
     struct_aspects: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])

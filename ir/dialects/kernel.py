@@ -231,7 +231,7 @@ def _foreign_dtype(type_: Attribute) -> str:
 def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
-    * they stand on kernels only, but `kernel.linkage_name`, and no other name begins with `kernel.`
+    * they stand on kernels only, but for those named below, and no other name begins with `kernel.`
     * `kernel.linkage_name` is a string with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and `kernel.no_contraction` are units
@@ -246,14 +246,11 @@ def verify_attributes(op: Operation) -> None:
             raise VerifyException(f"'{LINKAGE_NAME}' is a string with content on a function, found {symbol}")
     if not names:
         return
-    of_functions = [name for name in names if name in (NO_CONTRACTION, OPT_LEVEL, WIDE)]
     if OPT_LEVEL in names and integer(op.attributes[OPT_LEVEL], i32) not in (0, 1, 2):
         raise VerifyException(f"'{OPT_LEVEL}' must be an i32 of 0 to 2, found {op.attributes[OPT_LEVEL]}")
-    if isinstance(op, Function) and len(of_functions) == len(names):
-        return
-    if not is_kernel(op) or not isinstance(op, Function):
-        raise VerifyException(f"'{names[0]}' may stand on kernels only, found it on {op.name}")
     for name in names:
+        if not isinstance(op, Function) or not (is_kernel(op) or name in (NO_CONTRACTION, OPT_LEVEL, WIDE)):
+            raise VerifyException(f"'{name}' may stand on kernels only, found it on {op.name}")
         if name == PARAMETERS:
             kernel_parameters(op)
         elif name == RANK:

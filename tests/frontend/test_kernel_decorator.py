@@ -81,7 +81,7 @@ def test_unknown_option_is_a_type_error() -> None:
         ({"contract": 1}, "expected True or False, found 1"),
         ({"opt_level": 3}, "expected 0, 1 or 2, found 3"),
         ({"opt_level": True}, "expected 0, 1 or 2, found True"),
-        ({"math_accuracy": "low"}, 'expected "high", or a mapping from names of lp.math to one of "high"'),
+        ({"math_accuracy": "low"}, 'expected "high" or a mapping from function name to accuracy, found'),
     ],
 )
 def test_option_values_are_checked(options: dict[str, Any], message: str) -> None:

@@ -45,11 +45,18 @@ def test_other_accuracies_are_refused(value):
         lp.kernel(math_accuracy=value)(body)
 
 
+def scaled(x, i):
+    return x[i] * 2.0 + 1.0
+
+
 def test_contraction_is_forbidden_in_helpers_too():
-    text = lp.kernel(contract=False)(body).inspect("ir")
-    assert text.count("kernel.no_contraction") == 2
-    assert "NoContraction" in lp.kernel(contract=False)(body).inspect("spirv")
-    assert "NoContraction" not in lp.kernel(body).inspect("spirv")
+    def calls_scaled(x: lp.Array[lp.f32]):
+        x[0] = scaled(x, 1)
+
+    exact, free = lp.kernel(contract=False)(calls_scaled), lp.kernel(calls_scaled)
+    assert exact.inspect("ir").count("kernel.no_contraction") == 2
+    assert "NoContraction" in exact.inspect("spirv")
+    assert "NoContraction" not in free.inspect("spirv")
 
 
 def test_at_level_0_the_passes_fold_nothing():
