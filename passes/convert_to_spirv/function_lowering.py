@@ -77,6 +77,13 @@ class FunctionLowering:
 
     # Values
 
+    def array_indices(self, indices: Sequence[SSAValue]) -> list[SSAValue]:
+        """Returns lowered indices of an array, which have 32 bits: an id of 64 is narrowed."""
+        return [
+            value if value.type is i32 else self.emit(spirv.SConvertOp, (value,), i32)
+            for value in (self.value(index) for index in indices)
+        ]
+
     def value(self, value: SSAValue) -> SSAValue:
         """Returns what `value` has become; a kernel's scalar argument is loaded at its first use."""
         known = self.values.get(value)
