@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 import numpy as np
 
 from ..ir.errors import InvalidError, KernelArgumentError
+from ..ir.kernel_info import LocalMemory
 from .array import Array
 from .event import Event
 from .headers import make
@@ -83,6 +84,12 @@ class LaunchNode(Node):
             old = args[position]
             if isinstance(old, Array) and isinstance(value, Array):
                 require_same_shape(f"{self.what}, argument '{name}'", old, value)
+            if isinstance(old, LocalMemory) and getattr(value, "shape", old.shape) != old.shape:
+                raise KernelArgumentError(
+                    f"{self.what}, argument '{name}': expected {old!r}, as recorded, found {value!r}; record another "
+                    "graph for other shared memory",
+                    code="LP3021",
+                )
             args[position] = value
         return LaunchNode(self.record, args, self.record.check(args))
 

@@ -274,6 +274,28 @@ def test_arguments_in_memory_where_they_exceed_the_push_constants(device):
     assert (y.numpy() == 35 + 49).all()
 
 
+@lp.kernel(local_size=64)
+def turn(x: lp.Array[lp.f32], tile: lp.LocalArray[lp.f32]):
+    i = lp.local_id(0)
+    tile[i] = x[i]
+    lp.barrier()
+    x[i] = tile[63 - i]
+
+
+def test_shared_memory_of_a_launch_stays_as_recorded(device):
+    host = np.arange(64, dtype=np.float32)
+    x = lp.asarray(host, device=device)
+    with lp.graph() as g:
+        event = turn[64](x, lp.local(64))
+    g.replay().wait()
+    np.testing.assert_array_equal(x.numpy(), host[::-1])
+    g.update(event, tile=lp.local(64)).replay().wait()
+    np.testing.assert_array_equal(x.numpy(), host)
+    for wrong in (lp.local(128), 3.0, x):
+        with pytest.raises(lp.KernelArgumentError, match="tile"):
+            g.update(event, tile=wrong)
+
+
 # ---- misuse ----
 
 
