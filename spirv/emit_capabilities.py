@@ -25,7 +25,7 @@ from ..ir.dialects.spirv.types import (
     scalar_of,
 )
 from .emit_context import EmitContext, cannot_emit
-from .tables import Capability, enumerant
+from .tables import Capability, enumerant, enumerant_value
 
 _TRANSPARENT = (
     spirv.LoadOp,
@@ -35,6 +35,10 @@ _TRANSPARENT = (
     spirv.SConvertOp,
     spirv.FConvertOp,
     spirv.AccessChainOp,
+    spirv.InBoundsAccessChainOp,
+    spirv.PtrAccessChainOp,
+    spirv.KHRCooperativeMatrixLoadOp,
+    spirv.KHRCooperativeMatrixStoreOp,
     spirv.AddressOfOp,
 )
 """Operations that small types may take part in without their arithmetic capability."""
@@ -73,10 +77,41 @@ def add_module_capabilities(context: EmitContext) -> None:
             capability = _MODE_CAPABILITIES.get(op.execution_mode.data)
             if capability is not None:
                 context.capabilities.add(capability)
+    context.capabilities.update(_declared(module))
     if context.types.small_types:
         context.capabilities.update(_small_type_capabilities(module))
         context.capabilities.update(_of_passing_values(module, context.capabilities))
     _add_extensions(context)
+
+
+_DECLARED = frozenset(
+    (
+        Capability.VariablePointers,
+        Capability.VariablePointersStorageBuffer,
+        Capability.VulkanMemoryModelDeviceScope,
+        Capability.ShaderNonUniform,
+        Capability.UniformBufferArrayDynamicIndexing,
+        Capability.UniformBufferArrayNonUniformIndexing,
+        Capability.StorageBufferArrayDynamicIndexing,
+        Capability.StorageBufferArrayNonUniformIndexing,
+        Capability.RuntimeDescriptorArray,
+        Capability.WorkgroupMemoryExplicitLayoutKHR,
+        Capability.AtomicFloat16AddEXT,
+        Capability.Linkage,
+    )
+)
+"""What no operation alone asks for: taken over from `vce_triple` where it stands there."""
+
+
+def _declared(module: spirv.ModuleOp) -> Iterator[int]:
+    triple = module.vce_triple
+    for name in () if triple is None else triple.capabilities:
+        try:
+            number = enumerant_value("Capability", name)
+        except KeyError:
+            cannot_emit(f"vce_triple names the unknown capability {name}", module)
+        if number in _DECLARED:
+            yield number
 
 
 def _small_type_capabilities(module: Operation) -> Iterator[int]:
