@@ -276,9 +276,7 @@ class FunctionEmitter:
         header, merge = blocks[0], blocks[-1]
         self._labels[id(header)] = self._current_label(op)
         # Code before the terminator may hold regions of its own, so the merge belongs to the terminator.
-        if isinstance(header.last_op, spirv.BranchConditionalOp) or isinstance(
-            header.last_op, spirv.SwitchOp
-        ):
+        if isinstance(header.last_op, spirv.BranchConditionalOp | spirv.SwitchOp):
             self._merges[id(header.last_op)] = (
                 Op.SelectionMerge,
                 (self._label(merge), int(op.selection_control.data)),
@@ -414,8 +412,10 @@ def _predecessors(block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
         elif isinstance(terminator, spirv.BranchConditionalOp):
             on_true, on_false = terminator.successors
             if on_true is block and on_false is block:
-                cannot_emit("both targets are one block with arguments", terminator)
-            if on_true is block:
+                if tuple(terminator.true_target_operands) != tuple(terminator.false_target_operands):
+                    cannot_emit("both targets are one block that gets different values", terminator)
+                found.append((candidate, terminator.true_target_operands))
+            elif on_true is block:
                 found.append((candidate, terminator.true_target_operands))
             elif on_false is block:
                 found.append((candidate, terminator.false_target_operands))

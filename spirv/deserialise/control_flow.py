@@ -180,7 +180,7 @@ class ControlFlow:
             unreadable("it has too few operands", item)
         merge = item.operands[0]
         target = item.operands[1] if is_loop else None
-        if merge == label or merge == target or merge in self.by_merge:
+        if merge in (label, target) or merge in self.by_merge:
             unreadable(f"%{merge} cannot be its merge block: it is a header or merge block already", item)
         construct = Construct(label, merge, target, item)
         self.constructs[label] = self.by_merge[merge] = construct

@@ -87,8 +87,7 @@ class FunctionReader:
             self._read_end(label)
         for construct, structured in self._structured.items():
             self._close(construct, structured)
-        region = Region(self._own)
-        return region
+        return Region(self._own)
 
     # Values
 
@@ -370,7 +369,7 @@ class FunctionReader:
             return self._conditional(label, end)
         if end.opcode == Op.Switch:
             return self._switch(label, end)
-        unreadable("the dialect has no such operation", end)
+        return unreadable("the dialect has no such operation", end)
 
     def _jump(self, label: int, target: int, end: Instruction) -> Operation:
         values = self._passed(label, target, end)
@@ -455,7 +454,7 @@ class FunctionReader:
             loop = loop.parent
         if loop is not None and loop.continue_target == target and loop is not level and merged is None:
             return spirv.ContinueOp(values, is_edge=is_edge)
-        unreadable(f"it branches to %{target}, which is in another construct", end)
+        return unreadable(f"it branches to %{target}, which is in another construct", end)
 
     # Constructs as a whole
 

@@ -173,7 +173,7 @@ class _ModuleReader:
             return None  # types are read where they are used
         if self._values.is_debug(item):
             return None
-        unreadable("the dialect has no such operation", item)
+        return unreadable("the dialect has no such operation", item)
 
     def _variable(self, item: Instruction) -> Operation:
         values, number = self._values, item.result_id or 0

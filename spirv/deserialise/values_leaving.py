@@ -54,11 +54,8 @@ class LeavingValues:
                             yield value, before, flow.end_level[before]
                     continue
                 level = flow.end_level[label] if item is block.terminator else flow.body_level[label]
-                for number in (
-                    id_operands(item, switch_literal_words=1)
-                    if item.opcode != Op.Switch
-                    else item.operands[:1]
-                ):
+                used = item.operands[:1] if item.opcode == Op.Switch else id_operands(item)
+                for number in used:
                     yield number, label, level
 
     def _use(self, number: int, label: int, level: Level) -> None:
