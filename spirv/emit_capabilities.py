@@ -118,6 +118,8 @@ def _small_type_capabilities(module: Operation) -> Iterator[int]:
     for op in module.walk():
         if isinstance(op, spirv.GlobalVariableOp):
             yield from _of_memory(op.type)
+            # SPIRV-Tools also looks behind pointers that a block holds.
+            yield from _arithmetic(_behind_pointers(op.type.pointee))
         elif isinstance(op, spirv.SpecConstantOp):
             yield from _arithmetic([op.type])
         elif isinstance(op, _TRANSPARENT):
@@ -184,6 +186,16 @@ def _scalars(type_: Attribute) -> Iterator[Attribute]:
         yield from _scalars(type_.element_type)
     elif not isinstance(type_, PointerType):
         yield scalar_of(type_)
+
+
+def _behind_pointers(type_: Attribute) -> Iterator[Attribute]:
+    if isinstance(type_, StructType):
+        for member in type_.member_types:
+            yield from _behind_pointers(member)
+    elif isinstance(type_, ArrayType | RuntimeArrayType | SpecArrayType):
+        yield from _behind_pointers(type_.element_type)
+    elif isinstance(type_, PointerType):
+        yield from _scalars(type_.pointee)
 
 
 def _arithmetic(types: Iterable[Attribute]) -> Iterator[int]:

@@ -116,10 +116,10 @@ gpu.module @m {
 """
 HELPER = """
 gpu.module @m {
-  gpu.func @clamp(%v: i32, %low: i32, %high: i32) -> i32 {
+  func.func @clamp(%v: i32, %low: i32, %high: i32) -> i32 {
     %a = arith.maxsi %v, %low : i32
     %b = arith.minsi %a, %high : i32
-    gpu.return %b : i32
+    return %b : i32
   }
   gpu.func @k(%x: memref<?xi32>) kernel {
     %i = gpu.global_id x
@@ -155,7 +155,10 @@ gpu.module @m {
     %b = vector.extract %v[1] : f32 from vector<4xf32>
     %c = vector.extract %v[2] : f32 from vector<4xf32>
     %d = vector.extract %v[3] : f32 from vector<4xf32>
-    %w = vector.from_elements %d, %c, %b, %a : vector<4xf32>
+    %w0 = vector.insert %d, %v[0] : f32 into vector<4xf32>
+    %w1 = vector.insert %c, %w0[1] : f32 into vector<4xf32>
+    %w2 = vector.insert %b, %w1[2] : f32 into vector<4xf32>
+    %w = vector.insert %a, %w2[3] : f32 into vector<4xf32>
     memref.store %w, %y[%i] : memref<?xvector<4xf32>>
     gpu.return
   }
@@ -265,7 +268,7 @@ def test_comparison_and_conversion(device):
     np.testing.assert_array_equal(np.abs(x).astype(np.int32), out.numpy())
 
 
-@pytest.mark.parametrize("text", [SAXPY, REVERSE, ROW_SUM, COLLATZ, MATH, IDS, VECTOR, SELECT])
+@pytest.mark.parametrize("text", [SAXPY, REVERSE, ROW_SUM, COLLATZ, MATH, HELPER, IDS, VECTOR, SELECT])
 def test_mlir_reads_these_modules_and_we_read_what_it_prints(text: str) -> None:
     if shutil.which("mlir-opt-19") is None:
         pytest.skip("mlir-opt-19 is not installed")
