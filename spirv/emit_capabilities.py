@@ -16,6 +16,8 @@ from ..ir.dialects import spirv
 from ..ir.dialects.spirv.enums import AddressingModel, ExecutionMode, MemoryModel, StorageClass
 from ..ir.dialects.spirv.types import (
     ArrayType,
+    CooperativeMatrixType,
+    MatrixType,
     PointerType,
     RuntimeArrayType,
     SpecArrayType,
@@ -37,8 +39,6 @@ _TRANSPARENT = (
     spirv.AccessChainOp,
     spirv.InBoundsAccessChainOp,
     spirv.PtrAccessChainOp,
-    spirv.KHRCooperativeMatrixLoadOp,
-    spirv.KHRCooperativeMatrixStoreOp,
     spirv.AddressOfOp,
 )
 """Operations that small types may take part in without their arithmetic capability."""
@@ -184,6 +184,8 @@ def _scalars(type_: Attribute) -> Iterator[Attribute]:
             yield from _scalars(member)
     elif isinstance(type_, ArrayType | RuntimeArrayType | SpecArrayType):
         yield from _scalars(type_.element_type)
+    elif isinstance(type_, MatrixType | CooperativeMatrixType):
+        yield type_.element_type
     elif not isinstance(type_, PointerType):
         yield scalar_of(type_)
 

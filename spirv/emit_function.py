@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import FileLineColLoc
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.types import PointerType, is_scalar_attribute
@@ -112,17 +112,16 @@ class FunctionEmitter:
     def _id(self, value: SSAValue) -> int:
         known = self._ids.get(id(value))
         if known is None:
-            known = self._ids[id(value)] = self._builder.new_id()
+            known = self._ids[id(value)] = self._new_id(value)
         return known
 
-    def _alias(self, value: SSAValue, number: int) -> None:
-        """Makes the result of a region the value inside that it is; OpPhi before it may have named it already."""
-        early = self._ids.get(id(value))
-        if early is None:
-            self._ids[id(value)] = number
-        else:
-            type_ = self._context.types.id(value.type)
-            self._add(Op.CopyObject, (number,), type_, early)
+    def _new_id(self, value: SSAValue) -> int:
+        """Returns a fresh id, or for the result of a region that of the value inside which it is."""
+        while isinstance(value, OpResult) and type(value.op) in _STRUCTURED:
+            merge = value.op.regions[0].blocks[-1].last_op
+            assert merge is not None
+            value = merge.operands[value.index]
+        return self._ids.get(id(value)) or self._ids.setdefault(id(value), self._builder.new_id())
 
     def _label(self, block: Block) -> int:
         known = self._labels.get(id(block))
@@ -282,7 +281,7 @@ class FunctionEmitter:
                 (self._label(merge), int(op.selection_control.data)),
             )
         self._block(header)
-        self._rest_of_region(op, blocks[1:])
+        self._rest_of_region(blocks[1:])
 
     def _loop(self, op: Operation) -> None:
         assert isinstance(op, spirv.LoopOp)
@@ -309,17 +308,15 @@ class FunctionEmitter:
         else:
             self._merges[id(terminator)] = (Op.LoopMerge, merge_operands)
         self._block(header)
-        self._rest_of_region(op, blocks[2:])
+        self._rest_of_region(blocks[2:])
 
-    def _rest_of_region(self, op: Operation, blocks: Sequence[Block]) -> None:
+    def _rest_of_region(self, blocks: Sequence[Block]) -> None:
         for block in blocks[:-1]:
             if _edge(block) is None:
                 self._labelled_block(block)
         merge = blocks[-1]
         self._start_block(merge)  # the enclosing block goes on in it
         self._phis(merge)
-        for result, value in zip(op.results, merge.last_op.operands if merge.last_op else (), strict=True):
-            self._alias(result, self._id(value))
 
     def _nothing(self, op: Operation) -> None:
         del op

@@ -15,6 +15,8 @@ from lapilli.passes.pipeline import compile_module
 from lapilli.spirv.build_image import build_image
 from lapilli.vk_runtime.launch import launch
 
+pytestmark = pytest.mark.device
+
 N = 256
 RNG = np.random.default_rng(7)
 
@@ -146,24 +148,6 @@ gpu.module @m {
   }
 }
 """
-VECTOR = """
-gpu.module @m {
-  gpu.func @k(%x: memref<?xvector<4xf32>>, %y: memref<?xvector<4xf32>>) kernel {
-    %i = gpu.global_id x
-    %v = memref.load %x[%i] : memref<?xvector<4xf32>>
-    %a = vector.extract %v[0] : f32 from vector<4xf32>
-    %b = vector.extract %v[1] : f32 from vector<4xf32>
-    %c = vector.extract %v[2] : f32 from vector<4xf32>
-    %d = vector.extract %v[3] : f32 from vector<4xf32>
-    %w0 = vector.insert %d, %v[0] : f32 into vector<4xf32>
-    %w1 = vector.insert %c, %w0[1] : f32 into vector<4xf32>
-    %w2 = vector.insert %b, %w1[2] : f32 into vector<4xf32>
-    %w = vector.insert %a, %w2[3] : f32 into vector<4xf32>
-    memref.store %w, %y[%i] : memref<?xvector<4xf32>>
-    gpu.return
-  }
-}
-"""
 SELECT = """
 gpu.module @m {
   gpu.func @k(%x: memref<?xf32>, %n: memref<?xi32>) kernel {
@@ -253,14 +237,6 @@ def test_block_and_thread_ids(device):
     np.testing.assert_array_equal(np.arange(N), out.numpy())
 
 
-def test_vectors(device):
-    x = RNG.uniform(-4, 4, (N, 4)).astype(np.float32)
-    source, out = lp.empty(N, lp.f32x4, device=device), lp.zeros(N, lp.f32x4, device=device)
-    source.copy_from(x)
-    run(device, VECTOR, N, (source, out))
-    np.testing.assert_array_equal(x[:, ::-1], out.numpy())
-
-
 def test_comparison_and_conversion(device):
     x = floats() * 100
     out = array(device, np.zeros(N, np.int32))
@@ -268,7 +244,7 @@ def test_comparison_and_conversion(device):
     np.testing.assert_array_equal(np.abs(x).astype(np.int32), out.numpy())
 
 
-@pytest.mark.parametrize("text", [SAXPY, REVERSE, ROW_SUM, COLLATZ, MATH, HELPER, IDS, VECTOR, SELECT])
+@pytest.mark.parametrize("text", [SAXPY, REVERSE, ROW_SUM, COLLATZ, MATH, HELPER, IDS, SELECT])
 def test_mlir_reads_these_modules_and_we_read_what_it_prints(text: str) -> None:
     if shutil.which("mlir-opt-19") is None:
         pytest.skip("mlir-opt-19 is not installed")

@@ -348,6 +348,7 @@ class GroupNonUniformBallotBitExtractOp(GroupBallotOp):
     name = "spirv.GroupNonUniformBallotBitExtract"
     GIVES_BOOL: ClassVar[bool] = True
 
+    value = operand_def()  # said again: operands of a base class come last
     index = operand_def()
 
     def verify_(self) -> None:

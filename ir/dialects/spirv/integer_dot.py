@@ -35,6 +35,9 @@ class IntegerDotOp(SpirvOp):
 class IntegerDotAccumulateOp(IntegerDotOp):
     """The dot product added to `accumulator`."""
 
+    # Said again: operands of a base class come last.
+    vector1 = operand_def()
+    vector2 = operand_def()
     accumulator = operand_def()
 
     def verify_(self) -> None:

@@ -29,14 +29,16 @@ class _Canonical:
             ]
             kind = "" if item.result_type is None else self.global_(item.result_type)
             name, operands = item.name, self.operands(item)
-            if item.opcode == Op.ConstantNull and not kind.startswith(("(OpTypeStruct", "(OpTypeArray")):
-                name, operands = "zero", []
-            elif item.opcode in (Op.Constant, Op.ConstantComposite) and _is_zero(operands):
+            if (
+                item.opcode == Op.ConstantNull and not kind.startswith(("(OpTypeStruct", "(OpTypeArray"))
+            ) or (item.opcode in (Op.Constant, Op.ConstantComposite) and _is_zero(operands)):
                 name, operands = "zero", []
             elif item.opcode == Op.ConstantFalse:
                 name = "zero"
             own = sorted(use[:2] for use in self.view.decorations.get(number, ()))
-            self.known[number] = f"({name} {kind} {operands} {own} {members if any(m for _, m in members) else ''})"
+            self.known[number] = (
+                f"({name} {kind} {operands} {own} {members if any(m for _, m in members) else ''})"
+            )
         return self.known[number]
 
     def operands(self, item: Instruction) -> list[str]:
@@ -59,7 +61,9 @@ class _Canonical:
         def visit(label: int) -> None:
             seen.add(label)
             merge = blocks[label].merge
-            targets = list(blocks[label].successors()) + list(merge.operands[: 2 if merge.opcode == Op.LoopMerge else 1] if merge else ())
+            targets = list(blocks[label].successors()) + list(
+                merge.operands[: 2 if merge.opcode == Op.LoopMerge else 1] if merge else ()
+            )
             for target in reversed(targets):
                 if target not in seen:
                     visit(target)
@@ -70,7 +74,9 @@ class _Canonical:
         self.local = {item.result_id or 0: f"p{index}" for index, item in enumerate(view.parameters)}
         for index, label in enumerate(order):
             self.local[label] = f"b{index}"
-            for place, item in enumerate(i for i in blocks[label].body if i.opcode not in (*DEBUG_LINES, Op.Undef)):
+            for place, item in enumerate(
+                i for i in blocks[label].body if i.opcode not in (*DEBUG_LINES, Op.Undef)
+            ):
                 if item.result_id is not None:
                     self.local[item.result_id] = f"v{index}.{place}"
         lines = [f"function {self.global_(view.definition.operands[1])}"]
@@ -82,7 +88,11 @@ class _Canonical:
                 operands = self.operands(item)
                 if item.opcode == Op.Phi:
                     pairs = zip(operands[::2], operands[1::2], strict=True)
-                    operands = [f"{value} from {block}" for value, block in sorted(pairs) if block in self.local.values()]
+                    operands = [
+                        f"{value} from {block}"
+                        for value, block in sorted(pairs)
+                        if block in self.local.values()
+                    ]
                 kind = "" if item.result_type is None else self.global_(item.result_type)
                 own = sorted(use[:2] for use in self.view.decorations.get(item.result_id or 0, ()))
                 lines.append(f"{item.name} {kind} {operands} {own}")

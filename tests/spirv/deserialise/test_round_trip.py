@@ -15,7 +15,6 @@ from lapilli.spirv.deserialise import deserialise
 from lapilli.spirv.emit import emit
 from lapilli.spirv.tools import SpirvTools
 
-
 from .canonical import canonical
 
 SHADERS = sorted((Path(__file__).parent / "shaders").glob("*.comp"))
@@ -81,7 +80,9 @@ def test_what_we_emit(path: Path) -> None:
     assert canonical(data) == canonical(round_trip(data, env))
 
 
-@pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "corpus").glob("*.spvasm")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[1] / "corpus").glob("*.spvasm")), ids=lambda path: path.stem
+)
 def test_assembly(path: Path, tools: SpirvTools) -> None:
     data = tools.assemble(path.read_text())
     assert canonical(data) == canonical(round_trip(data, TargetEnv()))
