@@ -14,6 +14,7 @@ work-group) and `memref.alloca` (of the work-item) there: the form in which the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 from xdsl.dialects import gpu, memref
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FunctionType, MemRefType, i32
@@ -99,7 +100,7 @@ def _allocate(
     entry = body.blocks[0]
     for argument, kind in reversed(tuple(zip(entry.args[first:], kinds, strict=True))):
         type_ = argument.type
-        if not isinstance(type_, MemRefType) or -1 in type_.get_shape():
+        if not is_memref(type_) or -1 in type_.get_shape():
             parser.raise_error(f"an attribution is a memref of static shape, found {type_}", position)
         alloca = kind.create(
             result_types=[storage_of(type_, kind)],
@@ -114,6 +115,11 @@ def _allocate(
             entry.add_op(alloca)
         else:
             entry.insert_op_before(alloca, entry.first_op)
+
+
+def is_memref(type_: Attribute) -> TypeGuard[MemRefType[Attribute]]:
+    """Whether a type is a memref; unlike `isinstance`, tells type checkers what is in it."""
+    return isinstance(type_, MemRefType)
 
 
 def storage_of(type_: MemRefType[Attribute], kind: type[Operation]) -> MemRefType[Attribute]:

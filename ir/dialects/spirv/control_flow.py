@@ -37,6 +37,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import IsTerminator
 
+from ...attribute_values import integers
 from .attributes import LoopControlAttr, SelectionControlAttr
 from .base import check_same, fail, inside_spirv_module, lookup_symbol
 from .enums import LoopControl, SelectionControl
@@ -285,7 +286,7 @@ class SwitchOp(IRDLOperation):
     default_operands = var_operand_def()
     target_operands = var_operand_def()
     literals = prop_def(ArrayAttr[IntegerAttr])
-    case_operand_segments = prop_def(DenseArrayBase)
+    case_operand_segments = prop_def(DenseArrayBase.constr(i32))
     default_target = successor_def()
     targets = var_successor_def()
 
@@ -311,18 +312,18 @@ class SwitchOp(IRDLOperation):
     def case_operands(self) -> Iterator[tuple[IntegerAttr, Block, Sequence[SSAValue]]]:
         """Yields literal, target and passed values of each case."""
         start = 0
-        sizes = self.case_operand_segments.get_values()
+        sizes = integers(self.case_operand_segments) or ()
         for literal, block, size in zip(self.literals, self.targets, sizes, strict=True):
-            yield literal, block, self.target_operands[start : start + int(size)]
-            start += int(size)
+            yield literal, block, self.target_operands[start : start + size]
+            start += size
 
     def verify_(self) -> None:
         if not is_integer(self.selector.type):
             fail(self, f"expects its selector to be an integer, found {self.selector.type}")
-        sizes = self.case_operand_segments.get_values()
+        sizes = integers(self.case_operand_segments) or ()
         if not len(self.literals) == len(self.targets) == len(sizes):
             fail(self, f"has as many literals as targets, found {len(self.literals)} and {len(self.targets)}")
-        if sum(int(size) for size in sizes) != len(self.target_operands):
+        if sum(size for size in sizes) != len(self.target_operands):
             fail(self, "has as many target operands as case_operand_segments says")
         if len({literal.value.data for literal in self.literals}) < len(self.literals):
             fail(self, "has every literal once")

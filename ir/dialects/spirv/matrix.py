@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -65,7 +67,7 @@ _KINDS = {
     "spirv.MatrixTimesMatrix": ("matrix", "matrix", "matrix"),
     "spirv.OuterProduct": ("vector", "vector", "matrix"),
 }
-_PRODUCTS = {
+_PRODUCTS: dict[str, Callable[[_Shape, _Shape], _Shape | None]] = {
     "spirv.MatrixTimesScalar": lambda lhs, _: lhs,
     "spirv.MatrixTimesVector": _product,
     "spirv.VectorTimesMatrix": _row_product,

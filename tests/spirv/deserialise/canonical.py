@@ -13,6 +13,7 @@ class _Canonical:
         self.view = ModuleView(parse(data))
         self.known: dict[int, str] = {}
         self.functions: list[int] = []
+        self.local: dict[int, str] = {}
 
     def global_(self, number: int) -> str:
         """Writes a type, constant, variable or import as what it is made of."""
@@ -50,8 +51,6 @@ class _Canonical:
 
     def name(self, number: int) -> str:
         return self.local.get(number) or self.global_(number)
-
-    local: dict[int, str] = {}
 
     def function(self, view: FunctionView) -> list[str]:
         blocks = {block.label: block for block in view.blocks}
