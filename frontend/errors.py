@@ -73,6 +73,7 @@ _HOST_CODES: dict[str, str] = {
         "inside a kernel, for the work-item that runs it."
     ),
     "LP0000": "An error of lapilli that has no code of its own.",
+    "LP1103": "The spirv dialect cannot say what the SPIR-V module does, or it breaks a rule. The message names where.",
     "LP1100": "The bytes are no SPIR-V module: cut short, or a word says what cannot be. The message names the word.",
     "LP2100": "A pass met an operation of the IR that it cannot transform. Kernels written in Python never lead to "
     "this: please report it with the kernel's source, if one did.",
