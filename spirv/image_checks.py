@@ -12,7 +12,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
-from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Parameter, SpecConstantInfo
+from ..ir.kernel_info import (
+    BufferParameter,
+    KernelInfo,
+    LaunchAbi,
+    LocalParameter,
+    Parameter,
+    ScalarParameter,
+    SpecConstantInfo,
+)
 from ..ir.size_arithmetic import OPERAND_COUNTS
 
 if TYPE_CHECKING:
@@ -121,15 +129,21 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
             yield from ((offset, 4) for offset in extents if offset is not None)
             if parameter.address_offset_bytes is not None:
                 yield (parameter.address_offset_bytes, 8)
-        elif parameter.offset_bytes is not None:
+        elif isinstance(parameter, ScalarParameter) and parameter.offset_bytes is not None:
             # Narrow scalars travel in 32 bits.
             yield (parameter.offset_bytes, max(4, DTYPE_BYTES.get(parameter.dtype, 4)))
 
 
 def _parameter_problems(parameter: Parameter) -> Iterator[str]:
-    is_composite = isinstance(parameter, BufferParameter) and parameter.dtype.startswith(("Vec[", "{"))
+    is_composite = not isinstance(parameter, ScalarParameter) and parameter.dtype.startswith(("Vec[", "{"))
     if parameter.dtype not in DTYPE_BYTES and not is_composite:
         yield f"no data type is called {parameter.dtype!r}"
+    if isinstance(parameter, LocalParameter):
+        ids = [number for number in parameter.spec_ids if number is not None]
+        if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.spec_ids) != parameter.ndim:
+            yield f"{parameter.ndim} dimensions with {len(parameter.spec_ids)} SpecIds"
+        if len(set(ids)) != len(ids) or not _all_in_range(ids, 1 << 32):
+            yield f"SpecIds {parameter.spec_ids} for its extents"
     if not isinstance(parameter, BufferParameter):
         return
     if parameter.access not in ACCESS_MODES:

@@ -17,7 +17,7 @@ from ..ir.errors import (
     NdRangeError,
     RuntimeFailure,
 )
-from ..ir.kernel_info import KernelInfo
+from ..ir.kernel_info import KernelInfo, LocalParameter
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_image import DeviceImage
 from .device import Device
@@ -79,11 +79,11 @@ def _pipeline(
 ) -> Pipeline | None:
     limits = device.physical.limits
     local = bundle_local_size(kernel, limits) or kernel.required_work_group_size
-    if local is None:
+    if local is None or any(isinstance(parameter, LocalParameter) for parameter in kernel.parameters):
         return None
     try:
         plan = plan_launch(kernel, local, local, limits, device.name)
-        return kernel_pipeline(device, image, kernel, plan, values)
+        return kernel_pipeline(device, image, kernel, plan, values, [None] * len(kernel.parameters))
     except (KernelNotSupportedError, InvalidError, NdRangeError) as error:
         logger.info("no pipeline of kernel %s on %s yet: %s", kernel.name, device.selector, error)
         return None
