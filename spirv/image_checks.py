@@ -112,11 +112,21 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
         if len(offsets) not in (0, abi.rank):
             yield f"{len(offsets)} hidden fields for {abi.rank} dimensions"
-    ids = abi.local_size_spec_ids
-    if ids is not None and (len(set(ids)) != len(ids) or not all(0 <= n < 1 << 32 for n in ids)):
-        yield f"SpecIds {ids} for the local size"
+    yield from _local_size_problems(abi)
     if abi.argument_block_binding is not None and not 0 <= abi.argument_block_binding < 1 << 16:
         yield f"an argument block at binding {abi.argument_block_binding}"
+
+
+def _local_size_problems(abi: LaunchAbi) -> Iterator[str]:
+    if abi.local_size_spec_ids is None:
+        return
+    ids = [number for number in abi.local_size_spec_ids if number is not None]
+    # Only the binary of a foreign kernel fixes some of the sizes, or takes two of them from one constant.
+    is_foreign = abi.fixed_local_size is not None
+    if not _all_in_range(ids, 1 << 32) or (not is_foreign and len(set(ids)) != len(abi.local_size_spec_ids)):
+        yield f"SpecIds {abi.local_size_spec_ids} for the local size"
+    if abi.fixed_local_size is not None and min(abi.fixed_local_size) < 0:
+        yield f"a fixed local size of {abi.fixed_local_size}"
 
 
 def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
