@@ -14,6 +14,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i1, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
     ANY_RANK,
     GPU_KERNEL,
@@ -34,6 +35,7 @@ from . import (
     calls,
     comparisons,
     group_functions,
+    handlers,
     intrinsic_functions,
     local_arrays,
     math_functions,
@@ -46,6 +48,7 @@ from . import (
 )
 from .analysis import FunctionFacts
 from .annotations import Signature
+from .aspect_lowering import ir_attributes, note_struct, struct_table, use_struct
 from .captures import Captures
 from .composites import build_value
 from .control_flow import build_statements
@@ -54,14 +57,17 @@ from .definition import KernelOptions
 from .errors import compile_error
 from .external_functions import build_external
 from .externals import ExternalFunction
+from .function_attributes import attributes_of
 from .function_builder import AccessUse, FunctionBuilder
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
 from .module_builder import ModuleBuilder
 from .source import FunctionSource
+from .spec_parameters import IN_KERNEL
+from .specialization import read_specialization
 from .struct_types import StructType, scalar_leaves
 from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType, Type
-from .values import Array, FixedArray, Scalar, Value
+from .values import Array, FixedArray, Scalar, Static, Value
 from .vector_types import VecType
 from .work_items import RankTooSmallError, work_item_index
 
@@ -74,6 +80,7 @@ REGISTERED = (
     calls,
     comparisons,
     group_functions,
+    handlers,
     intrinsic_functions,
     local_arrays,
     math_functions,
@@ -122,6 +129,7 @@ def build_module(
     optional_aspects: Iterable[int] = (),
     any_rank: bool = False,
     externals: Sequence[ExternalFunction] = (),
+    clamps_indices: bool = True,
 ) -> ModuleOp:
     """Compiles kernels and exported functions of one translation unit into one module.
 
@@ -133,6 +141,8 @@ def build_module(
         any_rank: compile kernels that name no dimension for a range of three, and mark them: they can be launched
             with fewer.  Only without `rank`.
         externals: functions that the module exports.
+        clamps_indices: keeps indices into memory that no robustness covers in range; the interpreter wants
+            them as they were written.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
@@ -147,9 +157,12 @@ def build_module(
     module.unit = sources[0].__module__ if sources else ""
     for external in externals:
         build_external(module, external)
+    module.clamps_indices = clamps_indices
     for kernel in kernels:
         _build_kernel(module, kernel, rank, any_rank=any_rank and rank is None)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
+    if module.struct_aspects:
+        result.attributes[aspect.TYPES_THAT_USE_ASPECTS] = struct_table(module.struct_aspects)
     barriers.check_barriers(module, result)
     return result
 
@@ -160,8 +173,8 @@ def _build_kernel(
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
-    given = rank or len(kernel.options.local_size or ())
-    for assumed in range(given or 1, MAX_DIMENSIONS + 1):
+    required = attributes_of(kernel.source.function).reqd_work_group_size or kernel.options.local_size or ()
+    for assumed in range(rank or len(required) or 1, MAX_DIMENSIONS + 1):
         module.rank, module.calls, module.names_dimension = assumed, [], False
         snapshot = len(module.functions), set(module.symbols)
         try:
@@ -178,7 +191,7 @@ def _build_kernel(
                 hint="split its expressions into statements, or its statements into functions",
             ) from None
         if any_rank and not module.names_dimension:
-            if not given:
+            if not required:
                 _take_back(module, *snapshot)
                 module.rank = MAX_DIMENSIONS
                 module.functions.append(_kernel_function(module, kernel))
@@ -200,7 +213,11 @@ def _kernel_function(module: ModuleBuilder, kernel: KernelDefinition) -> func.Fu
     source = kernel.source
     fb = FunctionBuilder(module=module, source=source, facts=FunctionFacts.of(source.tree), is_kernel=True)
     fb.node = source.tree
-    parameter_names = [p.name for p in kernel.signature.parameters]
+    parameter_names = [
+        *(p.name for p in kernel.signature.parameters),
+        *kernel.signature.specialization_ids,
+        *kernel.signature.handlers,
+    ]
     fb.local_names = frozenset(parameter_names) | frozenset(fb.facts.assignments)
     types = _bind_parameters(fb, kernel.signature)
     infer_types(fb)
@@ -228,6 +245,7 @@ def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribut
     for position, parameter in enumerate(signature.parameters):
         kind, name = parameter.type, parameter.name
         if isinstance(kind, ArrayType):
+            note_struct(fb, kind)
             types.append(memref_type(kind))
             fb.accesses[position] = AccessUse()
             argument = fb.prologue.insert_arg(types[-1], len(types) - 1)
@@ -242,10 +260,23 @@ def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribut
                 if hint.isascii():
                     argument.name_hint = hint
             if fb.facts.assignments[name]:
-                assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
-                fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind
-                fb.declared.add(name)
+                _declare_variable(fb, name, kind)
+    for name, constant in signature.specialization_ids.items():
+        if fb.facts.assignments[name]:  # a variable that begins with the constant's value
+            fb.env[name] = read_specialization(fb, constant)
+            _declare_variable(fb, name, constant.type)
+        else:
+            fb.spec_parameters[name] = constant
+    for name in signature.handlers:
+        fb.env[name] = Static(IN_KERNEL, name)
     return types
+
+
+def _declare_variable(fb: FunctionBuilder, name: str, kind: Type) -> None:
+    """Fixes the type of a parameter that the kernel assigns again."""
+    assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
+    fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind
+    fb.declared.add(name)
 
 
 def _by_value(fb: FunctionBuilder, kind: Type, types: list[Attribute]) -> Value:
@@ -258,6 +289,7 @@ def _by_value(fb: FunctionBuilder, kind: Type, types: list[Attribute]) -> Value:
     if isinstance(kind, ScalarType):
         return leaf(kind)
     with fb.into(fb.prologue):
+        use_struct(fb, kind)
         return build_value(fb, kind, leaf)
 
 
@@ -318,6 +350,7 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
         attributes[MASKED] = UnitAttr()
     if not kernel.options.contract:
         attributes[NO_CONTRACTION] = UnitAttr()
+    attributes |= ir_attributes(attributes_of(kernel.source.function))
     return attributes
 
 

@@ -198,7 +198,7 @@ def compile(
     Args:
         kb: in state INPUT.
         devs: devices of the bundle; None: all of them.
-        props: `lp.properties.Debug`, `lp.properties.Log`.
+        props: `lp.properties.Debug`, `lp.properties.Log`, and of compile and build `EmulateSpecConstants`.
 
     Raises:
         BuildError: a kernel cannot be compiled.

@@ -43,16 +43,11 @@ BODY_CODES: dict[str, str] = {
     "LP2055": "lp.local.array and lp.private.array make an array once for each call of their function, of a size "
     "that is known before the kernel runs: literals, captured numbers, specialization constants and 32-bit integer "
     "expressions of these. They stand at the top level of a function, in no loop and under no condition.",
-    "LP2080": "A function that other Python modules call takes and returns values: scalars, vectors, structs, fixed "
-    "arrays. Arrays cannot be passed between modules on Vulkan; a plain function, compiled with its caller, may take "
-    "them.",
-    "LP2081": "A function declared with lp.extern is defined elsewhere, so its body is only '...'.",
-    "LP2082": "Ids, barriers, group functions and arrays made in place belong to the kernel that was launched. A "
-    "function that other modules call gets what it needs as arguments.",
-    "LP2083": "Only kernels take this attribute: a work-group size belongs to a launch, not to a function.",
     "LP2056": "Every work-item of a work-group must reach the same barriers and group functions. This one stands "
     "under a condition, or in a loop, that depends on which work-item runs: some would wait for ever. Move it out, "
     "and put only the other statements under the condition.",
+    "LP2057": "kh.get_specialization_constant reads a constant by reference, so its argument is the name of an "
+    "lp.SpecializationId, not a value computed from one.",
     "LP2053": "The target of an assignment is a variable, an element of an array, or a tuple of these.",
 }
 """What each code means and what to do."""

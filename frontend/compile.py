@@ -15,20 +15,27 @@ from functools import cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
-from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError
+from ..ir.config import config
+from ..ir.errors import InvalidError, KernelArgumentError, KernelNotSupportedError, NdRangeError
 from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
 from ..vk_runtime.bundle_launch import padded
+from ..vk_runtime.coarse_record import CoarseRecord, fits
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
-from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_aspects
+from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_device
+from ..vk_runtime.launch_plan import check_local_size
+from ..vk_runtime.launchable import SINGLE_TASK
 from ..vk_runtime.queue import Queue
+from ..vk_runtime.requirements import work_group_problem
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, scalars_of_arguments
+from .aspect_warnings import warn_once
 from .captures import Captures
-from .compile_options import options_of
+from .compile_options import DEFAULT_OPTIONS, options_of
+from .function_attributes import attributes_of
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
@@ -64,7 +71,7 @@ class Executable:
 class Prepared:
     """A launch that was checked, apart from its arguments."""
 
-    record: LaunchRecord
+    record: LaunchRecord | CoarseRecord
     captures: Captures
 
     def is_current(self) -> bool:
@@ -97,11 +104,14 @@ def launch(
         NdRangeError: the range cannot be.
         RuntimeFailure: there is no usable device.
     """
-    values = bind_arguments(kernel.signature, args, kwargs, kernel.name)
-    if kernel.signature.has_composites:
-        values = scalars_of_arguments(kernel.signature, values, kernel.name)
+    signature, spec_values = kernel.signature, configuration.spec_values
+    if kwargs and signature.specialization_ids:
+        kwargs, spec_values = _split_keywords(kernel, kwargs, spec_values)
+    values = bind_arguments(signature, args, kwargs, kernel.name)
+    if signature.has_composites:
+        values = scalars_of_arguments(signature, values, kernel.name)
     queue = _queue_of(kernel, configuration, values)
-    spec = _spec_bytes(kernel, configuration.spec_values) if configuration.spec_values else ()
+    spec = _spec_bytes(kernel, spec_values) if spec_values else ()
     shape = _exact_range(configuration.range)
     key = (queue.device, shape, spec)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
@@ -112,8 +122,25 @@ def launch(
             kernel.records.clear()
         if shape is not None:
             kernel.records[key] = prepared
-    _shorten(kernel, configuration, prepared)
+    if config.interpret:
+        from .interpretation import interpret_launch
+
+        return interpret_launch(kernel, prepared.record, queue, values, spec, events)
+    if not spec and "interpret" not in config.values:
+        _shorten(kernel, configuration, prepared)
     return prepared.record.launch(queue, values, events)
+
+
+def _split_keywords(
+    kernel: KernelFunction, kwargs: Mapping[str, object], spec_values: Mapping[object, object] | None
+) -> tuple[Mapping[str, object], Mapping[object, object] | None]:
+    """Takes the values of `Spec` parameters out of the keyword arguments of a launch; they win over ``.spec``."""
+    ids = kernel.signature.specialization_ids
+    given: dict[object, object] = {ids[name]: value for name, value in kwargs.items() if name in ids}
+    if not given:
+        return kwargs, spec_values
+    rest = {name: value for name, value in kwargs.items() if name not in ids}
+    return rest, {**(spec_values or {}), **given}
 
 
 def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepared: Prepared) -> None:
@@ -128,7 +155,7 @@ def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepare
 
 def _exact_range(range_: object) -> object:
     """Returns a range as a dictionary key, None where its parts are not plain ints (True and 1.0 equal 1)."""
-    if type(range_) is int:
+    if type(range_) is int or range_ is SINGLE_TASK:
         return range_
     if type(range_) is tuple:
         parts = cast("tuple[object, ...]", range_)
@@ -149,21 +176,51 @@ def _prepare(
     """Checks a launch in the order of the contract and makes what its repetitions use."""
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
-    checked = launch_range(range_)
-    extents, local = checked.extents, _local_size(kernel, checked)
-    # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
-    read = {constant.symbol for constant in executable.image.spec_constants}
-    launch_record = prepare(
-        device,
-        executable.image,
-        executable.kernel,
-        padded(executable.kernel, extents),
-        None if local is None else padded(executable.kernel, local),
-        values,
-        {symbol: value for symbol, value in spec if symbol in read},
-        is_nd_range=checked.local is not None,
+    checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_)
+    given = _local_size(kernel, checked, executable.kernel, device, dict(spec))
+    given = given or _hinted_size(kernel, checked, executable.kernel, device)
+
+    def record_of(chosen: Executable) -> LaunchRecord:
+        # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
+        read = {constant.symbol for constant in chosen.image.spec_constants}
+        return prepare(
+            device,
+            chosen.image,
+            chosen.kernel,
+            padded(chosen.kernel, checked.extents),
+            None if given is None else padded(chosen.kernel, given),
+            values,
+            {symbol: value for symbol, value in spec if symbol in read},
+            is_nd_range=checked.local is not None,
+        )
+
+    coarse = _coarse_executable(kernel, executable, checked, device)
+    if coarse is None:
+        return Prepared(record_of(executable), executable.captures)
+    found = record_of(coarse)
+    rows = coarse.kernel.aligned_rows
+    record_ = CoarseRecord(found, rows, lambda: record_of(executable)) if rows else found
+    return Prepared(record_, coarse.captures)
+
+
+def _coarse_executable(
+    kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device
+) -> Executable | None:
+    """Returns the coarsened form of a kernel where it exists, suits the range and pays on the device."""
+    attributes = attributes_of(kernel)
+    sizes = (
+        range_.local,
+        kernel.options.local_size,
+        attributes.reqd_work_group_size,
+        attributes.work_group_size_hint,
     )
-    return Prepared(launch_record, executable.captures)
+    has_local_size = any(size is not None for size in sizes)
+    if has_local_size or not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
+        return None
+    env = environment_of(kernel, device.target_env)
+    env = replace(env, lanes_per_invocation=device.coarsening.lanes)
+    coarse = executable_for(kernel, len(range_.extents), device, env)
+    return coarse if fits(coarse.kernel, range_.extents) else None
 
 
 def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:
@@ -228,6 +285,8 @@ def _spec_bytes(kernel: KernelFunction, values: Mapping[object, object]) -> tupl
 
 def _rank_of(range_: object) -> int:
     """Returns the number of dimensions of a range; a range that has none to speak of raises at once."""
+    if range_ is SINGLE_TASK:
+        return 1
     extents = range_.global_ if isinstance(range_, NdRange) else range_
     if isinstance(extents, Sequence) and not isinstance(extents, str | bytes | bytearray):
         rank = len(cast("Sequence[object]", extents))
@@ -239,16 +298,46 @@ def _rank_of(range_: object) -> int:
     return 1
 
 
-def _local_size(kernel: KernelFunction, range_: LaunchRange) -> tuple[int, ...] | None:
-    if range_.local is not None:
+def _single(info: KernelInfo) -> LaunchRange:
+    """Returns the range of one work-item, in a group of its own unless the kernel requires another size."""
+    return LaunchRange((1,), (1,) if info.required_work_group_size is None else None)
+
+
+def _local_size(
+    kernel: KernelFunction, range_: LaunchRange, info: KernelInfo, device: Device, spec: Mapping[str, bytes]
+) -> tuple[int, ...] | None:
+    """Returns the local size of a launch, None where the runtime chooses.
+
+    Raises:
+        NdRangeError: another number of dimensions than the range.
+        InvalidError: a size computed from specialization constants that is below 1.
+        KernelNotSupportedError: one that the device does not allow; names expression and constants.
+    """
+    if range_.local is not None or kernel.local_size is None:
         return range_.local
-    local = kernel.options.local_size
-    if local is not None and len(local) != len(range_.extents):
+    local = kernel.local_size.sizes(spec, kernel.name)
+    if len(local) != len(range_.extents):
         raise NdRangeError(
             f"kernel '{kernel.name}': range {range_.extents} has {len(range_.extents)} dimensions, its "
             f"local_size {local} has {len(local)}; expected as many"
         )
+    if not kernel.local_size.is_fixed:
+        try:
+            check_local_size(info, padded(info, local), device.logical.physical.limits, device.name)
+        except KernelNotSupportedError as error:
+            explained = f"{error.message}; {kernel.local_size.explain(spec)}"
+            raise KernelNotSupportedError(explained, code=error.code) from None
     return local
+
+
+def _hinted_size(
+    kernel: KernelFunction, range_: LaunchRange, info: KernelInfo, device: Device
+) -> tuple[int, ...] | None:
+    """Returns the local size of ``work_group_size_hint`` where nothing else says one and the device has room."""
+    hint = attributes_of(kernel).work_group_size_hint
+    if hint is None or info.required_work_group_size is not None or not info.abi.is_masked:
+        return None
+    return hint if len(hint) == len(range_.extents) and work_group_problem(device, hint) is None else None
 
 
 # ---- compiling ----
@@ -259,27 +348,36 @@ def environment_of(kernel: KernelFunction, env: TargetEnv) -> TargetEnv:
     return options_of(kernel.function.__module__).environment(env, kernel.options.opt_level)
 
 
-def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def executable_for(
+    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv | None = None
+) -> Executable:
     """Returns the kernel compiled for a device, which it can run on.
+
+    Args:
+        kernel: the kernel.
+        rank: dimensions of the launch range.
+        device: where it is to run.
+        env: what to compile for, None: the device's environment with the options of kernel and module.
 
     Raises:
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
         BuildError: the kernel cannot be compiled.
     """
-    key = (rank, environment_of(kernel, device.target_env))
+    env = env or environment_of(kernel, device.target_env)
+    key = (rank, env)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
         with compile_lock:
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
-                found = kernel.compiled[key] = _build(kernel, rank, device)
-    require_aspects(device, found.kernel)
+                found = kernel.compiled[key] = _build(kernel, rank, device, env)
+    require_device(device, found.kernel, found.image.requirements)
     return found
 
 
-def _build(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def _build(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) -> Executable:
     """Takes a kernel from the cache on disk, or compiles it."""
-    env, store = environment_of(kernel, device.target_env), open_cache()
+    store = open_cache()
     cached = None if store is None else cached_kernel(store, kernel, rank, env)
     found = None if cached is None else _from_cache(cached, device, env)
     if found is not None:
@@ -346,8 +444,11 @@ def _compile(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) 
 
     captures = Captures()
     module = build_module([kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects)
-    (analysed,) = analyse(module, env).images
-    require_aspects(device, _needs_of(kernel, analysed))
+    unit = kernel.function.__module__
+    analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets)
+    warn_once(analysis.diagnostics, unit)
+    (analysed,) = analysis.images
+    require_device(device, _needs_of(kernel, analysed), analysed.requirements)
     image = build_image(lower_image(analysed, env), env)
     if image.imports:
         image = _linked(kernel, image, captures, device)
@@ -380,7 +481,11 @@ def _needs_of(kernel: KernelFunction, image: AnalysedImage) -> KernelInfo:
 
 
 def analyse_kernels(
-    kernels: Sequence[KernelFunction], env: TargetEnv, *, rank: int | None = None, mode: str = "auto"
+    kernels: Sequence[KernelFunction],
+    env: TargetEnv,
+    *,
+    rank: int | None = None,
+    mode: str | None = None,
 ) -> Analysis:
     """Builds the IR of kernels and runs the passes up to where each image's requirements are known.
 
@@ -388,12 +493,15 @@ def analyse_kernels(
         kernels: of one translation unit; their names differ.
         env: the environment to compile for.
         rank: dimensions of the launch range; None: as many as each kernel uses.
-        mode: device code split.
+        mode: device code split; None: that of the kernels' module.
     """
     from ..passes.pipeline import analyse
     from .builder import build_module
 
-    return analyse(build_module(kernels, rank=rank, optional_aspects=env.optional_aspects), env, mode=mode)
+    options = options_of(kernels[0].function.__module__) if kernels else DEFAULT_OPTIONS
+    module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects)
+    split = options.device_code_split if mode is None else mode
+    return analyse(module, env, mode=split, fixed_targets=options.fixed_targets)
 
 
 def compile_kernels(
@@ -401,7 +509,7 @@ def compile_kernels(
     env: TargetEnv | None = None,
     *,
     rank: int | None = None,
-    mode: str = "auto",
+    mode: str | None = None,
 ) -> tuple[DeviceImage, ...]:
     """Compiles kernels to device images without a device; arguments as `analyse_kernels`.
 
@@ -414,4 +522,6 @@ def compile_kernels(
     env = env or TargetEnv()
     with compile_lock:
         analysis = analyse_kernels(kernels, env, rank=rank, mode=mode)
+        if kernels:
+            warn_once(analysis.diagnostics, kernels[0].function.__module__)
         return tuple(build_image(lower_image(image, env), env) for image in analysis.images)

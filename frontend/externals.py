@@ -121,10 +121,11 @@ class ExternalFunction:
     def _check_is_declaration(self) -> None:
         body = self.source.tree.body
         rest = body[1:] if isinstance(body[0], ast.Expr) and _is_text(body[0].value) else body
-        if len(rest) != 1 or not isinstance(rest[0], ast.Expr) or not _is_ellipsis(rest[0].value):
+        # A docstring alone says as much: formatters take a "..." behind it away.
+        if rest and (len(rest) != 1 or not isinstance(rest[0], ast.Expr) or not _is_ellipsis(rest[0].value)):
             raise compile_error(
                 self.source,
-                (rest or body)[0],
+                rest[0],
                 f"'{self.__name__}' is declared with lp.extern, so another unit defines it; expected the body '...'",
                 code="LP2081",
                 hint="write ... as its body, or export this definition with @lp.external",

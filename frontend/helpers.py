@@ -17,10 +17,12 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
 from .analysis import RETURN, VALUE, FunctionFacts
+from .aspect_lowering import ir_attributes, note_struct, use_struct
 from .assignment import assign_name, variable_type
 from .branches import IncompatibleError, zero_like
 from .control_flow import build_statements
 from .fixed_arrays import fixed_array_type, fixed_ssa
+from .function_attributes import attributes_of
 from .function_builder import AccessUse, FunctionBuilder, UnknownTypeError
 from .helper_arguments import annotated, annotation_type, bound_arguments, parameter_names
 from .inference import infer_types
@@ -159,6 +161,10 @@ def compile_helper(
     for use in helper.accesses.values():
         use.reads = use.writes = False
     _store_parameters(helper)
+    with helper.into(helper.prologue):
+        for value in values.values():
+            if isinstance(value, Composite | Array):
+                (use_struct if isinstance(value, Composite) else note_struct)(helper, value.type)
     if VALUE in helper.variable_types:
         helper.env[VALUE] = _placeholder(helper)
     with helper.into(helper.block):
@@ -188,6 +194,7 @@ def compile_helper(
                 "function_type": FunctionType.from_lists(types, list(instance.result_types)),
                 "sym_visibility": StringAttr("private"),
             },
+            attributes=ir_attributes(attributes_of(source.function)),
             regions=[Region(helper.prologue)],
             location=helper.location(),
         )

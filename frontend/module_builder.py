@@ -56,6 +56,10 @@ class ModuleBuilder:
     """What the compilation read from around the functions."""
     optional_aspects: frozenset[int] = frozenset()
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
+    clamps_indices: bool = True
+    """Whether run-time indices into shared, private and fixed arrays and vectors are kept in range."""
+    struct_aspects: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    """Aspects of the structs that functions refer to, by name."""
     uses_rank: bool = False
     names_dimension: bool = False
     """Whether the kernel that is being compiled names a dimension, as in ``lp.global_id(0)``."""

@@ -29,7 +29,7 @@ from .definition import KernelOptions
 from .externals import EXTERNALS, ExternalFunction
 from .source import FunctionSource
 from .spec_constant import live_id
-from .units import id_of, kernels_of, unit_names, unit_of
+from .units import default_local_size, id_of, kernels_of, unit_names, unit_of
 
 if TYPE_CHECKING:
     from ..passes.pipeline import AnalysedImage
@@ -68,7 +68,7 @@ class UnitImage:
     local_sizes: Mapping[str, tuple[int, ...] | None] = field(
         default_factory=dict[str, "tuple[int, ...] | None"]
     )
-    """The options ``local_size`` by the image's names."""
+    """The options ``local_size`` by the image's names, for the defaults of the constants in them."""
     _digest: bytes | None = None
     _constants: tuple[SpecConstantInfo, ...] | None = None
     _compiled: dict[TargetEnv, DeviceImage] = field(default_factory=dict[TargetEnv, "DeviceImage"])
@@ -110,6 +110,8 @@ class UnitImage:
             max_push_constant_bytes=env.max_push_constant_bytes,
             signed_zero_inf_nan_preserve_bits=env.signed_zero_inf_nan_preserve_bits,
             debug_info=env.debug_info or self.env.debug_info,
+            emulates_spec_constants=env.emulates_spec_constants or self.env.emulates_spec_constants,
+            freezes_spec_constants=env.freezes_spec_constants,
         )
         with compile_lock:
             image = self._compiled.get(env)
@@ -145,7 +147,12 @@ class UnitImage:
 
     def _offer(self, image: DeviceImage, env: TargetEnv, devices: Sequence[Device]) -> None:
         """Lets launches outside of bundles use the image, where they have not compiled the kernel themselves."""
-        if env.debug_info != self.env.debug_info or image.is_object:
+        own = self.env
+        if env != replace(
+            env, debug_info=own.debug_info, emulates_spec_constants=own.emulates_spec_constants
+        ):
+            return
+        if env.freezes_spec_constants or image.is_object:
             return
         for info in image.kernels:
             kernel = self.functions[info.name]()
@@ -335,7 +342,7 @@ def _image(
         captures=captures,
         functions={name: weakref.ref(kernel) for name, kernel in held.items()},
         analysed=analysed,
-        local_sizes={name: kernel.options.local_size for name, kernel in held.items()},
+        local_sizes={name: default_local_size(kernel) for name, kernel in held.items()},
     )
 
 

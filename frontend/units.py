@@ -17,7 +17,7 @@ from ..ir.errors import InvalidError, UnknownKernelError
 from .arguments import bind_arguments, scalars_of_arguments
 
 if TYPE_CHECKING:
-    from ..vk_runtime.kernel_id import Binder, KernelId
+    from ..vk_runtime.kernel_id import Binder, KernelId, LocalSizeOf
     from .annotations import Signature
     from .kernel import KernelFunction
 
@@ -70,9 +70,28 @@ def id_of(kernel: KernelFunction) -> KernelId:
         found = kernel.known_id
         if found is None:
             found = kernel.known_id = make_kernel_id(
-                kernel.name, kernel.qualified_name, _binder(kernel.name, kernel.signature)
+                kernel.name,
+                kernel.qualified_name,
+                _binder(kernel.name, kernel.signature),
+                kernel.parameter_names,
+                _local_size(kernel),
             )
         return found
+
+
+def default_local_size(kernel: KernelFunction) -> tuple[int, ...] | None:
+    """Returns the work-group size that a kernel asks for while every constant in it has its default; None: none, or
+    none that can be."""
+    try:
+        return None if kernel.local_size is None else kernel.local_size.sizes({}, kernel.name)
+    except InvalidError:
+        return None
+
+
+def _local_size(kernel: KernelFunction) -> LocalSizeOf | None:
+    """Returns what computes a work-group size of specialization constants; None where it is none of these."""
+    local, name = kernel.local_size, kernel.name
+    return None if local is None or local.is_fixed else lambda values: local.sizes(values, name)
 
 
 def _binder(name: str, signature: Signature) -> Binder:

@@ -54,8 +54,15 @@ class TargetEnv:
     optional_aspects: tuple[int, ...] = ()
     """Aspects, ascending, whose instructions the code may use where there is another way without: atomics of
     floats.  An image that uses one requires it."""
+    lanes_per_invocation: int = 1
+    """Neighbouring work-items that an invocation may do where it saves memory accesses: 4, or 1 for never."""
     debug_info: bool = False
     """Whether OpSource and OpLine are written."""
+    emulates_spec_constants: bool = False
+    """Whether values of specialization constants travel with the arguments.  Those that array lengths depend on are
+    constants of the module even so: SPIR-V has no other way."""
+    freezes_spec_constants: bool = False
+    """Whether every specialization constant is its default, a plain constant of the code."""
 
     @property
     def spirv_version(self) -> tuple[int, int]:

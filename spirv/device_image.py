@@ -65,6 +65,14 @@ class DeviceImage:
                 return kernel
         raise KeyError(name)
 
+    @property
+    def spec_constant_block(self) -> bytes | None:
+        """The default values of all specialization constants, packed as `SpecConstantInfo.offset_bytes` says; None
+        where none of them is emulated."""
+        if not any(constant.is_emulated for constant in self.spec_constants):
+            return None
+        return b"".join(constant.default for constant in self.spec_constants)
+
     def lacking(self, device_aspects: frozenset[Aspect]) -> tuple[int, ...]:
         """Returns the required aspects that `device_aspects` does not hold, ascending."""
         return tuple(a for a in self.requirements.aspects if a not in device_aspects)

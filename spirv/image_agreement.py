@@ -14,7 +14,14 @@ from ..ir.aspect_table import ASPECT_OF_CAPABILITY, ASPECT_ROWS
 from ..ir.aspects import Aspect
 from ..ir.kernel_info import BufferParameter, KernelInfo, LocalParameter, Requirements, SpecConstantInfo
 from .reflection import EntryPoint, Reflection
-from .tables import enumerant_name
+from .tables import Capability, enumerant_name
+
+_STORED_ONLY = {
+    Aspect.VK_INT8: (Capability.StorageBuffer8BitAccess,),
+    Aspect.VK_INT16: (Capability.StorageBuffer16BitAccess,),
+    Aspect.FP16: (Capability.StorageBuffer16BitAccess,),
+}
+"""A narrow value that is only loaded, converted and stored needs no capability but that of its storage."""
 
 
 class ImageMetadata(Protocol):
@@ -56,7 +63,8 @@ def _entry_points(reflection: Reflection, split: ImageMetadata) -> Iterator[str]
 
 def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
     in_binary = {constant.spec_id: constant for constant in reflection.spec_constants}
-    leaves = {leaf.spec_id: leaf for constant in split.spec_constants for leaf in constant.leaves}
+    native = (constant for constant in split.spec_constants if not constant.is_emulated)
+    leaves = {leaf.spec_id: leaf for constant in native for leaf in constant.leaves}
     internal = {spec_id for kernel in split.kernels for spec_id in _internal_ids(kernel)}
     if set(in_binary) != set(leaves) | internal:
         expected = sorted(set(leaves) | internal)
@@ -137,5 +145,6 @@ def _aspects(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
     used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}
     for aspect, row in ASPECT_ROWS.items():
-        if aspect in used and row.capabilities and not set(row.capabilities) & set(reflection.capabilities):
+        enough = {*row.capabilities, *_STORED_ONLY.get(aspect, ())}
+        if aspect in used and row.capabilities and not enough & set(reflection.capabilities):
             yield f"the image requires aspect {aspect.spelling}, but its code declares no such capability"

@@ -59,6 +59,7 @@ def _problems(image: DeviceImage) -> Iterator[str]:
             yield f"its {what} are not sorted names"
     for symbol in sorted({*image.imports} & {*image.exports}):
         yield f"it imports and exports {symbol!r}"
+    yield from _emulation_problems(image)
     for kernel in image.kernels:
         yield from (f"kernel {kernel.name!r}: {problem}" for problem in _kernel_problems(kernel))
     for constant in image.spec_constants:
@@ -67,6 +68,20 @@ def _problems(image: DeviceImage) -> Iterator[str]:
     sizes = (*image.requirements.work_group_sizes, image.requirements.sub_group_sizes)
     if any(size < 1 for group in sizes for size in group):
         yield "a required size is not positive"
+
+
+def _emulation_problems(image: DeviceImage) -> Iterator[str]:
+    """A launch looks the values of hidden fields up by SpecId."""
+    emulated = {
+        leaf.spec_id: leaf.dtype
+        for constant in image.spec_constants
+        if constant.is_emulated
+        for leaf in constant.leaves
+    }
+    for kernel in image.kernels:
+        for field in kernel.abi.spec_fields:
+            if emulated.get(field.spec_id) != field.dtype:
+                yield f"kernel {kernel.name!r} has a hidden field for SpecId {field.spec_id}, which is not emulated"
 
 
 def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:
@@ -112,6 +127,11 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
         if len(offsets) not in (0, abi.rank):
             yield f"{len(offsets)} hidden fields for {abi.rank} dimensions"
+    if len({field.spec_id for field in abi.spec_fields}) != len(abi.spec_fields):
+        yield "a specialization constant appears twice among the hidden fields"
+    for field in abi.spec_fields:
+        if field.dtype not in DTYPE_BYTES:
+            yield f"no data type is called {field.dtype!r}"
     yield from _local_size_problems(abi)
     if abi.argument_block_binding is not None and not 0 <= abi.argument_block_binding < 1 << 16:
         yield f"an argument block at binding {abi.argument_block_binding}"
@@ -133,6 +153,8 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
     """(offset, size) of every field of the argument block that the runtime writes."""
     hidden = (*kernel.abi.range_offsets_bytes, *kernel.abi.base_offsets_bytes)
     yield from ((offset, 4) for offset in hidden if offset is not None)
+    for field in kernel.abi.spec_fields:
+        yield (field.offset_bytes, max(4, DTYPE_BYTES.get(field.dtype, 4)))
     for parameter in kernel.parameters:
         if isinstance(parameter, BufferParameter):
             extents = parameter.extent_offsets_bytes

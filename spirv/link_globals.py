@@ -198,6 +198,6 @@ def check_local_size(merged: Merged, sized_modules: Container[int], *, is_given_
     for item in merged.sections[Section.ENTRY_POINTS]:
         if merged.module_of(item.operands[1]) not in sized_modules:
             raise LinkError(
-                f"BuiltIn WorkgroupSize of {merged.origin(sizes[0])} would change the local size of the entry points "
-                f"of {merged.origin(item.operands[1])}"
+                f"BuiltIn WorkgroupSize of {merged.origin(sizes[0])} would change the local size of entry points of "
+                f"{merged.origin(item.operands[1])}"
             )

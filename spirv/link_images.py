@@ -238,7 +238,7 @@ def _with_aspects(kernel: KernelInfo, needed: Mapping[int, str]) -> KernelInfo:
     if not added:
         return kernel
     uses = tuple(
-        AspectUse(aspect=number, location=None, what=f"the linked function '{symbol}'")
+        AspectUse(aspect=number, location=None, what=f"the linked function '{symbol}'", is_declared=True)
         for number, symbol in sorted(added.items())
     )
     return replace(

@@ -128,7 +128,7 @@ def _with_value(item: Instruction, kind: str, spec_id: int, value: object) -> In
 def _integer_words(kind: str, spec_id: int, value: float) -> tuple[int, ...]:
     is_signed, width = _INTEGER_TYPES[kind]
     # Signless types hold both readings of their bits: MLIR and Python kernels write i32 as OpTypeInt 32 0.
-    if int(value) != value or not -(1 << width - 1) <= value < (1 << width - is_signed):
+    if value % 1 != 0 or not -(1 << width - 1) <= value < (1 << width - is_signed):
         raise _misfit(spec_id, kind, value)
     number = int(value)
     # Narrow numbers are sign-extended if the type is signed, else zero-extended (SPIR-V 1.6 §2.2.1).

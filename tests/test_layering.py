@@ -23,8 +23,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             *(
                 "ir.errors",
                 "ir.aspects",
-                "ir.config",
                 "ir.aspect_table",
+                "ir.config",
+                "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
                 "ir.size_arithmetic",
@@ -39,6 +40,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
+        "frontend.interpretation",
         "frontend.inspection",
         "frontend.linking",
         "frontend.units",

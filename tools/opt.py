@@ -205,8 +205,8 @@ def _text(module: ModuleOp, is_generic: bool) -> str:
 def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> bytes:
     """Compiles a module of one image; one that already holds a `spirv.module` is only written as binary."""
     from ..ir.dialects import spirv
+    from ..ir.errors import warning_text
     from ..ir.target_env import TargetEnv
-    from ..passes.diagnose_aspects import warning_text
     from ..passes.pipeline import compile_module
     from ..spirv.build_image import build_image
     from ..spirv.emit import emit

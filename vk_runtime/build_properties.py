@@ -1,4 +1,5 @@
-"""Properties of ``lp.compile``, ``lp.link`` and ``lp.build``: ``lp.properties.Debug()`` and ``Log(stream)``."""
+"""Properties of ``lp.compile``, ``lp.link`` and ``lp.build``: ``lp.properties.Debug()``, ``Log(stream)`` and
+``EmulateSpecConstants()``."""
 
 from __future__ import annotations
 
@@ -48,11 +49,20 @@ class Log(Property):
         return self.stream
 
 
+@dataclass(frozen=True, slots=True)
+class EmulateSpecConstants(Property):
+    """Values of specialization constants travel as hidden arguments: a new value needs no new pipeline.
+
+    Constants that array lengths depend on stay native, since SPIR-V has no other way.
+    """
+
+
 class properties:
     """The properties of ``lp.compile``, ``lp.link`` and ``lp.build``."""
 
     Debug = Debug
     Log = Log
+    EmulateSpecConstants = EmulateSpecConstants
 
 
 PropertyT = TypeVar("PropertyT", bound=Property)

@@ -113,8 +113,8 @@ class DeviceImage:
 
     @property
     def frozen(self) -> bool:
-        """Whether the values of its specialization constants are fixed."""
-        return False
+        """Whether its specialization constants are fixed at their defaults."""
+        return self._env.freezes_spec_constants
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -146,8 +146,16 @@ class DeviceImage:
 
     @property
     def spec_constant_block(self) -> bytes | None:
-        """The default values as kernels without native constants get them; None: constants are native."""
-        return None
+        """The default values as kernels without native constants get them, at `SpecConstantInfo.offset_bytes`; None:
+        all constants are native.
+
+        Raises:
+            BuildError: it is IR that cannot be compiled.
+        """
+        constants = self.spec_constants
+        if not any(constant.is_emulated for constant in constants):
+            return None
+        return b"".join(constant.default for constant in constants)
 
     def spirv(self) -> bytes:
         """Returns the SPIR-V module.
@@ -218,6 +226,10 @@ class DeviceImage:
     def name_of(self, kernel: KernelId) -> str | None:
         """Returns what the image calls a kernel, None where it has no such kernel."""
         return next((name for name, id_ in self._ids.items() if id_ is kernel), None)
+
+    def id_of(self, name: str) -> KernelId | None:
+        """Returns the id of what the image calls `name`, None where it has no such kernel."""
+        return self._ids.get(name)
 
     def info(self, name: str) -> KernelInfo:
         """Returns what a launch must know of a kernel; KeyError where there is none of that name."""

@@ -76,7 +76,7 @@ def launch_kernel(
         binary,
         info,
         extents,
-        local or bundle_local_size(info, device.physical.limits),
+        local or bundle_local_size(info, device.physical.limits, kernel.kernel_id, spec),
         values,
         values_for(binary, spec),
         wait_events,

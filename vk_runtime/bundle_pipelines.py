@@ -21,6 +21,7 @@ from ..ir.kernel_info import KernelInfo, LocalParameter
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_image import DeviceImage
 from .device import Device
+from .kernel_id import KernelId
 from .launch import kernel_pipeline
 from .launch_plan import default_local_size, plan_launch
 from .physical_device import DeviceLimits
@@ -32,8 +33,26 @@ _WIDE = 1 << 20
 """An extent that is no reason to choose a small local size."""
 
 
-def bundle_local_size(kernel: KernelInfo, limits: DeviceLimits) -> tuple[int, ...] | None:
-    """Returns the local size of launches that give none, slowest dimension first; None: the kernel's own, or none."""
+def bundle_local_size(
+    kernel: KernelInfo,
+    limits: DeviceLimits,
+    id_: KernelId | None = None,
+    values: Mapping[str, bytes] | None = None,
+) -> tuple[int, ...] | None:
+    """Returns the local size of launches that give none, slowest dimension first; None: the kernel's own, or none.
+
+    Args:
+        kernel: as the image describes it.
+        limits: of the device.
+        id_: of the kernel; says how its size depends on specialization constants.
+        values: of these, by symbol.
+
+    Raises:
+        InvalidError: a size below 1 by its specialization constants.
+    """
+    if id_ is not None and id_.local_size is not None:
+        sizes = id_.local_size(values or {})
+        return sizes if len(sizes) == kernel.abi.rank else None
     if kernel.required_work_group_size is not None or kernel.default_local_size is not None:
         return kernel.default_local_size
     if not kernel.abi.is_masked:
@@ -64,26 +83,45 @@ def make_pipelines(
     """
     made: list[Pipeline] = []
     for device in devices:
-        for image in images:
+        for image in _launched(images, values):
             if image.is_compatible(device):
                 spec = values_for(image.binary, values)
                 for kernel in image.binary.kernels:
-                    pipeline = _pipeline(image.binary, kernel, device, spec)
+                    pipeline = _pipeline(image, kernel, device, spec, values)
                     if pipeline is not None:
                         made.append(pipeline)
     return tuple(made)
 
 
+def _launched(images: Sequence[DeviceImage], values: Mapping[str, bytes]) -> list[DeviceImage]:
+    """Returns the images that launches take kernels from: a frozen one instead of its generic twin, or the reverse."""
+    used = [image for image in images if not image.frozen or _has_defaults(image, values)]
+    frozen = {id_ for image in used if image.frozen for id_ in image.kernel_ids}
+    return [image for image in used if image.frozen or not frozen.issuperset(image.kernel_ids)]
+
+
+def _has_defaults(image: DeviceImage, values: Mapping[str, bytes]) -> bool:
+    """Whether every constant that an image reads has its default."""
+    return all(values.get(s, c.default_bytes) == c.default_bytes for s, c in image.spec_symbols.items())
+
+
 def _pipeline(
-    image: SpirvImage, kernel: KernelInfo, device: Device, values: Mapping[str, bytes]
+    image: DeviceImage,
+    kernel: KernelInfo,
+    device: Device,
+    spec: Mapping[str, bytes],
+    values: Mapping[str, bytes],
 ) -> Pipeline | None:
     limits = device.physical.limits
-    local = bundle_local_size(kernel, limits) or kernel.required_work_group_size
-    if local is None or any(isinstance(parameter, LocalParameter) for parameter in kernel.parameters):
+    if any(isinstance(parameter, LocalParameter) for parameter in kernel.parameters):
         return None
     try:
+        local = bundle_local_size(kernel, limits, image.id_of(kernel.name), values)
+        local = local or kernel.required_work_group_size
+        if local is None:
+            return None
         plan = plan_launch(kernel, local, local, limits, device.name)
-        return kernel_pipeline(device, image, kernel, plan, values, [None] * len(kernel.parameters))
+        return kernel_pipeline(device, image.binary, kernel, plan, spec, [None] * len(kernel.parameters))
     except (KernelNotSupportedError, InvalidError, NdRangeError) as error:
         logger.info("no pipeline of kernel %s on %s yet: %s", kernel.name, device.selector, error)
         return None

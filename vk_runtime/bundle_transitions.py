@@ -14,7 +14,7 @@ from typing import cast
 from ..ir.errors import InvalidError
 from ..ir.target_env import TargetEnv
 from . import trace
-from .build_properties import Debug, Log, Property, checked_properties, property_of
+from .build_properties import Debug, EmulateSpecConstants, Log, Property, checked_properties, property_of
 from .bundle_errors import ConstraintError, type_name, wrong_state
 from .bundle_image import DeviceImage, compiled, linked
 from .bundle_pipelines import make_pipelines
@@ -31,7 +31,7 @@ Props = Iterable[object]
 def compile_bundle(bundle: object, devs: object, props: object) -> KernelBundle:
     """Returns the object bundle of an input bundle; see `frontend.bundles.compile`."""
     source = _bundle("compile", bundle, BundleState.INPUT)
-    found = checked_properties("compile", props, Debug, Log)
+    found = checked_properties("compile", props, Debug, Log, EmulateSpecConstants)
     return _compile(source, member_devices("compile", devs, source.devices, "kernel bundle"), found)
 
 
@@ -51,7 +51,7 @@ def link_bundles(bundles: object, devs: object, props: object, toolchain: Toolch
 def build_bundle(bundle: object, devs: object, props: object, toolchain: Toolchain) -> KernelBundle:
     """Returns the executable bundle of an input bundle; see `frontend.bundles.build`."""
     source = _bundle("build", bundle, BundleState.INPUT)
-    found = checked_properties("build", props, Debug, Log)
+    found = checked_properties("build", props, Debug, Log, EmulateSpecConstants)
     devices = member_devices("build", devs, source.devices, "kernel bundle")
     return _link([_compile(source, devices, found)], devices, found, toolchain, is_whole_program=True)
 
@@ -89,15 +89,21 @@ def join_bundles(bundles: object, state: object) -> KernelBundle | None:
 
 def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[Property]) -> KernelBundle:
     debug, log = property_of(props, Debug) is not None, property_of(props, Log)
+    emulates = property_of(props, EmulateSpecConstants) is not None
     streams = () if log is None else (log.stream,)
     images: list[DeviceImage] = []
     for image in source:
         able = tuple(device for device in devices if image.is_compatible(device))
         if able:
-            env = common_environment(able)
-            made = compiled(image, replace(env, debug_info=True) if debug else env, able, streams)
-            _ = made.binary  # now: what cannot be compiled raises here
+            env = replace(common_environment(able), debug_info=debug, emulates_spec_constants=emulates)
+            made = compiled(image, env, able, streams)
+            has_hidden_values = (
+                made.binary.spec_constant_block is not None
+            )  # what cannot be compiled raises here
             images.append(made)
+            if has_hidden_values:  # a second image for launches at the defaults, which then cost nothing
+                frozen = replace(env, freezes_spec_constants=True, emulates_spec_constants=False)
+                images.append(compiled(image, frozen, able, streams))
     return make_bundle(source.context, devices, BundleState.OBJECT, images, source.spec_values.copy())
 
 

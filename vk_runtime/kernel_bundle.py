@@ -287,7 +287,8 @@ class KernelBundle:
         return self._pipelines
 
     def image_of(self, kernel: KernelId, device: Device) -> DeviceImage:
-        """Returns the first image with a kernel that a device can run.
+        """Returns the first image with a kernel that a device can run: a frozen one where every constant of it has
+        its default, else one that takes values.
 
         Raises:
             KernelNotFoundError: the bundle does not have the kernel.
@@ -298,14 +299,18 @@ class KernelBundle:
             raise KernelNotFoundError(
                 f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {self._listing()}"
             )
-        for image in holding:
-            if device in self._devices and image.is_compatible(device):
+        for image in sorted(holding, key=lambda image: not image.frozen):
+            if device in self._devices and image.is_compatible(device) and self.takes_values(image):
                 return image
         names = ", ".join(f"'{item.selector}'" for item in self._devices)
         raise KernelNotSupportedError(
             f"kernel '{kernel.qualified_name}': the kernel bundle has no image of it for device '{device.selector}' "
             f"({device.name}); the bundle is for {names}"
         )
+
+    def takes_values(self, image: DeviceImage) -> bool:
+        """Returns whether an image computes with the bundle's values: a frozen one does with the defaults only."""
+        return not image.frozen or self._values.effective().keys().isdisjoint(image.spec_symbols.values())
 
     def _require(self, member: str, *states: BundleState) -> None:
         expected = states or _WITH_IMAGES

@@ -11,25 +11,42 @@ Binder = Callable[[tuple[object, ...], Mapping[str, object]], tuple[object, ...]
 """Puts the arguments of a launch in the order of the parameters, composites taken apart; KernelArgumentError."""
 
 
+LocalSizeOf = Callable[[Mapping[str, bytes]], tuple[int, ...]]
+"""Computes a work-group size, slowest dimension first, of specialization values (host bytes by symbol); InvalidError
+where it is below 1."""
+
+
 class KernelId:
     """The identity of a kernel of the application.  Two are equal if and only if they are the same object.
 
     Made by `get_kernel_id` and `get_kernel_ids`.
     """
 
-    __slots__ = ("__weakref__", "_name", "_qualified_name", "bind")
+    __slots__ = ("__weakref__", "_name", "_qualified_name", "bind", "local_size", "parameter_names")
 
     _name: str
     _qualified_name: str
     bind: Binder
     """How arguments reach its parameters."""
+    parameter_names: tuple[str, ...]
+    """What a launch gives arguments for, in order."""
+    local_size: LocalSizeOf | None
+    """The work-group size that it asks for, where specialization constants take part."""
 
     def __init__(self, *_: object, **__: object) -> None:
         raise no_constructor("KernelId", "lp.get_kernel_id(kernel) gives a kernel's")
 
     @classmethod
-    def _make(cls, name: str, qualified_name: str, bind: Binder) -> KernelId:
+    def _make(
+        cls,
+        name: str,
+        qualified_name: str,
+        bind: Binder,
+        parameter_names: tuple[str, ...] = (),
+        local_size: LocalSizeOf | None = None,
+    ) -> KernelId:
         made = object.__new__(cls)
+        made.parameter_names, made.local_size = parameter_names, local_size
         made._name, made._qualified_name, made.bind = name, qualified_name, bind
         return made
 

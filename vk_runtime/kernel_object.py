@@ -41,6 +41,11 @@ class Kernel:
         return self._id
 
     @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """What a launch gives arguments for, in order."""
+        return self._id.parameter_names
+
+    @property
     def kernel_bundle(self) -> KernelBundle:
         """The bundle that it is of."""
         return self._bundle

@@ -20,8 +20,8 @@ from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
-from .requirements import require_aspects, require_limits
-from .specialization import local_entries, spec_entries
+from .requirements import require_device, require_limits
+from .specialization import emulated_values, local_entries, spec_entries
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
@@ -37,10 +37,10 @@ __all__ = [
     "kernel_pipeline",
     "launch",
     "prepare",
-    "require_aspects",
+    "require_device",
 ]
 
-_Step = tuple[tuple[int, ...], tuple[int, int, int]]
+_Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
 
 
@@ -62,11 +62,18 @@ class LaunchRecord:
         binding: of the kernel.
         plan: the checked range.
         pipeline: specialised for the values and the local size.
+        spec_values: of emulated specialization constants.
     """
 
     def __init__(
-        self, device: Device, binding: KernelBinding, plan: LaunchPlan, pipeline: Pipeline | None
+        self,
+        device: Device,
+        binding: KernelBinding,
+        plan: LaunchPlan,
+        pipeline: Pipeline | None,
+        spec_values: tuple[Scalar, ...] = (),
     ) -> None:
+        self._spec_values = spec_values
         self._device = device
         self._lock = device.logical.lock
         self._binding = binding
@@ -101,7 +108,8 @@ class LaunchRecord:
         """Returns the values of the hidden fields of a dispatch, and its work-group counts."""
         packer = self._packer
         range_ = [self.plan.range_[d] for d in packer.range_dimensions]
-        return (*range_, *[piece.base[d] for d in packer.base_dimensions]), piece.groups
+        base = [piece.base[d] for d in packer.base_dimensions]
+        return (*range_, *base, *self._spec_values), piece.groups
 
     def launch_again(self, args: Sequence[object]) -> Event | None:
         """Records the kernel on the default queue of its device, or returns None where its arguments need a
@@ -114,6 +122,10 @@ class LaunchRecord:
     def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
         return self._record(queue, args, self._checker.check(args, self._device), wait_events)
+
+    def scalars(self, args: Sequence[object]) -> list[Scalar]:
+        """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
+        return self._checker.check(args, self._device)[1]
 
     def _record(
         self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
@@ -207,7 +219,7 @@ class LaunchRecord:
         command_buffer.pipeline = pipeline
 
     def _write_block(
-        self, queue: Queue, uses: Uses, hidden: Sequence[int], values: Sequence[Scalar]
+        self, queue: Queue, uses: Uses, hidden: Sequence[Scalar], values: Sequence[Scalar]
     ) -> DescriptorSet:
         """Writes the argument block to memory of the open command buffer; returns the set that shows it."""
         assert self._set_layout is not None, "the block has a binding"
@@ -296,7 +308,7 @@ def prepare(
         binding = KernelBinding(image, kernel)
         logical.launches.bindings[id(image), id(kernel)] = binding
     binding.checker.check(args, device)
-    require_aspects(device, kernel)
+    require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
     plan = plan_launch(
         kernel,
@@ -307,7 +319,8 @@ def prepare(
         is_nd_range=is_nd_range,
     )
     pipeline = kernel_pipeline(device, image, kernel, plan, spec_values, args)
-    return LaunchRecord(device, binding, plan, pipeline)
+    emulated = emulated_values(kernel, image.spec_constants, spec_values)
+    return LaunchRecord(device, binding, plan, pipeline, emulated)
 
 
 def kernel_pipeline(
@@ -327,7 +340,7 @@ def kernel_pipeline(
         InvalidError: an array length below 1.
         KernelNotSupportedError: a limit is passed.
     """
-    require_aspects(device, kernel)
+    require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
     logical = device.logical
     ids = kernel.abi.local_size_spec_ids

@@ -187,7 +187,10 @@ class PipelineStore:
     def _required_sub_group_size(self, kernel: KernelInfo) -> int | None:
         """Returns the size to demand; None where the device has no choice of sizes."""
         physical = self._device.physical
-        return kernel.required_sub_group_size if physical.can_choose_subgroup_size else None
+        if not physical.can_choose_subgroup_size:
+            return None
+        # Left alone, drivers may choose another size for each kernel (SPIR-V 1.6 allows varying sizes).
+        return physical.subgroup_size if kernel.has_primary_sub_group_size else kernel.required_sub_group_size
 
 
 def binding_table(kernel: KernelInfo) -> tuple[tuple[int, bool], ...]:

@@ -37,6 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
 from . import kernel_atomic
 from .kernel_fields import LoadFieldOp, StoreFieldOp
+from .kernel_wide import LoadWideOp, StoreWideOp
 from .spirv.attributes import StorageClassAttr
 from .spirv.enums import StorageClass
 
@@ -54,6 +55,11 @@ LINKAGE_NAME = "kernel.linkage_name"
 """String, on functions with `aspect.external`: the linker's symbol, where it is not the function's name."""
 LOCAL_SIZE = "kernel.local_size"
 """array<i32>: fixed local size in invocations, slowest dimension first."""
+
+LANES = "kernel.lanes"
+"""array<i32>: work-items that each invocation stands for, slowest dimension first; the range must be a multiple."""
+ALIGNED_ROWS = "kernel.aligned_rows"
+"""array<i32>: numbers of the array parameters whose last extent must be a multiple of 4."""
 
 NO_CONTRACTION = "kernel.no_contraction"
 """Unit: a multiplication and an addition must not become one operation."""
@@ -330,5 +336,7 @@ __all__ = [
     "verify_attributes",
 ]
 
-KERNEL = Dialect("kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, *kernel_atomic.OPS])
+KERNEL = Dialect(
+    "kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, *kernel_atomic.OPS]
+)
 """The dialect, for `Context.load_dialect`."""

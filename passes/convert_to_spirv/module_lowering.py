@@ -21,6 +21,7 @@ from ...ir.call_graph import Function, function_name, has_body, resolve
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp
 from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
+from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.target_env import TargetEnv
@@ -102,7 +103,10 @@ class ModuleLowering:
         self._inlined: dict[Operation, bool | None] = {}
 
     def survey(self, kernel_ir: Operation) -> None:
-        """Finds out what all of a module decides: `keeps_float_bits` and `orders_memory`."""
+        """Finds out what all of a module decides: `keeps_float_bits`, `orders_memory`, and what stays native of
+        emulated constants."""
+        if self.env.emulates_spec_constants:
+            self.spec_constants.survey(kernel_ir)
         for op in kernel_ir.walk():
             if op.name in _BARRIERS:
                 self.orders_memory = True
@@ -226,6 +230,8 @@ class ModuleLowering:
         for op in function.body.walk():
             if isinstance(op, _NEEDS_KERNEL) or op.name in NEEDS_KERNEL_NAMES:
                 answer = True
+            elif isinstance(op, GetOp) and self.spec_constants.is_emulated(op):
+                answer = True  # its value is among the kernel's arguments
             reference = op.properties.get("callee")
             if isinstance(reference, SymbolRefAttr) and op.name == "func.call":
                 name = function_name(function)

@@ -47,10 +47,14 @@ _NAMES_BY_MODULE = {
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
     "frontend.spec_constant": "SpecializationId",
+    "frontend.spec_parameters": "KernelHandler Spec",
     "frontend.ranges": "NdRange Range",
     "frontend.kernel": "kernel func",
     "frontend.compile_options": "compile_options",
     "frontend.externals": "external extern",
+    "frontend.function_attributes": (
+        "device_has uses_aspects reqd_work_group_size reqd_sub_group_size work_group_size_hint SubGroupSize"
+    ),
     "frontend.kernel_from_source": "kernel_from_source",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
@@ -62,7 +66,7 @@ _NAMES_BY_MODULE = {
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
-        "KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
+        "AspectWarning KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
     ),
     "frontend.bundles": (
         "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join "
@@ -80,6 +84,8 @@ _NAMES_BY_MODULE = {
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",
     "vk_runtime.queue": "Queue",
+    "vk_runtime.spec_placeholder": "SpecConstant",
+    "vk_runtime.handler": "Handler",
     "vk_runtime.trace": "TraceEvent trace",
 }
 """Public names by the module that defines them."""

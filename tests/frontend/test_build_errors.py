@@ -237,6 +237,11 @@ def specialization_unrolled(x: lp.Array[lp.f32]):
         x[k] = 1.0
 
 
+@case("LP2057", "takes a specialization id by its name", "n")
+def constant_by_value(kh: lp.KernelHandler, n: lp.i32, x: lp.Array[lp.f32]):
+    x[0] = kh.get_specialization_constant(n)
+
+
 @case("LP2043", "an integer to a negative power", "a**-1")
 def negative_power(a: lp.i32, x: lp.Array[lp.f32]):
     x[0] = a**-1

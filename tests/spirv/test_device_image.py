@@ -154,6 +154,7 @@ def _set(*path: Any) -> Callable[[Any], object]:
 
 KERNEL = ("kernels", 0)
 CONSTANT = ("spec_constants", 0)
+FIELD = {"class": "SpecField", "spec_id": 0, "dtype": "f32", "offset_bytes": 0}
 
 
 @pytest.mark.parametrize(
@@ -181,6 +182,14 @@ CONSTANT = ("spec_constants", 0)
         (_set(*CONSTANT, "leaves", 1, "size_bytes", 8), "a scalar of type 'f32' and 8 bytes"),
         (_set(*CONSTANT, "leaves", 1, "spec_id", 0), "a SpecId appears twice"),
         (_set(*CONSTANT, "size_bytes", 4), "a default of 8 bytes"),
+        (_set(*CONSTANT, "is_emulated", 1), "is_emulated: expected bool"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD]), "hidden field for SpecId 0, which is not emulated"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD, FIELD]), "twice among the hidden fields|not emulated"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD | {"dtype": "f80"}]), "f80|not emulated"),
+        (
+            _set(*KERNEL, "abi", "spec_fields", [FIELD | {"offset_bytes": 1 << 20}]),
+            "a field of 4|not emulated",
+        ),
         (_set("requirements", "work_group_sizes", [[0]]), "not positive"),
         (_set("imports", ["b", "a"]), "imports are not sorted"),
         (_set("exports", ["a", "a"]), "exports are not sorted"),

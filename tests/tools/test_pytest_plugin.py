@@ -1,22 +1,19 @@
-"""The pytest plugin that users get; in processes of its own, for pytester unloads what a run has imported."""
+"""The pytest plugin that users get; in processes of its own, as users run it."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 import lapilli as lp
+from tests.run_pytest import run_pytest
 
-PLUGIN = ("-p", "lapilli.tools.pytest_plugin", "-p", "no:cacheprovider")
-
-
-@pytest.fixture(autouse=True)
-def _installed_plugin_is_off(monkeypatch: pytest.MonkeyPatch):  # pyright: ignore[reportUnusedFunction]
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # it is named once, by PLUGIN
+PLUGIN = ("-p", "lapilli.tools.pytest_plugin")
 
 
-def test_a_test_runs_once_on_each_device(pytester: pytest.Pytester):
-    pytester.makepyfile(
-        """
+def test_a_test_runs_once_on_each_device(tmp_path: Path):
+    source = """
         import lapilli as lp
 
         @lp.kernel
@@ -27,16 +24,15 @@ def test_a_test_runs_once_on_each_device(pytester: pytest.Pytester):
             a = lp.ones(4, dtype=lp.i32, device=lapilli_device)
             double[4](a)
             assert a.numpy().tolist() == [2] * 4
-        """
-    )
-    result = pytester.runpytest_subprocess(*PLUGIN, "-v")
-    result.assert_outcomes(passed=len(lp.devices()))
-    result.stdout.fnmatch_lines([f"*test_double?{device.selector}? PASSED*" for device in lp.devices()])
+    """
+    result = run_pytest(tmp_path, source, *PLUGIN, "-v")
+    assert result.outcomes == {"passed": len(lp.devices())}
+    for device in lp.devices():
+        assert f"test_double[{device.selector}] PASSED" in result.output
 
 
-def test_a_device_that_lacks_an_aspect_is_skipped_with_the_reason(pytester: pytest.Pytester):
-    pytester.makepyfile(
-        """
+def test_a_device_that_lacks_an_aspect_is_skipped_with_the_reason(tmp_path: Path):
+    source = """
         import pytest
 
         @pytest.mark.aspects("custom")
@@ -44,43 +40,38 @@ def test_a_device_that_lacks_an_aspect_is_skipped_with_the_reason(pytester: pyte
 
         @pytest.mark.aspects("vk_subgroup_basic")
         def test_other(lapilli_device): pass
-        """
-    )
-    result = pytester.runpytest_subprocess(*PLUGIN, "-rs")
+    """
+    result = run_pytest(tmp_path, source, *PLUGIN, "-rs")
     count = len(lp.devices())
-    result.assert_outcomes(skipped=count, passed=count)
-    result.stdout.fnmatch_lines(["*lacks custom*"])
+    assert result.outcomes == {"passed": count, "skipped": count}
+    assert "lacks custom" in result.output
 
 
-def test_an_unknown_aspect_is_named(pytester: pytest.Pytester):
-    pytester.makepyfile(
-        """
+def test_an_unknown_aspect_is_named(tmp_path: Path):
+    source = """
         import pytest
 
         @pytest.mark.aspects("fp65")
         def test_it(lapilli_device): pass
-        """
-    )
-    result = pytester.runpytest_subprocess(*PLUGIN)
-    result.stdout.fnmatch_lines(["*there is no aspect 'fp65'*"])
+    """
+    assert "there is no aspect 'fp65'" in run_pytest(tmp_path, source, *PLUGIN).output
 
 
-def test_devices_can_be_chosen(pytester: pytest.Pytester):
+def test_devices_can_be_chosen(tmp_path: Path):
     device = lp.devices()[-1]
-    pytester.makepyfile("def test_it(lapilli_device): assert lapilli_device is not None")
-    pytester.runpytest_subprocess(*PLUGIN, "--lapilli-device", device.selector).assert_outcomes(passed=1)
-    result = pytester.runpytest_subprocess(*PLUGIN, "--lapilli-device", "voodoo")
-    assert result.ret != pytest.ExitCode.OK
-    assert "'voodoo' matches no device" in result.stdout.str() + result.stderr.str()
+    source = "def test_it(lapilli_device): assert lapilli_device is not None"
+    result = run_pytest(tmp_path, source, *PLUGIN, "--lapilli-device", device.selector)
+    assert result.outcomes == {"passed": 1}
+    result = run_pytest(tmp_path, source, *PLUGIN, "--lapilli-device", "voodoo")
+    assert result.status != 0
+    assert "'voodoo' matches no device" in result.output
 
 
 def test_without_a_device_tests_are_skipped_unless_one_is_required(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    pytester.makepyfile("def test_it(lapilli_device): raise AssertionError")
+    source = "def test_it(lapilli_device): raise AssertionError"
     monkeypatch.setenv("VK_DRIVER_FILES", "/nonexistent.json")
     monkeypatch.setenv("LAPILLI_SWIFTSHADER", "")
-    result = pytester.runpytest_subprocess(*PLUGIN, "-rs")
-    result.assert_outcomes(skipped=1)
-    result = pytester.runpytest_subprocess(*PLUGIN, "--lapilli-require-device")
-    assert result.ret != pytest.ExitCode.OK
+    assert run_pytest(tmp_path, source, *PLUGIN, "-rs").outcomes == {"skipped": 1}
+    assert run_pytest(tmp_path, source, *PLUGIN, "--lapilli-require-device").status != 0
