@@ -39,11 +39,17 @@ class ForeignKernels:
     images: tuple[DeviceImage, ...]
     """One for each kernel, in the order of the entry points."""
     warnings: tuple[str, ...]
-    """What was left out, and why."""
+    """What is worth saying of a valid module."""
+    left_out: Mapping[str, str]
+    """Kernels that need what lapilli enables on no device, by name, and why."""
 
 
 def foreign_kernels(
-    binary: bytes, *, spec_values: Mapping[int | str, SpecValue] | None = None, label: str = "SPIR-V"
+    binary: bytes,
+    *,
+    spec_values: Mapping[int | str, SpecValue] | None = None,
+    label: str = "SPIR-V",
+    is_object: bool = False,
 ) -> ForeignKernels:
     """Returns the kernels of a module.
 
@@ -51,6 +57,7 @@ def foreign_kernels(
         binary: any bytes.
         spec_values: values of specialization constants by SpecId or by name.
         label: what messages call the module.
+        is_object: whether the module is to be linked, and may import and export.
 
     Raises:
         BuildError: the bytes are no valid SPIR-V for Vulkan; its log has every finding.
@@ -110,6 +117,7 @@ def _by_spec_id(reflection: Reflection, values: Mapping[int | str, SpecValue]) -
 def _kernels(module: Module, given: frozenset[int], label: str) -> ForeignKernels:
     images: list[DeviceImage] = []
     warnings: list[str] = []
+    left_out: dict[str, str] = {}
     reflection = reflect(module)
     names = [entry.name for entry in reflection.entry_points]
     arguments = kernel_arguments(ModuleView(module))
@@ -123,10 +131,10 @@ def _kernels(module: Module, given: frozenset[int], label: str) -> ForeignKernel
         found = arguments.get(entry.function_id)
         image, lacking = _image(isolate(module, entry.function_id), entry.name, given, found)
         if image is None:
-            warnings.append(f"kernel '{entry.name}' is left out: {lacking}")
+            left_out[entry.name] = lacking
         else:
             images.append(image)
-    return ForeignKernels(images=tuple(images), warnings=tuple(warnings))
+    return ForeignKernels(images=tuple(images), warnings=tuple(warnings), left_out=left_out)
 
 
 def _image(
