@@ -62,7 +62,8 @@ def foreign_kernels(
     Raises:
         BuildError: the bytes are no valid SPIR-V for Vulkan; its log has every finding.
         KernelArgumentError: a value for a constant that the module does not have, or not of its type.
-        FeatureNotSupportedError: an entry point takes what lapilli cannot pass: images, arrays of descriptors, pointers.
+        FeatureNotSupportedError: an entry point takes what lapilli cannot pass: images, arrays of descriptors,
+            pointers.
     """
     try:
         module = _validated(binary, label)

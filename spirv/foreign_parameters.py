@@ -1,7 +1,7 @@
 """The parameters of a foreign entry point, and their order.
 
-Names ``arg0``, ``arg1``, … decide where they are present.  Other parameters follow: buffers by (set, binding), members of the
-push constants by offset, shared arrays whose length is a specialization constant.  Standard library only.
+Names ``arg0``, ``arg1``, … decide where they are present.  Other parameters follow: buffers by (set, binding), members
+of the push constants by offset, shared arrays whose length is a specialization constant.  Standard library only.
 """
 
 from __future__ import annotations
