@@ -119,9 +119,9 @@ def _with_local_size(kernel: KernelInfo, local_sizes: Mapping[str, tuple[int, ..
     )
 
 
-def _binder(name: str, signature: Signature) -> Binder:
+def _binder(name: str, signature: Signature) -> tuple[Binder, tuple[str, ...]]:
     def bind(args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
         values = bind_arguments(signature, args, kwargs, name)
         return scalars_of_arguments(signature, values, name) if signature.has_composites else values
 
-    return bind
+    return bind, tuple(parameter.name for parameter in signature.parameters)
