@@ -111,6 +111,7 @@ def merged_requirements(parts: Sequence[Requirements]) -> Requirements:
         work_group_sizes=tuple(dict.fromkeys(size for part in parts for size in part.work_group_sizes)),
         sub_group_sizes=tuple(sorted({size for part in parts for size in part.sub_group_sizes})),
         fixed_targets=tuple(sorted(targets[0].intersection(*targets))) if targets else None,
+        features=tuple(sorted({name for part in parts for name in part.features})),
     )
 
 
