@@ -93,6 +93,9 @@ _HOST_CODES: dict[str, str] = {
     "kind. The message says what was expected; lp.compile, lp.link and lp.build lead from state to state.",
     "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, not by calling the class.",
     "LP1032": "Several kernels have that name. The message lists their module-qualified names: use one of these.",
+    "LP1040": "The source language does not have the build option. The message lists those that it has.",
+    "LP2103": "The SPIR-V module comes from outside and breaks a rule of SPIR-V or Vulkan. The log has every finding.",
+    "LP2104": "The shader compiler refuses the GLSL text. The log has its findings with their lines.",
     "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
     "LP2060": (
         "lp.reqd_work_group_size stands on an exported function. Only a kernel has a work-group size; put the "
@@ -136,12 +139,20 @@ _HOST_CODES: dict[str, str] = {
         "and 1 to 3 dimensions; so are lp.In and lp.Out."
     ),
     "LP2015": "The default of a parameter must be a value that its type holds. Arrays have no defaults.",
+    "LP1005": (
+        "The code of a kernel with lp.Const parameters depends on their values. Launch it, which gives them, or give "
+        "the parameters defaults."
+    ),
     "LP2016": (
         "A kernel returns nothing: results go into arrays that it gets as parameters. The only return "
         "annotation allowed is None."
     ),
     "LP2017": "A parameter of type lp.Spec[T] declares a specialization constant: T is one scalar, vector, struct or "
     "fixed array type, and the parameter is keyword-only, since launches set constants by name.",
+    "LP2028": (
+        "lp.Item, lp.NdItem, lp.Group and lp.Id parameters say over how many dimensions a kernel runs, so all of "
+        "them have the same number."
+    ),
     "LP2018": (
         "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
         "at least 1; lp.Vec[element, n] a scalar type and 2 to 4 components."

@@ -31,7 +31,7 @@ from .compiler_version import compiler_version
 from .dependencies import dependencies, from_json, to_json, verified
 from .fingerprint import fingerprint, function_fingerprint, type_text
 from .kernel import KernelFunction
-from .source_text import file_lines, function_text
+from .source_text import file_lines, function_text, last_line
 
 logger = logging.getLogger(__name__)
 
@@ -129,8 +129,18 @@ class CachedKernel:
         return f"image-{self.key}-{number}"
 
 
-def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEnv) -> CachedKernel | None:
-    """Returns a kernel's place in a cache, None where its text cannot be found."""
+def cached_kernel(
+    store: Store, kernel: KernelFunction, rank: int, env: TargetEnv, constants: str = ""
+) -> CachedKernel | None:
+    """Returns a kernel's place in a cache, None where its text cannot be found.
+
+    Args:
+        store: where entries are kept.
+        kernel: the kernel.
+        rank: dimensions of the launch range.
+        env: the environment to compile for.
+        constants: `Constants.key` of the values of its `lp.Const` parameters.
+    """
     text = function_fingerprint(kernel.function)
     if text is None:
         return None
@@ -141,10 +151,12 @@ def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEn
         [(p.name, p.type.spelling, type_text(p.type)) for p in kernel.signature.parameters],
         [(name, fingerprint(constant)) for name, constant in kernel.specialization_ids.items()],
         kernel.signature.handlers,
+        list(kernel.signature.work_items.items()),
         repr(kernel.options),
         repr(options := options_of(kernel.function.__module__)),
         repr([device_config().targets.get(name) for name in options.fixed_targets]),
         rank,
+        constants,
         repr(env),
     ]
     if env.debug_info:  # the code itself holds file and lines then
@@ -176,15 +188,25 @@ def relative_locations(
 ) -> tuple[KernelInfo, ...] | None:
     """Returns kernels whose locations count lines from the function they lie in, and name it by its number.
 
-    None where a location lies in none of the functions.
+    What `math_library` uses is located at the line that calls it, which is found by its number alone.  None where a
+    location lies in none of the functions.
     """
-    spans = [(f.__code__.co_filename, f.__code__.co_firstlineno, f.__qualname__) for f in functions]
+    spans = [
+        (f.__code__.co_filename, f.__code__.co_firstlineno, last_line(f.__code__), f.__qualname__)
+        for f in functions
+    ]
 
     def relative(location: Location) -> Location:
-        for index, (file, first, qualname) in enumerate(spans):
-            if location.file == file and location.function == qualname and location.line >= first:
-                return Location(f"<{index}>", location.line - first + 1, location.column, "")
-        raise ValueError(f"{location} lies in no function of the kernel")
+        around = [
+            (location.function != qualname, index, first)
+            for index, (file, first, last, qualname) in enumerate(spans)
+            if location.file == file and first <= location.line
+            if location.function == qualname or location.line <= last
+        ]
+        if not around:
+            raise ValueError(f"{location} lies in no function of the kernel")
+        _, index, first = min(around)
+        return Location(f"<{index}>", location.line - first + 1, location.column, "")
 
     try:
         return tuple(_with_locations(kernel, relative) for kernel in kernels)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from ..ir.errors import InvalidError
+from ..ir.kernel_info import LocalMemory
 
 
 class Intrinsic:
@@ -63,10 +64,12 @@ class Namespace:
 
 
 MATH_FUNCTIONS: Final = (
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp", "copysign", "cos", "cosh",
-    "cross", "degrees", "dot", "erf", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmod", "fract", "hypot",
-    "isfinite", "isinf", "isnan", "ldexp", "length", "log", "log10", "log1p", "log2", "mix", "normalize", "pow",
-    "radians", "rsqrt", "sign", "sin", "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "trunc",
+    "acos", "acosh", "add_carry", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp",
+    "copysign", "cos", "cosh", "cross", "degrees", "dist", "dot", "erf", "erfc", "exp", "exp2", "expm1",
+    "fabs", "floor", "fma", "fmod", "fract", "frexp", "gamma", "gcd", "hypot", "isfinite", "isinf",
+    "isnan", "isqrt", "lcm", "ldexp", "length", "lgamma", "log", "log10", "log1p", "log2", "mix",
+    "modf", "mul_hi", "nextafter", "normalize", "pow", "radians", "remainder", "rsqrt", "sign", "sin",
+    "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "trunc", "ulp",
 )  # fmt: skip
 """Names of the functions of ``lp.math``."""
 
@@ -89,7 +92,23 @@ math: Final = Namespace(
 )
 """``lp.math``."""
 
-local: Final = Namespace("local", {"array": Intrinsic("local.array")})
+
+class LocalNamespace(Namespace):
+    """``lp.local``: also called, on the host, for the shape of an `lp.LocalArray` argument."""
+
+    def __call__(self, shape: object) -> LocalMemory:
+        """Returns the argument for a parameter ``tile: lp.LocalArray[…]``.
+
+        Args:
+            shape: an integer, or 1 to 3 of them, slowest dimension first.
+
+        Raises:
+            InvalidError: a shape that cannot be.
+        """
+        return LocalMemory(shape)
+
+
+local: Final = LocalNamespace("local", {"array": Intrinsic("local.array")})
 """``lp.local``: memory that the work-items of a group share."""
 private: Final = Namespace("private", {"array": Intrinsic("private.array")})
 """``lp.private``: memory of one work-item."""
@@ -122,7 +141,19 @@ PUBLIC_INTRINSICS: Final[dict[str, object]] = {
     **{name: Intrinsic(name) for name in WORK_ITEM_FUNCTIONS},
     **{
         name: Intrinsic(name)
-        for name in ("barrier", "group_barrier", "mem_fence", "select", "bitcast", "static_range")
+        for name in (
+            "barrier",
+            "group_barrier",
+            "mem_fence",
+            "select",
+            "bitcast",
+            "shuffle",
+            "static_range",
+            "popcount",
+            "clz",
+            "ctz",
+            "reverse_bits",
+        )
     },
     "math": math,
     "local": local,

@@ -354,8 +354,9 @@ class ArgumentPacker:
         abi = kernel.abi
         self.range_dimensions = _used(abi.range_offsets_bytes)
         self.base_dimensions = _used(abi.base_offsets_bytes)
-        fields += [(offset, "i") for offset in abi.range_offsets_bytes if offset is not None]
-        fields += [(offset, "i") for offset in abi.base_offsets_bytes if offset is not None]
+        index = "q" if abi.index_bits == 64 else "i"
+        fields += [(offset, index) for offset in abi.range_offsets_bytes if offset is not None]
+        fields += [(offset, index) for offset in abi.base_offsets_bytes if offset is not None]
         fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
         self.has_addresses = False
         # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.ir.kernel_info import LocalMemory
 
 from .conftest import SHADERS
 
@@ -138,12 +137,12 @@ def test_shared_memory_of_the_launch(device, queue, shader):
     data = np.arange(32, dtype=np.int32)
     out = on(device, data)
     kernel = shader("shared_reverse")
-    queue.parallel_for(32, kernel, out, LocalMemory(20))
+    queue.parallel_for(32, kernel, out, lp.local(20))
     np.testing.assert_array_equal(out.numpy(), data.reshape(2, 16)[:, ::-1].ravel() + 20)
-    with pytest.raises(lp.KernelArgumentError, match="lp.local"):
+    with pytest.raises(lp.KernelArgumentError, match=r"lp\.local"):
         queue.parallel_for(32, kernel, out, 20)
     with pytest.raises(lp.KernelNotSupportedError, match="shared memory"):
-        queue.parallel_for(32, kernel, out, LocalMemory(1 << 28))
+        queue.parallel_for(32, kernel, out, lp.local(1 << 28))
 
 
 def test_a_length_with_a_value_is_no_parameter(device, queue, shader):

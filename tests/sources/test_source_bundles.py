@@ -291,7 +291,12 @@ def test_kernels_from_source_have_no_ids(context):
 @pytest.mark.behaviour("SRC-24", "SRC-25", "SRC-26", "SRC-28")
 def test_kernels_by_name(context, queue, device):
     kb = lp.build(create(context))
-    assert [kb.ext_oneapi_has_kernel(name) for name in ("iota", "affine", "second", "")] == [True, True, False, False]
+    assert [kb.ext_oneapi_has_kernel(name) for name in ("iota", "affine", "second", "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     with pytest.raises(lp.UnknownKernelError, match="affine, iota"):
         kb.ext_oneapi_get_kernel("second")
     with pytest.raises(TypeError):
@@ -398,7 +403,9 @@ LIBRARY = """
 
 @pytest.mark.behaviour("IOP-44")
 def test_a_python_kernel_calls_a_function_of_a_spirv_module(context, queue, device):
-    library = lp.compile(create(context, Language.SPIRV_ASM, LIBRARY), props=[lp.BuildOptions("--target-env=spv1.3")])
+    library = lp.compile(
+        create(context, Language.SPIRV_ASM, LIBRARY), props=[lp.BuildOptions("--target-env=spv1.3")]
+    )
     assert library.state is lp.BundleState.OBJECT
     kernels = lp.compile(
         lp.get_kernel_bundle(context, state=lp.BundleState.INPUT, kernel=source_importer.calls_foreign)
