@@ -14,7 +14,7 @@ import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from ..ir.errors import CompileError, Diagnostic, Error, InvalidError, Location
 from .function_attributes import attributes_of
@@ -36,18 +36,18 @@ _DECORATORS = frozenset(
 """Decorators of lapilli that only note what they are given."""
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+    ast.Pow: lambda a, b: a**b,
+    ast.LShift: lambda a, b: a << b,
+    ast.RShift: lambda a, b: a >> b,
+    ast.BitAnd: lambda a, b: a & b,
+    ast.BitOr: lambda a, b: a | b,
+    ast.BitXor: lambda a, b: a ^ b,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
@@ -190,9 +190,8 @@ class _Reader:
         elif found is self.lapilli.func and call is None:
             return
         elif call is not None and any(found is getattr(self.lapilli, n, None) for n in _DECORATORS):
-            decorated = self.guarded(decorator, lambda: cast("Any", found)(*args, **keywords)(function))
-            for name, value in vars(decorated).items():
-                setattr(function, name, value)
+            decorated = self.guarded(decorator, lambda: found(*args, **keywords)(function))
+            function.__dict__.update(decorated.__dict__)
             assert attributes_of(function) == attributes_of(decorated), "a decorator only notes attributes"
         else:
             raise self.refused(

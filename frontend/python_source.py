@@ -10,7 +10,7 @@ import hashlib
 import io
 import linecache
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,19 +18,18 @@ from typing import TYPE_CHECKING
 from ..ir.errors import BuildError, CompileError, Diagnostic, Error, InvalidError, Location
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 from .annotations import Signature, resolve_signature
-from .arguments import bind_arguments, scalars_of_arguments
 from .compile import compile_lock, load_compiler
 from .definition import KernelOptions
 from .literal_module import LiteralModule, read_module
 from .local_size import LocalSize
 from .source import FunctionSource
 from .source_images import compiled_module, environment_for, no_spec_values
+from .units import binder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..ir.kernel_info import KernelInfo
-    from ..vk_runtime.kernel_id import Binder
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +65,13 @@ def compile_source(request: SourceRequest) -> CompiledSource:
             ir = build_module(definitions, optional_aspects=env.optional_aspects, any_rank=True)
         sizes = {definition.name: definition.local_size for definition in definitions}
         made = compiled_module(ir, request, lambda kernel: _with_local_size(kernel, sizes))
-    return replace(made, binders={d.name: _binder(d.name, d.signature) for d in definitions})
+    return replace(
+        made, binders={d.name: (binder(d.name, d.signature), _names(d.signature)) for d in definitions}
+    )
 
 
 @contextmanager
-def _readable(text: str) -> Iterator[tuple[str, list[str]]]:
+def _readable(text: str) -> Generator[tuple[str, list[str]]]:
     """Gives the text a file name under which `FunctionSource` finds its lines."""
     file = f"<lapilli source {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}>"
     # Not str.splitlines: to it a form feed or U+2028 ends a line, to Python's parser it does not.
@@ -119,9 +120,5 @@ def _with_local_size(kernel: KernelInfo, local_sizes: Mapping[str, tuple[int, ..
     )
 
 
-def _binder(name: str, signature: Signature) -> tuple[Binder, tuple[str, ...]]:
-    def bind(args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
-        values = bind_arguments(signature, args, kwargs, name)
-        return scalars_of_arguments(signature, values, name) if signature.has_composites else values
-
-    return bind, tuple(parameter.name for parameter in signature.parameters)
+def _names(signature: Signature) -> tuple[str, ...]:
+    return tuple(parameter.name for parameter in signature.parameters)

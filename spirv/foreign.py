@@ -212,7 +212,20 @@ def _image(
         imports=_names(reflection.imports),
     )
     check_image(image)
+    _check_rewritten(image)
     return image, ""
+
+
+def _check_rewritten(image: DeviceImage) -> None:
+    """Raises where the part of a valid module is not valid: a fault of lapilli, which no driver is to see."""
+    if image.is_object:
+        return  # checked when it is linked
+    finding = spirv_tools().validate(image.spirv, DEFAULT_TARGET_ENV)
+    if finding is not None:
+        name = image.kernels[0].name
+        raise _build_error(
+            f"kernel '{name}'", [f"internal error, please report the module: {finding.message}"]
+        )
 
 
 def _local_size(entry: EntryPoint) -> LocalSize:

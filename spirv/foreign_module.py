@@ -14,7 +14,7 @@ from dataclasses import replace
 from .binary import Instruction, Module, decode_string
 from .module_view import FunctionView, ModuleView
 from .operands import id_operands
-from .tables import BuiltIn, Capability, Decoration, LinkageType, Op, instruction
+from .tables import BuiltIn, Capability, Decoration, LinkageType, Op, enumerant_value, instruction
 
 _TOOL_EXTENSIONS = frozenset(
     {
@@ -264,7 +264,8 @@ _BY_INSTRUCTION = frozenset(
 def _capabilities_of(opcodes: Iterable[int]) -> frozenset[int]:
     """Returns every capability that one of some opcodes may need."""
     infos = [instruction(code) for code in opcodes]
-    return frozenset(number for info in infos if info is not None for number in info.capabilities)
+    names = {name for info in infos if info is not None for name in info.capabilities}
+    return frozenset(enumerant_value("Capability", name) for name in names)
 
 
 def rebind(module: Module, bindings: Mapping[int, int]) -> Module:

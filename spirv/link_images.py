@@ -188,7 +188,10 @@ class _Numbering:
                 for leaf, number in zip(constant.leaves, new[constant.symbol], strict=True)
             }
             for kernel in image.kernels:
-                mapping.update(zip(kernel.abi.local_size_spec_ids or (), local_size or (), strict=False))
+                old_ids = kernel.abi.local_size_spec_ids or ()
+                for old, new_id in zip(old_ids, local_size or (), strict=False):
+                    if old is not None:
+                        mapping[old] = new_id
             for kernel in image.kernels:
                 for old in internal_spec_ids(kernel):
                     if old not in mapping:

@@ -30,7 +30,7 @@ class BuildOptions(Property):
     __slots__ = ("_words", "opts")
 
     def __init__(self, opts: str | Iterable[str]) -> None:
-        values: object = opts
+        values = cast("object", opts)
         if isinstance(values, bytes) or not isinstance(values, Iterable):
             raise ConstraintError(
                 f"lp.BuildOptions takes a text or a list of texts, found {values!r} of type {type_name(values)}"
@@ -94,7 +94,7 @@ class SpecValues(Property):
     __slots__ = ("values",)
 
     def __init__(self, values: Mapping[Any, SpecScalar]) -> None:
-        given: object = values
+        given = cast("object", values)
         if not isinstance(given, Mapping):
             raise ConstraintError(
                 f"lp.SpecValues takes a mapping from SpecId or name to value, found {given!r} of type "

@@ -125,7 +125,7 @@ def test_kernels_that_one_device_can_run_are_in_the_bundle(device):
     only = lp.build(both, [lesser], props=[log])
     assert only.ext_oneapi_has_kernel("iota") and not only.ext_oneapi_has_kernel("wide")
     assert "'wide' is left out" in log.text and "fp64" in log.text
-    with pytest.raises(lp.BuildError, match="left out.*Werror"):
+    with pytest.raises(lp.BuildError, match=r"left out.*Werror"):
         lp.build(both, [lesser], props=[lp.BuildOptions("-Werror")])
 
 
