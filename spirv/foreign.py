@@ -18,7 +18,7 @@ from .clspv import ClspvArgument, kernel_arguments
 from .device_image import DeviceImage
 from .errors import SpirvError
 from .foreign_capabilities import Needs, needs_of
-from .foreign_module import isolate, library, rebind
+from .foreign_module import isolate, library, rebind, without_tool_instructions
 from .foreign_parameters import Interface, interface_of
 from .foreign_sizes import SizeTable, arrays_of, constant_infos
 from .foreign_types import ForeignTypes
@@ -86,7 +86,10 @@ def _validated(binary: bytes, label: str) -> Module:
         raise _build_error(label, [error.message]) from error
     is_linked_later = _has_linkage(module)
     findings = [
-        str(finding) for finding in validate(module, environment="universal" if is_linked_later else "vulkan")
+        str(finding)
+        for finding in validate(
+            without_tool_instructions(module), environment="universal" if is_linked_later else "vulkan"
+        )
     ]
     # Vulkan's rules forbid linkage; what it is linked to is checked again.
     env = "spv{}.{}".format(*min(module.version, (1, 6))) if is_linked_later else DEFAULT_TARGET_ENV

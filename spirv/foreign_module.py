@@ -96,6 +96,12 @@ def _part(module: Module, roots: tuple[int, ...], function_id: int | None) -> Mo
     return _renumbered(module, _without_unused_capabilities(kept))
 
 
+def without_tool_instructions(module: Module) -> Module:
+    """Returns a module without NonSemantic instructions, which may stand where nothing else may."""
+    tool_sets = _tool_sets(ModuleView(module))
+    return _renumbered(module, (item for item in module.instructions if not _is_tool(item, tool_sets)))
+
+
 def _is_linkage(item: Instruction) -> bool:
     return item.opcode == Op.Decorate and item.operands[1] == Decoration.LinkageAttributes
 
@@ -114,7 +120,7 @@ def _tool_sets(view: ModuleView) -> frozenset[int]:
 
 
 def _is_tool(item: Instruction, tool_sets: frozenset[int]) -> bool:
-    return item.opcode == Op.ExtInst and item.operands[0] in tool_sets
+    return item.opcode == Op.ExtInst and bool(item.operands) and item.operands[0] in tool_sets
 
 
 def _reached_functions(view: ModuleView, roots: Sequence[int]) -> dict[int, FunctionView]:
