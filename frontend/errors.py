@@ -120,7 +120,8 @@ _HOST_CODES: dict[str, str] = {
         "Kernels and helpers are plain functions written with def. Lambdas, coroutines, generators, "
         "classes and callable objects cannot be compiled for a device."
     ),
-    "LP2005": "The text given to lp.kernel_from_source is not valid Python.",
+    "LP2005": "The text given to lp.kernel_from_source, or as source of a kernel bundle, is not valid Python.",
+    "LP2006": "Source text of language PYTHON is parsed and never executed. The message says what it may hold.",
     "LP2010": (
         "Every parameter of a kernel needs an annotation, because its type decides the machine code: "
         "a scalar type such as lp.f32, or an array type such as lp.Array[lp.f32]."
@@ -181,6 +182,7 @@ _HOST_CODES: dict[str, str] = {
         "A specialization value does not fit the type of its constant: another kind, another shape, "
         "or out of range. A float is never taken for an integer, an integer too large is never cut."
     ),
+    "LP3012": "lp.SpecValues has a value for a constant that the module does not have, or one that is no number.",
     "LP3011": (
         "A specialization value is given for something that is no specialization constant. Keys of "
         ".spec({…}) are lp.SpecializationId objects."
