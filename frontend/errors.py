@@ -94,6 +94,9 @@ _HOST_CODES: dict[str, str] = {
     "kind. The message says what was expected; lp.compile, lp.link and lp.build lead from state to state.",
     "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, not by calling the class.",
     "LP1032": "Several kernels have that name. The message lists their module-qualified names: use one of these.",
+    "LP1040": "The source language does not have the build option. The message lists those that it has.",
+    "LP2103": "The SPIR-V module comes from outside and breaks a rule of SPIR-V or Vulkan. The log has every finding.",
+    "LP2104": "The shader compiler refuses the GLSL text. The log has its findings with their lines.",
     "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
     "LP2060": (
         "lp.reqd_work_group_size stands on an exported function. Only a kernel has a work-group size; put the "
@@ -118,7 +121,8 @@ _HOST_CODES: dict[str, str] = {
         "Kernels and helpers are plain functions written with def. Lambdas, coroutines, generators, "
         "classes and callable objects cannot be compiled for a device."
     ),
-    "LP2005": "The text given to lp.kernel_from_source is not valid Python.",
+    "LP2005": "The text given to lp.kernel_from_source, or as source of a kernel bundle, is not valid Python.",
+    "LP2006": "Source text of language PYTHON is parsed and never executed. The message says what it may hold.",
     "LP2010": (
         "Every parameter of a kernel needs an annotation, because its type decides the machine code: "
         "a scalar type such as lp.f32, or an array type such as lp.Array[lp.f32]."
@@ -179,6 +183,7 @@ _HOST_CODES: dict[str, str] = {
         "A specialization value does not fit the type of its constant: another kind, another shape, "
         "or out of range. A float is never taken for an integer, an integer too large is never cut."
     ),
+    "LP3012": "lp.SpecValues has a value for a constant that the module does not have, or one that is no number.",
     "LP3011": (
         "A specialization value is given for something that is no specialization constant. Keys of "
         ".spec({…}) are lp.SpecializationId objects."

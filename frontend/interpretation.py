@@ -24,7 +24,7 @@ from ..ir.interpret.launch import (
     SharedArray,
     interpret_module,
 )
-from ..ir.kernel_info import LocalMemory, LocalParameter, Parameter, ScalarParameter
+from ..ir.kernel_info import BufferParameter, LocalMemory, LocalParameter, Parameter, ScalarParameter
 from ..vk_runtime import trace
 from ..vk_runtime.arguments import scalar_value
 from ..vk_runtime.array import Array
@@ -136,7 +136,11 @@ def interpret_launch(
             bound.append(SharedArray(value.shape))
             continue
         if not isinstance(value, Array):
-            bound.append(_number(next(scalars), parameter.dtype))
+            scalar = next(scalars)
+            assert not isinstance(scalar, bytes), (
+                "kernels written in Python take no values of foreign layouts"
+            )
+            bound.append(_number(scalar, parameter.dtype))
             continue
         if id(value.buffer) not in hosts:
             data = value.numpy()
@@ -266,6 +270,9 @@ def _argument(
             return _number(scalar_value(value, dtype), dtype)
         except ValueError as error:
             raise KernelArgumentError(f"{what}: expected lp.{dtype}, found {error}") from None
+    assert isinstance(parameter, BufferParameter), (
+        "kernels written in Python take no values of foreign layouts"
+    )
     ndim, wanted = parameter.ndim, numpy_dtype(dtype)
     if not isinstance(value, np.ndarray):
         raise KernelArgumentError(f"{what}: expected a NumPy array of {wanted}, found {type(value).__name__}")

@@ -20,9 +20,9 @@ class BufferParameter:
 
     name: str
     dtype: str
-    """Element type as lapilli spells it: ``f32``."""
+    """Element type as lapilli spells it: ``f32``; of a foreign kernel its block's, for messages."""
     ndim: int
-    """1 to 3."""
+    """1 to 3; 0 where an array of any number of dimensions will do, as foreign kernels do not name any."""
     access: str
     """``read``, ``write`` or ``read_write``: what the kernel does with it."""
     may_alias: bool = False
@@ -35,6 +35,41 @@ class BufferParameter:
     """Where the 64-bit device address goes in the argument block (binding model ADDRESS)."""
     extent_offsets_bytes: tuple[int | None, ...] = ()
     """Where each extent (i32, slowest dimension first) goes in the argument block; None: the kernel does not use it."""
+    element_types: tuple[str, ...] = ()
+    """With `ndim` 0: the element types that arrays may have; (): any, the array is taken as bytes."""
+    is_uniform: bool = False
+    """Whether it is a uniform buffer; else a storage buffer."""
+    least_bytes: int = 0
+    """With `ndim` 0: bytes that the array must have, those of the members with a fixed size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueLeaf:
+    """One scalar of a `ValueParameter`."""
+
+    path: str
+    """Where in the value, for messages: ``.lights[2].colour[0]``; empty for a scalar."""
+    dtype: str
+    """As lapilli spells it."""
+    offset_bytes: int
+    """From the start of the value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueParameter:
+    """A value of any layout in the argument block: vectors, matrices, arrays and structs of foreign kernels."""
+
+    name: str
+    dtype: str
+    """How the type is spelt, for messages."""
+    offset_bytes: int
+    """Where it goes in the argument block."""
+    size_bytes: int
+    """From its first byte to behind its last scalar."""
+    shape: tuple[int, ...]
+    """Shape of a NumPy array of its scalars, matrices as (rows, columns); () for structs."""
+    leaves: tuple[ValueLeaf, ...]
+    """Its scalars in the order in which Python goes through the value: C order, members as declared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +96,7 @@ class LocalParameter:
     """SpecId of each extent (i32, slowest dimension first); None: the kernel does not use it."""
 
 
-Parameter = BufferParameter | ScalarParameter | LocalParameter
+Parameter = BufferParameter | ScalarParameter | ValueParameter | LocalParameter
 
 
 class LocalMemory:
@@ -154,8 +189,12 @@ class LaunchAbi:
     """Where each first work-group index of this dispatch (i32, slowest first) goes: ranges above
     maxComputeWorkGroupCount are launched in pieces.  None: the kernel does not use it, any piece computes the
     same."""
-    local_size_spec_ids: tuple[int, int, int] | None = None
-    """SpecIds of the local size as (x, y, z); None where the local size is fixed in the binary."""
+    local_size_spec_ids: tuple[int | None, int | None, int | None] | None = None
+    """SpecIds of the local size as (x, y, z), a None for a size that is fixed in the binary; None where all are."""
+    fixed_local_size: tuple[int, int, int] | None = None
+    """The local size (x, y, z) of the binary, which holds where `local_size_spec_ids` has a None."""
+    is_divisible: bool = True
+    """Whether a range above maxComputeWorkGroupCount may be dispatched in pieces."""
     index_bits: int = 32
     """Bits of the hidden fields, 32 or 64: with 64 a range may have 2**31 work-items and more."""
     is_masked: bool = True
@@ -253,3 +292,5 @@ class Requirements:
     sub_group_sizes: tuple[int, ...] = ()
     fixed_targets: tuple[int, ...] | None = None
     """None: compiled without fixed targets."""
+    features: tuple[str, ...] = ()
+    """Vulkan features that are no aspects, of foreign kernels; ``subgroup…`` stands for an operation of sub-groups."""

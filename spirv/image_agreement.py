@@ -81,7 +81,7 @@ def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
 
 def internal_spec_ids(kernel: KernelInfo) -> Iterator[int]:
     """Yields the SpecIds that the runtime sets by itself: of the local size, and of arrays that a launch gives."""
-    yield from kernel.abi.local_size_spec_ids or ()
+    yield from (number for number in kernel.abi.local_size_spec_ids or () if number is not None)
     for parameter in kernel.parameters:
         if isinstance(parameter, LocalParameter):
             yield from (spec_id for spec_id in parameter.spec_ids if spec_id is not None)

@@ -120,6 +120,7 @@ def merged_requirements(parts: Sequence[Requirements]) -> Requirements:
         work_group_sizes=tuple(dict.fromkeys(size for part in parts for size in part.work_group_sizes)),
         sub_group_sizes=tuple(sorted({size for part in parts for size in part.sub_group_sizes})),
         fixed_targets=tuple(sorted(targets[0].intersection(*targets))) if targets else None,
+        features=tuple(sorted({name for part in parts for name in part.features})),
     )
 
 
@@ -187,7 +188,10 @@ class _Numbering:
                 for leaf, number in zip(constant.leaves, new[constant.symbol], strict=True)
             }
             for kernel in image.kernels:
-                mapping.update(zip(kernel.abi.local_size_spec_ids or (), local_size or (), strict=False))
+                old_ids = kernel.abi.local_size_spec_ids or ()
+                for old, new_id in zip(old_ids, local_size or (), strict=False):
+                    if old is not None:
+                        mapping[old] = new_id
             for kernel in image.kernels:
                 for old in internal_spec_ids(kernel):
                     if old not in mapping:

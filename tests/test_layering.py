@@ -47,6 +47,13 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.unit_images",
         "frontend.bundles",
         "frontend.bundle_linking",
+        "frontend.sources",
+        "frontend.source_images",
+        "frontend.spirv_source",
+        "frontend.spirv_text_source",
+        "frontend.mlir_source",
+        "frontend.python_source",
+        "frontend.glsl_source",
     }
 )
 """The modules that may join the compiler to the runtime."""
