@@ -36,6 +36,10 @@ OPTIONAL_ASPECTS = frozenset(
 """The aspects that `TargetEnv.optional_aspects` may hold: those that change the code of some kernel."""
 
 
+CHECKS = ("none", "asserts", "debug")
+"""What a kernel checks as it runs: nothing, its ``assert`` statements, or in debug mode also indices, divisors and NaN."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetEnv:
     """Environment that an image is compiled for."""
@@ -55,6 +59,11 @@ class TargetEnv:
     floats.  An image that uses one requires it."""
     debug_info: bool = False
     """Whether OpSource and OpLine are written."""
+    loop_iteration_cap: int | None = None
+    """After how many rounds of all loops together the driver ends the loops of a sub-group, without an error; None:
+    never.  See `vk_runtime.quirks`."""
+    checks: str = "asserts"
+    """What a kernel checks as it runs, one of `CHECKS`."""
 
     @property
     def spirv_version(self) -> tuple[int, int]:

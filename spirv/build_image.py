@@ -35,7 +35,7 @@ def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
     """
     emitted = emit(split.spirv, env)
     check_binary(emitted, env)
-    faults = disagreements(reflect(emitted.binary), split)
+    faults = disagreements(reflect(emitted.binary), split, env)
     if faults:
         names = ", ".join(kernel.name for kernel in split.kernels)
         raise _internal_error(f"the image of {names}", [Diagnostic(fault) for fault in faults])

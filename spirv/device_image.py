@@ -21,7 +21,7 @@ from .image_checks import check_image
 from .image_codec import decode, encode
 
 MAGIC: Final = b"LAPILLI\0"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 """Rises with every change of the format or of the meaning of a field; other versions are refused."""
 MAX_HEADER_BYTES: Final = 16 << 20
 MAX_SPIRV_BYTES: Final = 256 << 20

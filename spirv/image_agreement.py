@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from ..ir.aspects import Aspect
 from ..ir.kernel_info import BufferParameter, KernelInfo
 from ..ir.split_module import SplitModule
+from ..ir.target_env import TargetEnv
 from .reflection import EntryPoint, Reflection
 from .tables import Capability, enumerant_name
 
@@ -35,9 +36,13 @@ CAPABILITY_ASPECTS: dict[int, Aspect] = {
 """Capabilities that are optional in Vulkan, with the aspect that stands for them."""
 
 
-def disagreements(reflection: Reflection, split: SplitModule) -> tuple[str, ...]:
+def disagreements(reflection: Reflection, split: SplitModule, env: TargetEnv) -> tuple[str, ...]:
     """Returns every difference between a binary and its metadata, in words; empty where they agree."""
-    found = [*_entry_points(reflection, split), *_spec_ids(reflection, split), *_aspects(reflection, split)]
+    found = [
+        *_entry_points(reflection, split),
+        *_spec_ids(reflection, split),
+        *_aspects(reflection, split, env),
+    ]
     entries = {entry.name: entry for entry in reflection.entry_points}
     for kernel in split.kernels:
         entry = entries.get(kernel.entry_point)
@@ -78,6 +83,8 @@ def _bindings(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
     }
     if kernel.abi.argument_block_binding is not None:
         recorded[0, kernel.abi.argument_block_binding] = "argument block"
+    if kernel.abi.report_binding is not None:
+        recorded[0, kernel.abi.report_binding] = "report buffer"
     protected = {
         p.name
         for p in kernel.parameters
@@ -112,8 +119,10 @@ def _local_size(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
         yield f"kernel '{kernel.name}' takes its local size from SpecIds {in_binary}, the metadata {recorded}"
 
 
-def _aspects(reflection: Reflection, split: SplitModule) -> Iterator[str]:
+def _aspects(reflection: Reflection, split: SplitModule, env: TargetEnv) -> Iterator[str]:
     for capability in reflection.capabilities:
+        if capability == Capability.GroupNonUniformArithmetic and env.loop_iteration_cap is not None:
+            continue  # what counts rounds for such devices, which all have it, is no requirement of the kernel
         aspect = CAPABILITY_ASPECTS.get(capability)
         if aspect is not None and int(aspect) not in split.requirements.aspects:
             name = enumerant_name("Capability", capability)

@@ -12,7 +12,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
-from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Parameter, SpecConstantInfo
+from ..ir.kernel_info import (
+    MAXIMUM_SITE_VALUES,
+    SITE_KINDS,
+    BufferParameter,
+    KernelInfo,
+    LaunchAbi,
+    Parameter,
+    SpecConstantInfo,
+    template_problem,
+)
 from ..ir.size_arithmetic import OPERAND_COUNTS
 
 if TYPE_CHECKING:
@@ -23,6 +32,8 @@ DTYPE_BYTES: Final[dict[str, int]] = {
     "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
 }  # fmt: skip
 """Scalar types as lapilli spells them, with their size in host memory."""
+SITE_DTYPES: Final = DTYPE_BYTES.keys() - {"bf16"}
+"""Scalar types that a check or print may report."""
 ACCESS_MODES: Final = ("read", "write", "read_write")
 MAX_ARGUMENT_BLOCK_BYTES: Final = 1 << 20
 MAX_SPEC_BLOCK_BYTES: Final = 1 << 24
@@ -70,6 +81,7 @@ def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:
         yield from (f"parameter {parameter.name!r}: {problem}" for problem in _parameter_problems(parameter))
     yield from _abi_problems(abi)
     yield from _size_problems(kernel)
+    yield from _site_problems(kernel)
     required = kernel.required_work_group_size
     if required is not None and (not 1 <= len(required) <= MAX_RANK or min(required) < 1):
         yield f"a required work-group size of {required}"
@@ -92,6 +104,19 @@ def _size_problems(kernel: KernelInfo) -> Iterator[str]:
             yield f"an array with elements of {array.element_bytes} bytes"
 
 
+def _site_problems(kernel: KernelInfo) -> Iterator[str]:
+    if kernel.sites and kernel.abi.report_binding is None:
+        yield "checks or prints without a report buffer"
+    for site in kernel.sites:
+        if site.kind not in SITE_KINDS:
+            yield f"no check is called {site.kind!r}"
+        if len(site.dtypes) > MAXIMUM_SITE_VALUES or not SITE_DTYPES >= set(site.dtypes):
+            yield f"a check or print of values {site.dtypes}"
+        problem = template_problem(site.text, len(site.dtypes))
+        if problem is not None:
+            yield problem
+
+
 def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
         if len(offsets) not in (0, abi.rank):
@@ -99,8 +124,12 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     ids = abi.local_size_spec_ids
     if ids is not None and (len(set(ids)) != len(ids) or not all(0 <= n < 1 << 32 for n in ids)):
         yield f"SpecIds {ids} for the local size"
-    if abi.argument_block_binding is not None and not 0 <= abi.argument_block_binding < 1 << 16:
-        yield f"an argument block at binding {abi.argument_block_binding}"
+    for what, binding in (
+        ("an argument block", abi.argument_block_binding),
+        ("a report buffer", abi.report_binding),
+    ):
+        if binding is not None and not 0 <= binding < 1 << 16:
+            yield f"{what} at binding {binding}"
 
 
 def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:

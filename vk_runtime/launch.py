@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .descriptors import DescriptorSet
     from .device import Device
     from .queue import Queue
+    from .reports import KernelReport
 
 __all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_aspects"]
 
@@ -74,6 +75,7 @@ class LaunchRecord:
         self._dynamic_count = 0 if self._is_block_pushed else 1
         self._block_bytes = binding.kernel.abi.argument_block_bytes
         self._push_bytes = self._block_bytes if self._is_block_pushed else 0
+        self._has_report = binding.kernel.abi.report_binding is not None
         self._look_up_functions()
         self._block = ffi.new("char[]", max(self._block_bytes, 1))
         self._block_memory = ffi.buffer(self._block)
@@ -142,14 +144,20 @@ class LaunchRecord:
         """
         hidden, groups = step
         descriptor_set = None
+        report = self._report_of(queue) if self._has_report else None
         if self._is_block_pushed:
             self._pack_into(self._block_memory, 0, *hidden, *values)
             if self._set_layout is not None:
-                descriptor_set = self._set_layout.set_for(uses, 0, self._binding.kernel)
+                arrays = [] if self._packer.has_addresses else uses
+                shown = arrays if report is None else [*arrays, (report.buffer, True)]
+                descriptor_set = self._set_layout.set_for(shown, 0, self._binding.kernel)
         else:
-            descriptor_set = self._write_block(queue, uses, hidden, values)
+            descriptor_set = self._write_block(queue, uses, hidden, values, report)
         command_buffer = queue.recording or queue.open()
         raw = command_buffer.raw
+        if report is not None:
+            queue.reports.note_launch(report, command_buffer.value)
+            command_buffer.keep.append(report)
         queue.order(uses, command_buffer.value)
         event.value = command_buffer.value
         command_buffer.keep.append(uses)
@@ -198,8 +206,17 @@ class LaunchRecord:
         self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
         command_buffer.pipeline = pipeline
 
+    def _report_of(self, queue: Queue) -> KernelReport:
+        binding = self._binding
+        return queue.reports.of(self._device.logical, binding, binding.kernel)
+
     def _write_block(
-        self, queue: Queue, uses: Uses, hidden: Sequence[int], values: Sequence[Scalar]
+        self,
+        queue: Queue,
+        uses: Uses,
+        hidden: Sequence[int],
+        values: Sequence[Scalar],
+        report: KernelReport | None,
     ) -> DescriptorSet:
         """Writes the argument block to memory of the open command buffer; returns the set that shows it."""
         assert self._set_layout is not None, "the block has a binding"
@@ -207,7 +224,10 @@ class LaunchRecord:
         self._pack_into(memory.host_bytes(), offset, *hidden, *values)
         self._dynamic_offset[0] = offset
         arrays = [] if self._packer.has_addresses else uses
-        return self._set_layout.set_for([*arrays, (memory, False)], self._block_bytes, self._binding.kernel)
+        shown = [*arrays, (memory, False)]
+        if report is not None:
+            shown.append((report.buffer, True))
+        return self._set_layout.set_for(shown, self._block_bytes, self._binding.kernel)
 
     def _wait_on_device(self, queue: Queue, events: Sequence[Event]) -> None:
         for event in events:

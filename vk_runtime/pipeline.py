@@ -184,11 +184,13 @@ class PipelineStore:
 
 
 def binding_table(kernel: KernelInfo) -> tuple[tuple[int, bool], ...]:
-    """Returns (binding, whether it is the argument block) of every descriptor, arrays in parameter order."""
+    """Returns (binding, whether it is the argument block) of every descriptor: arrays in parameter order, the
+    argument block, the report buffer."""
     arrays = tuple(
         (parameter.binding, False)
         for parameter in kernel.parameters
         if isinstance(parameter, BufferParameter) and parameter.address_offset_bytes is None
     )
-    block = kernel.abi.argument_block_binding
-    return arrays if block is None else (*arrays, (block, True))
+    block, report = kernel.abi.argument_block_binding, kernel.abi.report_binding
+    blocks = () if block is None else ((block, True),)
+    return (*arrays, *blocks) if report is None else (*arrays, *blocks, (report, False))

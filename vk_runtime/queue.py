@@ -11,12 +11,13 @@ that queue's work is submitted, and this queue's next submission waits for it on
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import DeviceLostError, FeatureNotSupportedError, InvalidError
+from ..ir.errors import DeviceLostError, FeatureNotSupportedError, InvalidError, KernelTrap
 from .command_buffer import CommandBuffer
 from .constants import (
     VK_ACCESS_HOST_READ_BIT,
@@ -34,10 +35,13 @@ from .constants import (
 from .event import Event
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .reports import QueueReports, show, show_at_end
 
 if TYPE_CHECKING:
     from .device import Device
     from .memory import Buffer
+
+logger = logging.getLogger(__name__)
 
 SUBMIT_AFTER = 64
 """Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
@@ -101,6 +105,8 @@ class Queue(Handle):
         self._completed = 0
         self._epoch = 0
         self._waits: dict[Queue, int] = {}
+        self.reports = QueueReports()
+        """What its kernels tell the host."""
         self._create_objects()
         self._prepare_structs()
         logical.queues.add(self)
@@ -368,9 +374,10 @@ class Queue(Handle):
             return True
 
     def wait_for(self, value: int) -> None:
-        """Waits until the timeline reaches `value`.
+        """Waits until the timeline reaches `value`; prints what kernels printed.
 
         Raises:
+            KernelTrap: a kernel of this queue failed; once.
             DeviceLostError: the driver lost the device.
         """
         if value > self._completed:
@@ -381,6 +388,20 @@ class Queue(Handle):
             with self._lock:
                 self.retire()
                 self._logical.graveyard.drain()
+        if self.reports.pending:
+            self._read_reports()
+
+    def _read_reports(self) -> None:
+        """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
+        with self._lock:
+            last = self.reports.unfinished(self._completed)
+        if last:
+            if last > self._submitted:
+                self.flush()
+            self._block_until(last)
+        with self._lock:
+            found = self.reports.take(self._completed)
+        show(*found)
 
     def _block_until(self, value: int) -> None:
         logical = self._logical
@@ -426,6 +447,10 @@ class Queue(Handle):
         recording = self.recording
         return Event(self, self._submitted if recording is None else recording.value)
 
+    def end_reports(self) -> None:
+        """Shows what kernels reported that nobody has waited for; the device is idle."""
+        show_at_end(*self.reports.take(self._submitted))
+
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""
         for command_buffer in (*self._in_flight, *([self.recording] if self.recording else [])):
@@ -442,6 +467,8 @@ class Queue(Handle):
                 self.wait()
             except DeviceLostError:
                 self.abandon()
+            except KernelTrap as trap:  # nobody waits here for what a kernel did
+                logger.error("%s", trap)
         super().close()
 
     def __repr__(self) -> str:

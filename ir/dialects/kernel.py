@@ -35,7 +35,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
-from . import kernel_atomic
+from . import kernel_atomic, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
 
 GPU_KERNEL = "gpu.kernel"
@@ -291,5 +291,5 @@ __all__ = [
     "verify_attributes",
 ]
 
-KERNEL = Dialect("kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, *kernel_atomic.OPS])
+KERNEL = Dialect("kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, *kernel_atomic.OPS, *kernel_reports.OPS])
 """The dialect, for `Context.load_dialect`."""

@@ -1,0 +1,230 @@
+"""What running kernels tell the host: failed checks become KernelTrap, printed lines go to ``sys.stdout``.
+
+A kernel with sites (`kernel_info.Site`) has a report buffer on every queue that it is launched on, in memory that the
+host sees.  Nothing is read while kernels run: whoever waits for the queue reads what has been written since
+(`QueueReports.read`), prints, and raises the first failure once.  How long prints may be until then:
+``LAPILLI_PRINT_SIZE``, in bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import string
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ir.errors import InvalidError, KernelTrap
+from ..ir.kernel_info import KernelInfo, ReportWord, Site
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+
+logger = logging.getLogger(__name__)
+
+PRINT_SIZE_VARIABLE = "LAPILLI_PRINT_SIZE"
+PRINT_SIZE_BYTES = 1 << 20
+"""Printed values of a kernel that a queue holds until somebody waits for it; 4 bytes a line are the line's own."""
+MAXIMUM_PRINT_SIZE_BYTES = 1 << 30
+
+_DTYPES = {
+    "bool": np.uint32, "i8": np.int8, "i16": np.int16, "i32": np.int32, "u8": np.uint8, "u16": np.uint16,
+    "u32": np.uint32, "f16": np.float32, "f32": np.float32, "i64": np.int64, "u64": np.uint64, "f64": np.float64,
+}  # fmt: skip
+
+
+def print_size_bytes() -> int:
+    """Returns how many bytes the prints of a kernel may take, from LAPILLI_PRINT_SIZE.
+
+    Raises:
+        InvalidError: the variable is no number of bytes from 0 to 1 GiB.
+    """
+    text = os.environ.get(PRINT_SIZE_VARIABLE)
+    if text is None:
+        return PRINT_SIZE_BYTES
+    if not text.isdecimal() or int(text) > MAXIMUM_PRINT_SIZE_BYTES:
+        raise InvalidError(
+            f"{PRINT_SIZE_VARIABLE} is {text!r}; expected a number of bytes from 0 to {MAXIMUM_PRINT_SIZE_BYTES}"
+        )
+    return int(text)
+
+
+class KernelReport:
+    """The report buffer of one kernel on one queue.  Use it with the device's lock held."""
+
+    def __init__(self, device: LogicalDevice, kernel: KernelInfo) -> None:
+        self.kernel = kernel
+        prints = any(site.kind == "print" for site in kernel.sites)
+        self._capacity = print_size_bytes() // 4 if prints else 0
+        self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
+        self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(
+            self.buffer.host_bytes(), np.uint32
+        )
+        self._words[:] = 0
+        self._words[ReportWord.CAPACITY] = self._capacity
+        self.last_launch = 0
+        """Timeline value of the last launch."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no launch has reported anything so far."""
+        words = self._words
+        return not (words[ReportWord.TRAPPED] or words[ReportWord.PRINTED] or words[ReportWord.LOST])
+
+    def take(self) -> tuple[str, KernelTrap | None]:
+        """Returns the printed lines and the failure, and empties the buffer; no launch may be running."""
+        words = self._words
+        text = "".join(self._lines())
+        used = min(int(words[ReportWord.PRINTED]), self._capacity)
+        words[ReportWord.LINES : ReportWord.LINES + used] = 0
+        words[ReportWord.PRINTED] = words[ReportWord.LOST] = 0
+        trap = self._trap() if words[ReportWord.TRAPPED] else None
+        words[: ReportWord.PRINTED] = 0
+        return text, trap
+
+    def _lines(self) -> Iterator[str]:
+        position, stop = ReportWord.LINES, ReportWord.LINES + self._capacity
+        while position < stop and (number := int(self._words[position])):
+            site = self.kernel.sites[number - 1]
+            yield _text(site, self._values(site, position + 1, packed=True))
+            position += 1 + sum(map(_word_count, site.dtypes))
+        lost = int(self._words[ReportWord.LOST])
+        if lost:
+            yield (
+                f"[lapilli: {lost} printed line{'s' * (lost > 1)} of kernel '{self.kernel.name}' lost; "
+                f"{PRINT_SIZE_VARIABLE} is {4 * self._capacity} bytes]\n"
+            )
+
+    def _values(self, site: Site, position: int, *, packed: bool) -> list[object]:
+        values: list[object] = []
+        for dtype in site.dtypes:
+            values.append(_value(self._words[position : position + 2], dtype))
+            position += _word_count(dtype) if packed else 2
+        return values
+
+    def _trap(self) -> KernelTrap:
+        kernel, words = self.kernel, self._words
+        site = kernel.sites[int(words[ReportWord.SITE])]
+        first = ReportWord.GLOBAL_ID
+        work_item = tuple(int(n) for n in words[first : first + kernel.abi.rank])
+        values = self._values(site, ReportWord.VALUES, packed=False)
+        where = "" if site.location is None else f"{site.location}: "
+        return KernelTrap(
+            f"{where}kernel '{kernel.name}', work-item {work_item}: {_text(site, values)}; the arrays that the kernel "
+            "writes are undefined",
+            kernel=kernel.name,
+            work_item=work_item,
+            values=tuple(values),
+            location=site.location,
+        )
+
+
+def _word_count(dtype: str) -> int:
+    return 2 if dtype.endswith("64") else 1
+
+
+def _value(words: np.ndarray[Any, Any], dtype: str) -> object:
+    """Returns what a value was, as a Python number that prints as Python prints it."""
+    size = np.dtype(_DTYPES[dtype]).itemsize
+    scalar = np.frombuffer(words.tobytes()[:size], _DTYPES[dtype])[0]
+    if dtype == "bool":
+        return bool(scalar)
+    if dtype == "f16":
+        scalar = np.float16(scalar)
+    return ShortFloat(scalar) if dtype in ("f16", "f32") else scalar.item()
+
+
+class ShortFloat(float):
+    """A float of fewer bits than Python's: prints with the digits that tell it from its neighbours."""
+
+    def __new__(cls, value: np.floating[Any]) -> ShortFloat:
+        made = super().__new__(cls, value)
+        made._digits = _digits(value)
+        return made
+
+    def __repr__(self) -> str:
+        return self._digits
+
+    def __format__(self, spec: str) -> str:
+        return float.__format__(self, spec) if spec else self._digits
+
+    __str__ = __repr__
+    _digits: str
+
+
+def _digits(value: np.floating[Any]) -> str:
+    """Returns the shortest digits of a NumPy float in the layout of Python's repr."""
+    text = np.format_float_scientific(value, unique=True, trim="0") if np.isfinite(value) else ""
+    if not text:
+        return repr(float(value))
+    return repr(float(text))
+
+
+def _text(site: Site, values: Sequence[object]) -> str:
+    try:
+        return string.Formatter().vformat(site.text, values, {})
+    except (ValueError, OverflowError) as error:  # a format that does not suit the value, such as {:d} of a float
+        return f"{site.text!r} of {values}: {error}\n"
+
+
+class QueueReports:
+    """The report buffers of one queue."""
+
+    def __init__(self) -> None:
+        self._reports: dict[object, KernelReport] = {}
+        self.pending: dict[KernelReport, None] = {}
+        """Those with launches that nobody has read after."""
+
+    def of(self, device: LogicalDevice, key: object, kernel: KernelInfo) -> KernelReport:
+        """Returns the report buffer of a kernel, made at its first launch.  Call it with the device's lock held."""
+        found = self._reports.get(key)
+        if found is None:
+            found = self._reports[key] = KernelReport(device, kernel)
+        return found
+
+    def note_launch(self, report: KernelReport, value: int) -> None:
+        """Notes a launch that reports."""
+        report.last_launch = value
+        self.pending[report] = None
+
+    def unfinished(self, completed: int) -> int:
+        """Returns the timeline value to wait for before `take`: the last launch of kernels with something to say."""
+        values = [r.last_launch for r in self.pending if r.last_launch > completed and not r.is_empty]
+        return max(values, default=0)
+
+    def take(self, completed: int) -> tuple[str, list[KernelTrap]]:
+        """Empties the buffers of kernels whose launches have all ended; returns lines and failures."""
+        texts: list[str] = []
+        traps: list[KernelTrap] = []
+        for report in tuple(self.pending):
+            if report.last_launch > completed:
+                continue
+            del self.pending[report]
+            if report.is_empty:
+                continue
+            text, trap = report.take()
+            texts.append(text)
+            if trap is not None:
+                traps.append(trap)
+        return "".join(texts), traps
+
+
+def show(text: str, traps: Sequence[KernelTrap]) -> None:
+    """Prints lines and raises the first failure; the others go to the log, because only one can be raised."""
+    if text:
+        sys.stdout.write(text)
+    for trap in traps[1:]:
+        logger.error("%s", trap)
+    if traps:
+        raise traps[0]
+
+
+def show_at_end(text: str, traps: Sequence[KernelTrap]) -> None:
+    """Prints lines and logs failures, where nobody waits any more."""
+    if text:
+        sys.stdout.write(text)
+    for trap in traps:
+        logger.error("%s", trap)
