@@ -31,6 +31,7 @@ from . import (
     barriers,
     builtins,
     calls,
+    checks,
     comparisons,
     group_functions,
     intrinsic_functions,
@@ -69,6 +70,7 @@ REGISTERED = (
     barriers,
     builtins,
     calls,
+    checks,
     comparisons,
     group_functions,
     intrinsic_functions,
@@ -106,6 +108,7 @@ def build_module(
     rank: int | None = None,
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
+    checks: str = "asserts",
 ) -> ModuleOp:
     """Compiles kernels into one module.
 
@@ -114,6 +117,7 @@ def build_module(
         rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
+        checks: what kernels check as they run, see `TargetEnv.checks`.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
@@ -123,7 +127,7 @@ def build_module(
     """
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
     module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
-    module.optional_aspects = frozenset(optional_aspects)
+    module.optional_aspects, module.checks = frozenset(optional_aspects), checks
     for kernel in kernels:
         _build_kernel(module, kernel, rank)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])

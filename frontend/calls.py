@@ -13,6 +13,7 @@ from .function_builder import FunctionBuilder
 from .helpers import call_helper
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32
+from .printing import compile_print
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .types import FixedArrayType, ScalarType, scalar_of
@@ -57,6 +58,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     if target is not None:
         return _conversion(fb, node, obj, target)
     name = _intrinsic_name(obj)
+    if name == "builtins.print":
+        return compile_print(fb, node)
     if name is None:
         raise fb.error(node.func, f"{describe(callee)} cannot be called in kernels", "LP2033")
     return _intrinsic(fb, node, obj, name)

@@ -26,6 +26,7 @@ from ..vk_runtime.queue import Queue
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, scalars_of_arguments
 from .captures import Captures
+from .checking import with_checks
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
@@ -259,31 +260,32 @@ def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executa
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
         BuildError: the kernel cannot be compiled.
     """
-    key = (rank, device.target_env)
+    env = with_checks(device.target_env, kernel.function.__module__)
+    key = (rank, env)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
         with _lock:
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
-                found = kernel.compiled[key] = _build(kernel, rank, device)
+                found = kernel.compiled[key] = _build(kernel, rank, device, env)
     require_aspects(device, found.kernel)
     return found
 
 
-def _build(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def _build(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) -> Executable:
     """Takes a kernel from the cache on disk, or compiles it."""
-    env, store = device.target_env, open_cache()
+    store = open_cache()
     cached = None if store is None else cached_kernel(store, kernel, rank, env)
-    found = None if cached is None else _from_cache(cached, device)
+    found = None if cached is None else _from_cache(cached, device, env)
     if found is not None:
         return found
-    made = _compile(kernel, rank, device)
+    made = _compile(kernel, rank, device, env)
     if cached is not None:
         cached.keep(made.captures, partial(_relative_bytes, made.image))
     return made
 
 
-def _from_cache(cached: CachedKernel, device: Device) -> Executable | None:
+def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executable | None:
     """Returns what the cache has of a kernel; an entry that holds no image of this kernel is removed."""
     from ..spirv.device_image import DeviceImage
 
@@ -294,7 +296,7 @@ def _from_cache(cached: CachedKernel, device: Device) -> Executable | None:
         stored = DeviceImage.from_bytes(hit.image)
         image = replace(stored, kernels=absolute_locations(stored.kernels, hit.functions))
         kernel = image.kernel(cached.kernel.name)
-        if stored.target_env != device.target_env or not _has_signature(kernel, cached.kernel):
+        if stored.target_env != env or not _has_signature(kernel, cached.kernel):
             raise ValueError("an image of another kernel")
     except (InvalidError, ValueError, KeyError) as error:
         logger.info("removed the cache entry %s: %s", hit.name, error)
@@ -331,14 +333,16 @@ def _load_compiler() -> None:
     logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
 
 
-def _compile(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def _compile(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) -> Executable:
     _load_compiler()
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module
 
-    env, captures = device.target_env, Captures()
-    module = build_module([kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects)
+    captures = Captures()
+    module = build_module(
+        [kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects, checks=env.checks
+    )
     (analysed,) = analyse(module, env).images
     require_aspects(device, _needs_of(kernel, analysed))
     image = build_image(lower_image(analysed, env), env)
@@ -375,7 +379,8 @@ def analyse_kernels(
     from ..passes.pipeline import analyse
     from .builder import build_module
 
-    return analyse(build_module(kernels, rank=rank, optional_aspects=env.optional_aspects), env, mode=mode)
+    module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
+    return analyse(module, env, mode=mode)
 
 
 def compile_kernels(
@@ -434,7 +439,8 @@ def inspect(
             f"kernel '{kernel.name}': expected a stage of python, {', '.join(_STAGES)}; found {stage!r}"
         )
     with _lock:
-        return show(kernel, rank, env or default_environment())
+        env = env or with_checks(default_environment(), kernel.function.__module__)
+        return show(kernel, rank, env)
 
 
 def _text(op: Operation, *, generic: bool = False) -> str:
@@ -451,7 +457,7 @@ def _text(op: Operation, *, generic: bool = False) -> str:
 def _show_ir(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
     from .builder import build_module
 
-    module = build_module([kernel], rank=rank, optional_aspects=env.optional_aspects)
+    module = build_module([kernel], rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
     return str(module) + "\n"  # an f-string gives xDSL's debugging form
 
 

@@ -172,13 +172,15 @@ def relative_locations(
 
     None where a location lies in none of the functions.
     """
-    spans = [(f.__code__.co_filename, f.__code__.co_firstlineno, f.__qualname__) for f in functions]
+    spans = [(f.__code__.co_filename, f.__code__.co_firstlineno) for f in functions]
 
     def relative(location: Location) -> Location:
-        for index, (file, first, qualname) in enumerate(spans):
-            if location.file == file and location.function == qualname and location.line >= first:
-                return Location(f"<{index}>", location.line - first + 1, location.column, "")
-        raise ValueError(f"{location} lies in no function of the kernel")
+        # The last function that begins at or above the line: inlined code does not name its function.
+        above = [(first, i) for i, (file, first) in enumerate(spans) if file == location.file and first <= location.line]
+        if not above:
+            raise ValueError(f"{location} lies in no function of the kernel")
+        first, index = max(above)
+        return Location(f"<{index}>", location.line - first + 1, location.column, "")
 
     try:
         return tuple(_with_locations(kernel, relative) for kernel in kernels)
@@ -208,5 +210,9 @@ def _with_locations(kernel: KernelInfo, change: Callable[[Location], Location]) 
         replace(use, location=None if use.location is None else change(use.location))
         for use in kernel.aspect_uses
     )
+    sites = tuple(
+        replace(site, location=None if site.location is None else change(site.location))
+        for site in kernel.sites
+    )
     location = None if kernel.location is None else change(kernel.location)
-    return replace(kernel, aspect_uses=uses, location=location)
+    return replace(kernel, aspect_uses=uses, location=location, sites=sites)

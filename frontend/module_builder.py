@@ -52,6 +52,8 @@ class ModuleBuilder:
     """What the compilation read from around the functions."""
     optional_aspects: frozenset[int] = frozenset()
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
+    checks: str = "asserts"
+    """What kernels check as they run, see `TargetEnv.checks`."""
     uses_rank: bool = False
     barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]

@@ -26,7 +26,7 @@ from lapilli.ir.kernel_info import (
     SpecConstantLeaf,
 )
 from lapilli.ir.target_env import BindingModel, TargetEnv
-from lapilli.spirv.device_image import DeviceImage
+from lapilli.spirv.device_image import FORMAT_VERSION, DeviceImage
 
 SPIRV = struct.pack("<5I", 0x07230203, 0x10500, 0, 5, 0)
 
@@ -124,7 +124,7 @@ def forged(edit: Callable[[Any], object]) -> bytes:
     edit(fields)
     header = json.dumps(fields, separators=(",", ":"), sort_keys=True).encode()
     digest = hashlib.sha256(header + b"\0" + SPIRV).digest()
-    return struct.pack("<8sIIQ32s", b"LAPILLI\0", 1, len(header), len(SPIRV), digest) + header + SPIRV
+    return struct.pack("<8sIIQ32s", b"LAPILLI\0", FORMAT_VERSION, len(header), len(SPIRV), digest) + header + SPIRV
 
 
 def _set(*path: Any) -> Callable[[Any], object]:
@@ -182,7 +182,7 @@ def test_unedited_header_is_taken() -> None:
 
 def test_header_without_end_is_refused() -> None:
     header = b"[" * 200_000
-    prefix = struct.pack("<8sIIQ32s", b"LAPILLI\0", 1, len(header), 0, bytes(32))
+    prefix = struct.pack("<8sIIQ32s", b"LAPILLI\0", FORMAT_VERSION, len(header), 0, bytes(32))
     with pytest.raises(InvalidError, match="no JSON"):
         DeviceImage.from_bytes(prefix + header)
 
