@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..ir.target_env import TargetEnv
+
+if TYPE_CHECKING:
+    from .kernel import KernelFunction
 
 DEBUG_VARIABLE = "LAPILLI_DEBUG"
 """Environment variable that turns debug mode on for all kernels; read when a kernel is first launched."""
@@ -21,7 +25,10 @@ def checks_of(module_name: str) -> str:
     return "asserts" if __debug__ else "none"
 
 
-def with_checks(env: TargetEnv, module_name: str) -> TargetEnv:
-    """Returns the environment that the kernels of a module are compiled for on a device with environment `env`."""
-    checks = checks_of(module_name)
-    return env if env.checks == checks else replace(env, checks=checks)
+def kernel_env(env: TargetEnv, kernel: KernelFunction) -> TargetEnv:
+    """Returns the environment that a kernel is compiled for on a device with environment `env`."""
+    checks = checks_of(kernel.function.__module__)
+    level = env.optimisation_level if kernel.options.opt_level is None else kernel.options.opt_level
+    if env.checks == checks and env.optimisation_level == level:
+        return env
+    return replace(env, checks=checks, optimisation_level=level)

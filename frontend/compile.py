@@ -26,7 +26,7 @@ from ..vk_runtime.queue import Queue
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, scalars_of_arguments
 from .captures import Captures
-from .checking import with_checks
+from .checking import kernel_env
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
@@ -260,7 +260,7 @@ def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executa
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
         BuildError: the kernel cannot be compiled.
     """
-    env = with_checks(device.target_env, kernel.function.__module__)
+    env = kernel_env(device.target_env, kernel)
     key = (rank, env)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
@@ -439,7 +439,7 @@ def inspect(
             f"kernel '{kernel.name}': expected a stage of python, {', '.join(_STAGES)}; found {stage!r}"
         )
     with _lock:
-        env = env or with_checks(default_environment(), kernel.function.__module__)
+        env = env or kernel_env(default_environment(), kernel)
         return show(kernel, rank, env)
 
 

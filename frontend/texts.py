@@ -10,6 +10,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ..ir.kernel_info import MAXIMUM_SITE_VALUES, template_problem
@@ -39,7 +40,7 @@ class Text:
     def add_value(self, fb: FunctionBuilder, value: Scalar, node: ast.AST, form: str = "") -> None:
         """Adds a number or bool; `form` is what stands behind it in the braces of an f-string."""
         if value.const is not None:
-            self.add(("{0" + form + "}").format(value.const))
+            self.add(("{0" + form + "}").format(_python_number(value, bool(form))))
             return
         if fb.is_dry:
             return
@@ -59,6 +60,16 @@ class Text:
                 "LP2057",
                 hint="use several prints",
             )
+
+
+def _python_number(value: Scalar, is_formatted: bool) -> int | float:
+    """Returns a number that is known now, such that Python shows it with the digits of its type."""
+    number = value.const
+    assert number is not None
+    if value.type.name not in ("f16", "f32") or is_formatted or not np.isfinite(number):
+        return number
+    digits = np.format_float_scientific(value.type.dtype.type(number), unique=True, trim="0")
+    return float(digits)
 
 
 def add_expression(fb: FunctionBuilder, text: Text, node: ast.expr) -> None:

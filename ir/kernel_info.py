@@ -145,7 +145,7 @@ class LocalArrayInfo:
     location: Location | None = None
 
 
-CHECK_KINDS = ("assert", "index", "division", "nan", "loop", "barrier")
+CHECK_KINDS = ("assert", "index", "division", "nan", "loop")
 """What a check is about."""
 SITE_KINDS = (*CHECK_KINDS, "print")
 MAXIMUM_SITE_VALUES = 32

@@ -33,16 +33,16 @@ from ..ir.dialects.kernel_atomic import NATIVE, AtomicRMWOp
 from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRoundsOp
 from .optimise.constants import constant_integer
 from .optimise.fold_control_flow import trip_count
-from .unroll import FACTOR, unroll_by_factor, unroll_short_loops
+from .unroll import unroll_for, unroll_short_loops, unroll_while
 
-EXACT_ROUNDS = 64
+EXACT_ROUNDS = 256
 """A loop with at most so many rounds, known now, is counted as a whole."""
 _BELOW = (2, 6)
 """Predicates slt and ult of `arith.cmpi`."""
 
 
-def limit_loops(module: Operation, cap: int) -> None:
-    """Changes the kernels of `module`, and their helpers, for a driver with this cap."""
+def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
+    """Changes the kernels of `module`, and their helpers, for a driver with this cap; `level` of optimisation."""
     found = [function for function in functions(module) if has_body(function)]
     bounds = _Bounds()
     kernels = [f for f in found if is_kernel(f) and not _is_below(bounds.of_function(f), cap)]
@@ -56,10 +56,10 @@ def limit_loops(module: Operation, cap: int) -> None:
     for function in reached:
         unroll_short_loops(function)
         for op in tuple(function.body.walk()):
-            if isinstance(op, scf.ForOp) and not _is_below(bounds.of_op(op), EXACT_ROUNDS):
-                rest = unroll_by_factor(op)
-                if rest is not None:
-                    known[rest] = FACTOR
+            if isinstance(op, scf.ForOp | scf.WhileOp) and not _is_below(bounds.of_op(op), EXACT_ROUNDS):
+                left_over = unroll_for(op, level) if isinstance(op, scf.ForOp) else unroll_while(op, level)
+                if left_over:
+                    known[op] = left_over + 1
     instrument = _Instrument(_Bounds(known), cap)
     for function in reached:
         for block in function.body.blocks:
@@ -94,15 +94,17 @@ def _has_loop_inside(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class LimitLoopsPass(ModulePass):
-    """Keeps drivers that end loops early from doing so in silence: limit-loops{cap=65535}."""
+    """Keeps drivers that end loops early from doing so in silence: limit-loops{cap=65535 level=1}."""
 
     name = "limit-loops"
 
     cap: int = 65535
     """Rounds after which the driver ends every loop."""
+    level: int = 1
+    """Optimisation level: 2 unrolls more."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        limit_loops(op, self.cap)
+        limit_loops(op, self.cap, self.level)
 
 
 class _Bounds:

@@ -101,7 +101,7 @@ def analyse(
     optimise(module, env.optimisation_level)
     done("optimise", module)
     if env.loop_iteration_cap is not None:
-        limit_loops(module, env.loop_iteration_cap)
+        limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
         done("limit-loops", module)
     usage = AspectUsage.of(module)
     propagate(module, usage=usage)

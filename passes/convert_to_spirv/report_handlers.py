@@ -75,7 +75,8 @@ def _check_rounds(fn: FunctionLowering, op: Operation) -> None:
     )
     site = Site(
         kind="loop",
-        text=f"the driver ends the loops of a kernel after {limit:,} rounds of them all, and this loop has reached that",
+        text=f"the driver ends the loops of a kernel after {limit:,} rounds of them all, and this loop has reached that; "
+        "do fewer rounds in a launch, or unroll them with @lp.kernel(opt_level=2)",
         location=operation_location(op, fn.name),
     )
     entry.report.check(failed, site, ())
