@@ -53,10 +53,11 @@ def compile_assert(fb: FunctionBuilder, node: ast.Assert) -> None:
 
 
 def _add_operands(fb: FunctionBuilder, text: Text, test: ast.expr) -> None:
-    """Adds the variables of a test that are numbers, with their values."""
+    """Adds the variables of a test that are numbers, with their values, in the order of the source."""
     shown: list[str] = []
-    for part in ast.walk(test):
-        if not isinstance(part, ast.Name) or part.id in shown:
+    names = [part for part in ast.walk(test) if isinstance(part, ast.Name)]
+    for part in sorted(names, key=lambda name: (name.lineno, name.col_offset)):
+        if part.id in shown:
             continue
         value = fb.env.get(part.id)
         if isinstance(value, Scalar) and value.const is None:

@@ -105,6 +105,13 @@ def _size_problems(kernel: KernelInfo) -> Iterator[str]:
 
 
 def _site_problems(kernel: KernelInfo) -> Iterator[str]:
+    others = {p.binding for p in kernel.parameters if isinstance(p, BufferParameter)}
+    others.add(-1 if kernel.abi.argument_block_binding is None else kernel.abi.argument_block_binding)
+    is_address = any(
+        isinstance(p, BufferParameter) and p.address_offset_bytes is not None for p in kernel.parameters
+    )
+    if kernel.abi.report_binding in others and not is_address:
+        yield f"a report buffer at binding {kernel.abi.report_binding}, where another buffer is"
     if kernel.sites and kernel.abi.report_binding is None:
         yield "checks or prints without a report buffer"
     for site in kernel.sites:

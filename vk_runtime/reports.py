@@ -87,8 +87,10 @@ class KernelReport:
 
     def _lines(self) -> Iterator[str]:
         position, stop = ReportWord.LINES, ReportWord.LINES + self._capacity
-        while position < stop and (number := int(self._words[position])):
-            site = self.kernel.sites[number - 1]
+        sites = self.kernel.sites
+        # Lines follow each other without gaps up to the first that found no room; its place is 0 still.
+        while position < stop and 0 < (number := int(self._words[position])) <= len(sites):
+            site = sites[number - 1]
             yield _text(site, self._values(site, position + 1, packed=True))
             position += 1 + sum(map(_word_count, site.dtypes))
         lost = int(self._words[ReportWord.LOST])
@@ -107,7 +109,9 @@ class KernelReport:
 
     def _trap(self) -> KernelTrap:
         kernel, words = self.kernel, self._words
-        site = kernel.sites[int(words[ReportWord.SITE])]
+        number = int(words[ReportWord.SITE])
+        unknown = Site(kind="assert", text="an unknown check failed")  # only of an image that lies
+        site = kernel.sites[number] if number < len(kernel.sites) else unknown
         first = ReportWord.GLOBAL_ID
         work_item = tuple(int(n) for n in words[first : first + kernel.abi.rank])
         values = self._values(site, ReportWord.VALUES, packed=False)
