@@ -46,9 +46,7 @@ def compile_assert(fb: FunctionBuilder, node: ast.Assert) -> None:
 
     failed = Scalar(BOOL)
     if not fb.is_dry:
-        failed = Scalar(
-            BOOL, fb.emit(arith.XOrIOp, [fb.ssa(test), fb.constant(True, BOOL)], ir_type(BOOL))
-        )
+        failed = Scalar(BOOL, fb.emit(arith.XOrIOp, [fb.ssa(test), fb.constant(True, BOOL)], ir_type(BOOL)))
     _report(fb, "assert", failed, describe_failure, node)
 
 

@@ -176,7 +176,11 @@ def relative_locations(
 
     def relative(location: Location) -> Location:
         # The last function that begins at or above the line: inlined code does not name its function.
-        above = [(first, i) for i, (file, first) in enumerate(spans) if file == location.file and first <= location.line]
+        above = [
+            (first, index)
+            for index, (file, first) in enumerate(spans)
+            if file == location.file and first <= location.line
+        ]
         if not above:
             raise ValueError(f"{location} lies in no function of the kernel")
         first, index = max(above)

@@ -158,9 +158,7 @@ def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
     return [_index(fb, part, "an index of a fixed array") for part in _index_nodes(node)]
 
 
-def _check_range(
-    fb: FunctionBuilder, array: Array, dimension: int, index: Scalar, node: ast.AST
-) -> None:
+def _check_range(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar, node: ast.AST) -> None:
     if is_debug(fb):
         check_index(fb, array, dimension, index, extent(fb, array, dimension), node)
 

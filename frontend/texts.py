@@ -123,7 +123,10 @@ def _literal_spec(fb: FunctionBuilder, part: ast.FormattedValue) -> str:
     spec = "".join(str(p.value) for p in pieces if isinstance(p, ast.Constant))
     if len(pieces) > 1 or template_problem("{0:" + spec + "}", 1) is not None or "{" in spec:
         raise fb.error(
-            part.value, "the format in an f-string of a kernel is a short literal", "LP2057", hint="such as :.3f"
+            part.value,
+            "the format in an f-string of a kernel is a short literal",
+            "LP2057",
+            hint="such as :.3f",
         )
     return spec
 
@@ -142,7 +145,9 @@ def _add(fb: FunctionBuilder, text: Text, value: Value, node: ast.expr) -> None:
             _add_items(fb, text, items, node, "(", (), ",)" if len(items) == 1 else ")")
         case FixedArray():
             rows = range(value.remaining_shape[0])
-            _add_items(fb, text, [load_fixed(fb, value, [constant(i)], node) for i in rows], node, "[", (), "]")
+            _add_items(
+                fb, text, [load_fixed(fb, value, [constant(i)], node) for i in rows], node, "[", (), "]"
+            )
         case Static(obj=str() | None):
             text.add(repr(value.obj))
         case _:

@@ -37,7 +37,7 @@ OPTIONAL_ASPECTS = frozenset(
 
 
 CHECKS = ("none", "asserts", "debug")
-"""What a kernel checks as it runs: nothing, its ``assert`` statements, or in debug mode also indices, divisors and NaN."""
+"""What a kernel checks as it runs: nothing, its ``assert`` statements, in debug mode also indices, divisors and NaN."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

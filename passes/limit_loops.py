@@ -213,7 +213,8 @@ class _Instrument:
             is_outermost: whether no loop of this function is around it: then loops are checked, else an outer
                 one is.
         """
-        return any([self._op(op, is_outermost) for op in tuple(block.ops)])
+        counts = [self._op(op, is_outermost) for op in tuple(block.ops)]
+        return any(counts)
 
     def _op(self, op: Operation, is_outermost: bool) -> bool:
         if isinstance(op, scf.ForOp | scf.WhileOp):
@@ -225,7 +226,8 @@ class _Instrument:
         callee = _callee(op)
         if callee is not None:
             return self._bounds.of_function(callee) != 0
-        counts = any([self.block(b, is_outermost=is_outermost) for r in op.regions for b in r.blocks])
+        inner = [self.block(b, is_outermost=is_outermost) for r in op.regions for b in r.blocks]
+        counts = any(inner)
         if counts and not _ends_kernel(op):
             self._after(op, [AgreeOnRoundsOp()])
         return counts

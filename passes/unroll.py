@@ -112,7 +112,9 @@ def _add_rounds(
     """Adds so many rounds to a block; returns the index of the last one and what it would carry on."""
     for trip in range(count):
         if trip:
-            advance = arith.AddiOp.create(operands=(index, one), result_types=(index.type,), location=op.location)
+            advance = arith.AddiOp.create(
+                operands=(index, one), result_types=(index.type,), location=op.location
+            )
             block.add_op(advance)
             index = advance.results[0]
         carried = _copy_round(op, index, carried, block, None)
@@ -158,9 +160,7 @@ def _is_in_loop(op: Operation) -> bool:
     return parent is not None
 
 
-def _add_rest(
-    op: scf.ForOp, index: SSAValue, factor: int, carried: Sequence[SSAValue]
-) -> Sequence[SSAValue]:
+def _add_rest(op: scf.ForOp, index: SSAValue, factor: int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Adds the rounds from `index` on in front of `op`, fewer than `factor`; returns what they carry out."""
     assert op.parent is not None
     high, one = op.operands[1:3]
@@ -179,7 +179,9 @@ def _add_rest(
         test = arith.CmpiOp(masked.results[0], zero.results[0], "ne")
         block = Block()
         last, through = _add_rounds(op, block, index, carried, one, bit)
-        following = arith.AddiOp.create(operands=(last, one), result_types=(index.type,), location=op.location)
+        following = arith.AddiOp.create(
+            operands=(last, one), result_types=(index.type,), location=op.location
+        )
         block.add_op(following)
         block.add_op(scf.YieldOp.create(operands=[following.results[0], *through], location=op.location))
         skipped = Block([scf.YieldOp.create(operands=[index, *carried], location=op.location)])
@@ -204,7 +206,9 @@ def unroll_while(op: scf.WhileOp, level: int) -> int:
     """
     before, after = op.before_region.block, op.after_region.block
     factor = min(factor_for(size(before) + size(after), level), MAXIMUM_WHILE_FACTOR)
-    if factor == 1 or any(isinstance(inner, scf.ForOp | scf.WhileOp) for inner in op.walk() if inner is not op):
+    if factor == 1 or any(
+        isinstance(inner, scf.ForOp | scf.WhileOp) for inner in op.walk() if inner is not op
+    ):
         return 0
     if any(is_write_class(type(inner)) or inner.name in REPORT_NAMES for inner in before.walk()):
         return 0
@@ -245,7 +249,9 @@ def _last_whole(op: scf.ForOp, low: SSAValue, high: SSAValue, step: SSAValue) ->
     type_ = low.type
     made: list[Operation] = []
 
-    def emit(kind: type[Operation], *operands: SSAValue, result: object = type_, **properties: object) -> SSAValue:
+    def emit(
+        kind: type[Operation], *operands: SSAValue, result: object = type_, **properties: object
+    ) -> SSAValue:
         new = kind.create(
             operands=operands,
             result_types=(result,),  # pyright: ignore[reportArgumentType]

@@ -117,7 +117,7 @@ def _site_problems(kernel: KernelInfo) -> Iterator[str]:
     for site in kernel.sites:
         if site.kind not in SITE_KINDS:
             yield f"no check is called {site.kind!r}"
-        if len(site.dtypes) > MAXIMUM_SITE_VALUES or not SITE_DTYPES >= set(site.dtypes):
+        if len(site.dtypes) > MAXIMUM_SITE_VALUES or set(site.dtypes) - SITE_DTYPES:
             yield f"a check or print of values {site.dtypes}"
         problem = template_problem(site.text, len(site.dtypes))
         if problem is not None:

@@ -40,8 +40,8 @@ LOOP_CAP = Quirk(
     name="loop-cap",
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
     versions=((22, 3), (22, 4)),
-    fault="Ends every loop of a sub-group once its loops have run 65,535 rounds in total (LP_MAX_TGSI_LOOP_ITERATIONS), "
-    "nested and consecutive ones added up, and goes on behind the loop as if nothing were.",
+    fault="Ends every loop of a sub-group once its loops have run 65,535 rounds in total "
+    "(LP_MAX_TGSI_LOOP_ITERATIONS), nested and consecutive ones added up, and goes on behind it as if nothing were.",
     remedy="TargetEnv.loop_iteration_cap: passes/limit_loops.py unrolls, counts rounds, and traps.  Other versions "
     "of the driver are tried with `loop_probe`.",
     test="tests/device/test_long_loops.py",
@@ -96,7 +96,7 @@ QUIRKS: tuple[Quirk, ...] = (
 
 
 def driver_version(text: str) -> Version:
-    """Returns the version in a driver's own words: (22, 3, 6) of ``Mesa 22.3.6 (LLVM 15.0.6)``; () where there is none."""
+    """Returns the version in a driver's own words: (22, 3, 6) of ``Mesa 22.3.6 (LLVM 15.0.6)``; () without one."""
     found = re.search(r"\d+(\.\d+)+", text)
     return tuple(map(int, found[0].split("."))) if found else ()
 

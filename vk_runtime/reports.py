@@ -60,9 +60,7 @@ class KernelReport:
         prints = any(site.kind == "print" for site in kernel.sites)
         self._capacity = print_size_bytes() // 4 if prints else 0
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
-        self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(
-            self.buffer.host_bytes(), np.uint32
-        )
+        self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(self.buffer.host_bytes(), np.uint32)
         self._words[:] = 0
         self._words[ReportWord.CAPACITY] = self._capacity
         self.last_launch = 0
@@ -170,7 +168,10 @@ def _digits(value: np.floating[Any]) -> str:
 def _text(site: Site, values: Sequence[object]) -> str:
     try:
         return string.Formatter().vformat(site.text, values, {})
-    except (ValueError, OverflowError) as error:  # a format that does not suit the value, such as {:d} of a float
+    except (
+        ValueError,
+        OverflowError,
+    ) as error:  # a format that does not suit the value, such as {:d} of a float
         return f"{site.text!r} of {values}: {error}\n"
 
 

@@ -291,5 +291,7 @@ __all__ = [
     "verify_attributes",
 ]
 
-KERNEL = Dialect("kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, *kernel_atomic.OPS, *kernel_reports.OPS])
+KERNEL = Dialect(
+    "kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, *kernel_atomic.OPS, *kernel_reports.OPS]
+)
 """The dialect, for `Context.load_dialect`."""

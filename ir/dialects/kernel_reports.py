@@ -9,8 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, Float16Type, Float32Type, Float64Type, IntegerAttr, IntegerType
-from xdsl.dialects.builtin import StringAttr, i1, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    i1,
+    i32,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
@@ -35,7 +44,7 @@ def dtypes_of(op: Operation) -> tuple[str, ...]:
 def _has_dtype(type_: Attribute, dtype: str) -> bool:
     if dtype in _FLOATS:
         return isinstance(type_, _FLOATS[dtype])
-    return isinstance(type_, IntegerType) and type_.width.data == DTYPE_WIDTHS.get(dtype)
+    return isinstance(type_, IntegerType) and type_.bitwidth == DTYPE_WIDTHS.get(dtype)
 
 
 def _verify_site(op: Operation, text: str, values: Sequence[SSAValue]) -> None:

@@ -70,12 +70,10 @@ def _check_rounds(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, CheckRoundsOp)
     agree_on_rounds(fn, op)
     entry, limit = entry_of(fn, op), op.limit.value.data
-    failed = fn.emit(
-        spirv.UGreaterThanEqualOp, (fn.load(entry.round_count(), i32), fn.index(limit)), i1
-    )
+    failed = fn.emit(spirv.UGreaterThanEqualOp, (fn.load(entry.round_count(), i32), fn.index(limit)), i1)
     site = Site(
         kind="loop",
-        text=f"the driver ends the loops of a kernel after {limit:,} rounds of them all, and this loop has reached that; "
+        text=f"the driver ends the loops of a kernel after {limit:,} rounds of them all, which this loop has reached; "
         "do fewer rounds in a launch, or unroll them with @lp.kernel(opt_level=2)",
         location=operation_location(op, fn.name),
     )

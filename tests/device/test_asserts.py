@@ -137,7 +137,9 @@ def test_in_loops_and_arms(device) -> None:
     out = lp.zeros(4, lp.i32, device=device)
     search[4](lp.asarray(np.array([3, 1, 0, 2], np.int32), device=device), out)
     assert out.numpy().tolist() == [2, 1, 3, 0]
-    with pytest.raises(lp.KernelTrap, match=r"work-item \((2|3),\): assert found (< 0: twice|>= 0: not there)"):
+    with pytest.raises(
+        lp.KernelTrap, match=r"work-item \((2|3),\): assert found (< 0: twice|>= 0: not there)"
+    ):
         search[4](lp.asarray(np.array([2, 1, 0, 2], np.int32), device=device), out).wait()
 
 

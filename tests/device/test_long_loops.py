@@ -89,8 +89,8 @@ def count_nested(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
     total = 0
     rows = n // 100
     for k in range(rows):
-        for l in range(100):
-            total += ones[(k + l) & 7]
+        for m in range(100):
+            total += ones[(k + m) & 7]
     for k in range(n - 100 * rows):
         total += ones[k & 7]
     out[lp.global_id(0)] = total

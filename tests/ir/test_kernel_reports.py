@@ -71,6 +71,8 @@ def test_templates(text: str) -> None:
     assert template_problem(text, 2) is None
 
 
-@pytest.mark.parametrize("text", ["{", "}", "{0[a]}", "{0.a}", "{a}", "{0!a}", "{0:{1}}", "{2}", "{0:1000000}"])
+@pytest.mark.parametrize(
+    "text", ["{", "}", "{0[a]}", "{0.a}", "{a}", "{0!a}", "{0:{1}}", "{2}", "{0:1000000}"]
+)
 def test_refused_templates(text: str) -> None:
     assert template_problem(text, 2) is not None

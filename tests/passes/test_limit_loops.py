@@ -37,7 +37,15 @@ def loop(high: str, body: str = "memref.store %n, %a[%i] : memref<?xi32>", low: 
 
 def names(text: str) -> list[str]:
     """The operations on rounds and the control flow, in order."""
-    wanted = ("scf.for", "scf.while", "scf.if", "count_rounds", "check_rounds", "agree_on_rounds", "func.func")
+    wanted = (
+        "scf.for",
+        "scf.while",
+        "scf.if",
+        "count_rounds",
+        "check_rounds",
+        "agree_on_rounds",
+        "func.func",
+    )
     return [w for line in text.splitlines() for w in wanted if w in line]
 
 
@@ -101,7 +109,8 @@ COUNTED_WHILE = """%r = scf.while (%x = %zero) : (i32) -> i32 {{
 
 
 @pytest.mark.parametrize(
-    ("high", "step", "is_known"), [("%hundred", "%one", True), ("%n", "%one", False), ("%hundred", "%ten", False)]
+    ("high", "step", "is_known"),
+    [("%hundred", "%one", True), ("%n", "%one", False), ("%hundred", "%ten", False)],
 )
 def test_a_while_that_counts_to_a_constant_is_known(high: str, step: str, is_known: bool) -> None:
     text = run(COUNTED_WHILE.format(high=high, step=step))
@@ -119,13 +128,17 @@ def test_helpers_count_too() -> None:
       func.return %r : i32
     }
     func.func @other(%n: i32) -> i32 { func.return %n : i32 }"""
-    text = run("%h = func.call @h(%n) : (i32) -> i32\n%o = func.call @other(%h) : (i32) -> i32", helpers=helper)
+    text = run(
+        "%h = func.call @h(%n) : (i32) -> i32\n%o = func.call @other(%h) : (i32) -> i32", helpers=helper
+    )
     assert names(text)[:5] == ["func.func", "scf.for", "count_rounds", "check_rounds", "count_rounds"]
 
 
 def test_short_loops_inside_are_unrolled() -> None:
     three = "memref.store %xx, %a[%i] : memref<?xi32>"
-    body = loop("%n", f"%three = arith.constant 3 : i32\n scf.for %xx = %zero to %three step %one : i32 {{ {three} }}")
+    body = loop(
+        "%n", f"%three = arith.constant 3 : i32\n scf.for %xx = %zero to %three step %one : i32 {{ {three} }}"
+    )
     text = run(body)
     assert names(text).count("scf.for") == 1
     assert text.count("memref.store") == 3

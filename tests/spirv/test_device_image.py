@@ -130,7 +130,11 @@ def forged(edit: Callable[[Any], object]) -> bytes:
     edit(fields)
     header = json.dumps(fields, separators=(",", ":"), sort_keys=True).encode()
     digest = hashlib.sha256(header + b"\0" + SPIRV).digest()
-    return struct.pack("<8sIIQ32s", b"LAPILLI\0", FORMAT_VERSION, len(header), len(SPIRV), digest) + header + SPIRV
+    return (
+        struct.pack("<8sIIQ32s", b"LAPILLI\0", FORMAT_VERSION, len(header), len(SPIRV), digest)
+        + header
+        + SPIRV
+    )
 
 
 def _set(*path: Any) -> Callable[[Any], object]:
