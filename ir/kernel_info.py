@@ -118,6 +118,8 @@ class AspectUse:
     location: Location | None
     what: str = ""
     """What uses it, in a few words: ``f64 value``."""
+    is_declared: bool = False
+    """Whether only a declaration says so (device_has, uses_aspects) and nothing in the code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +238,12 @@ class KernelInfo:
     """The arrays that it makes, those of inlined helpers included."""
     sites: tuple[Site, ...] = ()
     """Its checks and prints, by number."""
+    lanes: tuple[int, ...] = ()
+    """Work-items that an invocation does, slowest dimension first; empty: one.  The range must be a multiple."""
+    aligned_rows: tuple[int, ...] = ()
+    """Positions of the array parameters whose last extent must be a multiple of 4: coarsened kernels have some."""
+    has_loops: bool = False
+    """Whether a work-item may do much: a launch of few may be worth coarsening then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,6 +57,8 @@ class TargetEnv:
     optional_aspects: tuple[int, ...] = ()
     """Aspects, ascending, whose instructions the code may use where there is another way without: atomics of
     floats.  An image that uses one requires it."""
+    lanes_per_invocation: int = 1
+    """Neighbouring work-items that an invocation may do where it saves memory accesses: 4, or 1 for never."""
     debug_info: bool = False
     """Whether OpSource and OpLine are written."""
     loop_iteration_cap: int | None = None

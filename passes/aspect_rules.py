@@ -34,6 +34,8 @@ class Need(NamedTuple):
 
     aspect: int
     what: str
+    is_declared: bool = False
+    """Whether a declaration says so, and nothing in the code shows it."""
 
 
 _INTEGER_ASPECTS: dict[int | None, Aspect] = {8: Aspect.VK_INT8, 16: Aspect.VK_INT16, 64: Aspect.VK_INT64}
@@ -109,7 +111,7 @@ class AspectRules:
             yield Need(self.number(_INTEGER_ASPECTS[width]), f"i{width} value")
         elif (name := struct_name(type_)) is not None:
             for number in sorted(self._structs.get(name, ())):
-                yield Need(number, f"value of type '{name}'")
+                yield Need(number, f"value of type '{name}'", is_declared=True)
 
     def of_op(self, op: Operation) -> Iterator[Need]:
         """Yields what one operation needs, operations inside it left out.
@@ -118,7 +120,7 @@ class AspectRules:
         """
         if op.attributes and not isinstance(op, Function):
             for number in sorted(aspect.used(op)):
-                yield Need(number, f"'{op.name}'")
+                yield Need(number, f"'{op.name}'", is_declared=True)
         for result in op.results:
             yield from self.of_type(result.type)
         for region in op.regions:

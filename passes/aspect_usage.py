@@ -30,6 +30,8 @@ class Use:
     """What uses it, in words: ``f64 value``."""
     location: Attribute
     """Location attribute of the place."""
+    is_declared: bool = False
+    """Whether it is a declaration and no code."""
 
 
 Reason = Use | Call
@@ -87,7 +89,9 @@ class AspectUsage:
                 place = location_of(use.location)
                 if place is not None:
                     place = replace(place, function=owner)
-                found.append(AspectUse(aspect=number, location=place, what=use.what))
+                found.append(
+                    AspectUse(aspect=number, location=place, what=use.what, is_declared=use.is_declared)
+                )
         return tuple(found)
 
     def _add(
@@ -134,24 +138,24 @@ def _uses_in_body(
     for op in function.body.walk():
         if op not in explained:
             for need in rules.of_op(op):
-                yield Use(need.aspect, need.what, op.location)
+                yield Use(need.aspect, need.what, op.location, need.is_declared)
     # Last, because a place in the body says more than the signature.
     for type_ in (*function.function_type.inputs.data, *function.function_type.outputs.data):
         for need in rules.of_type(type_):
-            yield Use(need.aspect, need.what, function.location)
+            yield Use(need.aspect, need.what, function.location, need.is_declared)
 
 
 def _declared_uses(function: Function, graph: CallGraph, within_units: bool) -> Iterator[Use]:
     for number in sorted(aspect.declared(function) or ()):
-        yield Use(number, "declared with device_has", function.location)
+        yield Use(number, "declared with device_has", function.location, True)
     if not within_units:
         return
     for call in graph.calls[function]:
         if aspect.unit(call.callee) != aspect.unit(function):
             for number in sorted(aspect.declared(call.callee) or ()):
-                yield Use(number, f"call of '{function_name(call.callee)}'", call.op.location)
+                yield Use(number, f"call of '{function_name(call.callee)}'", call.op.location, True)
 
 
 def _attached_uses(function: Function) -> Iterator[Use]:
     for number in sorted(aspect.used(function)):
-        yield Use(number, "declared with uses_aspects", function.location)
+        yield Use(number, "declared with uses_aspects", function.location, True)

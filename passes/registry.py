@@ -14,6 +14,7 @@ from ..ir.errors import InvalidError
 
 _PASSES = {
     "canonicalize": ("optimise.canonicalize", "Canonicalize"),
+    "coarsen": ("coarsen.coarsen", "CoarsenPass"),
     "compute-requirements": ("requirements", "ComputeRequirementsPass"),
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),

@@ -42,7 +42,7 @@ class SpirvTextError(BuildError):
 class SpirvValidationError(BuildError):
     """A module that breaks rules of SPIR-V or of Vulkan."""
 
-    code = "LP2100"
+    code = "LP2102"
 
     def __init__(
         self,
@@ -59,4 +59,4 @@ class SpirvValidationError(BuildError):
 class SpirvToolsMissingError(Error):
     """SPIRV-Tools is not installed."""
 
-    code = "LP4501"
+    code = "LP4502"

@@ -9,31 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..ir.aspect_table import ASPECT_OF_CAPABILITY, ASPECT_ROWS
 from ..ir.aspects import Aspect
 from ..ir.kernel_info import BufferParameter, KernelInfo
 from ..ir.split_module import SplitModule
 from ..ir.target_env import TargetEnv
 from .reflection import EntryPoint, Reflection
-from .tables import Capability, enumerant_name
-
-CAPABILITY_ASPECTS: dict[int, Aspect] = {
-    Capability.Float64: Aspect.FP64,
-    Capability.Float16: Aspect.FP16,
-    Capability.Int64: Aspect.VK_INT64,
-    Capability.Int16: Aspect.VK_INT16,
-    Capability.Int8: Aspect.VK_INT8,
-    Capability.StorageBuffer8BitAccess: Aspect.VK_STORAGE_8BIT,
-    Capability.StorageBuffer16BitAccess: Aspect.VK_STORAGE_16BIT,
-    Capability.Int64Atomics: Aspect.ATOMIC64,
-    Capability.AtomicFloat32AddEXT: Aspect.VK_FLOAT_ATOMIC_ADD,
-    Capability.AtomicFloat32MinMaxEXT: Aspect.VK_FLOAT_ATOMIC_MIN_MAX,
-    Capability.GroupNonUniformVote: Aspect.VK_SUBGROUP_VOTE,
-    Capability.GroupNonUniformArithmetic: Aspect.VK_SUBGROUP_ARITHMETIC,
-    Capability.GroupNonUniformBallot: Aspect.VK_SUBGROUP_BALLOT,
-    Capability.GroupNonUniformShuffle: Aspect.VK_SUBGROUP_SHUFFLE,
-    Capability.GroupNonUniformShuffleRelative: Aspect.VK_SUBGROUP_SHUFFLE_RELATIVE,
-}
-"""Capabilities that are optional in Vulkan, with the aspect that stands for them."""
+from .tables import enumerant_name
 
 
 def disagreements(reflection: Reflection, split: SplitModule, env: TargetEnv) -> tuple[str, ...]:
@@ -119,11 +101,26 @@ def _local_size(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
         yield f"kernel '{kernel.name}' takes its local size from SpecIds {in_binary}, the metadata {recorded}"
 
 
+BINDING_MODEL_ASPECTS = frozenset({Aspect.VK_BUFFER_DEVICE_ADDRESS, Aspect.VK_VULKAN_MEMORY_MODEL})
+"""What a module may need for the way it is made, whatever its kernels use: no requirement of a kernel."""
+
+
 def _aspects(reflection: Reflection, split: SplitModule, env: TargetEnv) -> Iterator[str]:
+    """Compares the aspects that follow from the binary with those that the IR gave, both ways."""
+    needed = {aspect for kernel in split.kernels for aspect in kernel.aspects}
+    if split.requirements.fixed_targets is None:  # else the targets stand for the aspects
+        needed = set(split.requirements.aspects)
+    exempt = set(BINDING_MODEL_ASPECTS)
+    if (
+        env.loop_iteration_cap is not None
+    ):  # what counts rounds, which every such device has, is no requirement
+        exempt |= {Aspect.VK_SUBGROUP_BASIC, Aspect.VK_SUBGROUP_ARITHMETIC}
     for capability in reflection.capabilities:
-        if capability == Capability.GroupNonUniformArithmetic and env.loop_iteration_cap is not None:
-            continue  # what counts rounds for such devices, which all have it, is no requirement of the kernel
-        aspect = CAPABILITY_ASPECTS.get(capability)
-        if aspect is not None and int(aspect) not in split.requirements.aspects:
+        aspect = ASPECT_OF_CAPABILITY.get(capability)
+        if aspect is not None and aspect not in needed | exempt:
             name = enumerant_name("Capability", capability)
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
+    used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}
+    for aspect, row in ASPECT_ROWS.items():
+        if aspect in used and row.capabilities and not set(row.capabilities) & set(reflection.capabilities):
+            yield f"the image requires aspect {aspect.spelling}, but its code declares no such capability"

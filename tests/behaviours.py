@@ -2,9 +2,9 @@
 
     @pytest.mark.behaviour("SC-08", "SC-09")
 
-`make behaviours` runs the marked tests and prints, per area, how many rows are proven: a row counts only where every
-test that carries its ID passed, or passed on one device at least and was skipped on the others.  A mark that names no row
-fails the collection of any run.
+`make behaviours` runs the marked tests and prints, per area, how many rows are proven: a row counts only where
+every test that carries its ID passed, or passed on one device at least and was skipped on the others.  A mark
+that names no row fails the collection of any run.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ os.environ["LAPILLI_CACHE"] = (
 
 from lapilli.vk_runtime.runtime import runtime
 
-pytest_plugins = ["tests.behaviours", "pytester"]
+pytest_plugins = ["tests.behaviours"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

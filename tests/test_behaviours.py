@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.behaviours import Tally, rows
+from tests.run_pytest import run_pytest
 
 
 def _report(names: list[str], outcome: str, when: str = "call") -> SimpleNamespace:
@@ -41,9 +44,9 @@ def test_a_row_is_proven_by_tests_that_ran_and_passed(outcomes: list[str], is_pr
     assert tally.is_proven("SC-08") is is_proven
 
 
-def test_a_mark_that_names_no_row_fails_the_collection(pytester: pytest.Pytester):
-    pytester.makepyfile("import pytest\n@pytest.mark.behaviour('SC-99')\ndef test_it(): pass\n")
-    pytester.makeini("[pytest]\nmarkers = behaviour")
-    result = pytester.runpytest_inprocess("-p", "tests.behaviours")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*no behaviour is called 'SC-99'*"])
+def test_a_mark_that_names_no_row_fails_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)
+    source = "import pytest\n@pytest.mark.behaviour('SC-99')\ndef test_it(): pass\n"
+    result = run_pytest(tmp_path, source, "-p", "tests.behaviours")
+    assert result.status == pytest.ExitCode.USAGE_ERROR
+    assert "no behaviour is called 'SC-99'" in result.output

@@ -20,7 +20,15 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "spirv": frozenset({"ir"}),
     "vk_runtime": frozenset(
         {
-            *("ir.errors", "ir.aspects", "ir.target_env", "ir.kernel_info", "ir.size_arithmetic"),
+            *(
+                "ir.errors",
+                "ir.aspects",
+                "ir.config",
+                "ir.aspect_table",
+                "ir.target_env",
+                "ir.kernel_info",
+                "ir.size_arithmetic",
+            ),
             *("spirv.device_image", "spirv.reflect", "spirv.binary"),
         }
     ),
@@ -34,6 +42,7 @@ COMPOSITION_ROOT = "frontend.compile"
 STANDARD_LIBRARY_SEAMS = (
     "ir.errors",
     "ir.aspects",
+    "ir.config",
     "ir.deferred_definitions",
     "ir.target_env",
     "ir.kernel_info",

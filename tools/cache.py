@@ -6,8 +6,9 @@ import time
 
 import click
 
+from ..ir.config import config
 from ..ir.errors import RuntimeFailure
-from ..vk_runtime.disk_cache import DiskCache, cache_root, is_cache_wanted, open_cache
+from ..vk_runtime.disk_cache import DiskCache, cache_root, open_cache
 
 KINDS = {"image": "device images", "pipelines": "pipeline caches"}
 """Prefix of an entry's name -> what it is."""
@@ -21,7 +22,7 @@ def command() -> None:
 @command.command()
 def info() -> None:
     """Prints where the cache is, what is in it and how much it may hold."""
-    if not is_cache_wanted():
+    if not config.cache:
         click.echo("the cache is off: LAPILLI_CACHE=0")
         return
     cache = _cache()
@@ -61,6 +62,6 @@ def _cache() -> DiskCache:
     """
     found = open_cache()
     if found is None:
-        reason = "it cannot be used, see the warning above" if is_cache_wanted() else "LAPILLI_CACHE=0"
+        reason = "it cannot be used, see the warning above" if config.cache else "LAPILLI_CACHE=0"
         raise RuntimeFailure(f"there is no cache in {cache_root()}: {reason}")
     return found

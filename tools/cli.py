@@ -24,6 +24,7 @@ COMMANDS = {
     "devices": "Table of the Vulkan devices present.",
     "doctor": "What of Vulkan is installed, what is missing, and the command that repairs it.",
     "dump": "One stage of a kernel: Python source, IR, SPIR-V, metadata.",
+    "explain": "What an error code means and what to do about it.",
     "opt": "Runs passes over IR text.",
 }
 """Subcommand -> one line for ``lapilli --help``, so that help imports none of them."""

@@ -6,15 +6,18 @@ A `Device` is cheap: its VkDevice is made at the first array, queue or launch on
 from __future__ import annotations
 
 import os
+import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..ir.aspects import Aspect
+from ..ir.config import config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
+from .coarse_record import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
@@ -25,6 +28,7 @@ from .constants import (
 )
 from .device_features import aspects_of
 from .logical_device import LogicalDevice, forked_error
+from .masking import NO_MASK, LimitValue, Mask, aspect_named
 from .physical_device import PhysicalDevice
 from .quirks import loop_iteration_cap
 from .runtime import require_devices
@@ -35,6 +39,9 @@ if TYPE_CHECKING:
 
 _SHORT_NAMES = {VK_DRIVER_ID_MESA_LLVMPIPE: "lavapipe", VK_DRIVER_ID_GOOGLE_SWIFTSHADER: "swiftshader"}
 """Selectors of software drivers, which have no stable vendor and device number."""
+
+_MASKED_SELECTOR = re.compile(r"(.*)\[((?:-|\w+=).*)\]")
+"""A selector and, in brackets, the text of a mask."""
 
 _TYPE_RANK = {
     VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: 0,
@@ -87,12 +94,26 @@ class DeviceInfo:
 
 
 class Device:
-    """A physical device of one driver.  Two lookups of one device give the same object."""
+    """A physical device of one driver.  Two lookups of one device give the same object.
 
-    def __init__(self, physical: PhysicalDevice, selector: str, *, staged_memory: bool = False) -> None:
-        self._physical = physical
+    Args:
+        physical: what the driver said.
+        selector: names it, a mask left out.
+        staged_memory: copy arrays through staging memory even where the host sees device memory.
+        mask: what it is made without; `physical` is given without it.
+    """
+
+    def __init__(
+        self, physical: PhysicalDevice, selector: str, *, staged_memory: bool = False, mask: Mask = NO_MASK
+    ) -> None:
+        self._unmasked = physical
+        self._base: Device | None = None
+        self.mask = mask
+        """What it is made without."""
+        self._masked: dict[Mask, Device] = {}
+        self._physical = physical = mask.apply(physical)
         self._staged_memory = staged_memory
-        self.selector = selector
+        self.selector = selector if mask == NO_MASK else f"{selector}[{mask}]"
         """A text that `device` and LAPILLI_DEVICE accept for this device."""
         self.platform = Platform(
             physical.driver_name,
@@ -101,12 +122,13 @@ class Device:
             physical.instance.entry.library,
         )
         """The driver it belongs to."""
-        self.aspects = aspects_of(
+        of_driver = aspects_of(
             physical.features,
             device_type=physical.device_type,
             subgroup_operations=physical.subgroup_operations,
             has_timestamps=physical.timestamp_valid_bits > 0,
         )
+        self.aspects = of_driver - mask.without
         """Every aspect that it has."""
         self.info = _info(physical)
         """Limits and names."""
@@ -133,6 +155,11 @@ class Device:
         return probe_loop_cap(self)
 
     @property
+    def coarsening(self) -> Coarsening:
+        """When neighbouring work-items share an invocation."""
+        return COARSENING.get(self._physical.driver_id, NO_COARSENING)
+
+    @property
     def name(self) -> str:
         """The driver's name of the device."""
         return self._physical.name
@@ -145,6 +172,41 @@ class Device:
     def has(self, aspect: Aspect | int) -> bool:
         """Returns whether it has an aspect; numbers that are no aspect it has not."""
         return aspect in self.aspects
+
+    def masked(
+        self, *, without: Iterable[Aspect] = (), limits: Mapping[str, LimitValue] | None = None
+    ) -> Device:
+        """Returns a device on the same hardware that lacks some aspects or has lower limits.
+
+        Its VkDevice is its own and is made without the features and extensions; kernels are compiled without them and
+        checked against the lower limits.  It is not in `devices`.  Equal arguments give the same device.
+
+        Args:
+            without: aspects that it has not; those that it lacks anyway are allowed.  Aspects that cannot be without
+                one of them go too.
+            limits: by the name of ``lp.info.device`` or of Vulkan; below Vulkan's minimum is allowed, a value above
+                the device's own changes nothing.
+
+        Raises:
+            InvalidError: something that is no aspect, or no such limit.
+        """
+        return self.with_mask(self.mask.joined(Mask.checked(without, limits or {})))
+
+    def with_mask(self, mask: Mask) -> Device:
+        """Returns the device of the same hardware with exactly this mask."""
+        base = self._base or self
+        with base._lock:
+            if mask == base.mask:
+                return base
+            found = base._masked.get(mask)
+            if found is None:
+                if base._is_forked:
+                    raise forked_error(self.name)
+                stem = base.selector.partition("[")[0]
+                found = Device(base._unmasked, stem, staged_memory=base._staged_memory, mask=mask)
+                found._base = base
+                base._masked[mask] = found
+            return found
 
     @property
     def logical(self) -> LogicalDevice:
@@ -182,9 +244,13 @@ class Device:
         self._lock.acquire()
         if self._logical is not None:
             self._logical.lock.acquire()
+        for masked in self._masked.values():
+            masked.before_fork()
 
     def after_fork(self, *, is_child: bool) -> None:
         """Goes on after `before_fork`: in the parent as if nothing had been, in the child every use raises."""
+        for masked in self._masked.values():
+            masked.after_fork(is_child=is_child)
         self._is_forked |= is_child
         if self._logical is not None:
             if is_child:
@@ -194,6 +260,8 @@ class Device:
 
     def shut_down(self) -> None:
         """Destroys the VkDevice and everything on it; for the runtime's end."""
+        for masked in self._masked.values():
+            masked.shut_down()
         with self._lock:
             if self._logical is not None:
                 self._logical.close()
@@ -205,11 +273,6 @@ class Device:
 def _info(physical: PhysicalDevice) -> DeviceInfo:
     limits = physical.limits
     x, y, z = limits.max_work_group_size
-    sizes: list[int] = []
-    size = max(limits.min_subgroup_size, 1)
-    while size <= limits.max_subgroup_size:
-        sizes.append(size)
-        size *= 2
     heap = max((m.heap_bytes for m in physical.memory_types if m.is_heap_device_local), default=0)
     return DeviceInfo(
         name=physical.name,
@@ -218,9 +281,7 @@ def _info(physical: PhysicalDevice) -> DeviceInfo:
         version=".".join(map(str, physical.reported_api_version)),
         max_work_group_size=limits.max_work_group_invocations,
         max_work_item_sizes=(z, y, x),
-        sub_group_sizes=tuple(sizes)
-        if "subgroupSizeControl" in physical.features
-        else (physical.subgroup_size,),
+        sub_group_sizes=physical.sub_group_sizes,
         local_mem_size=limits.max_shared_memory_bytes,
         global_mem_size=heap,
         max_mem_alloc_size=min(limits.max_memory_allocation_bytes, limits.max_buffer_bytes),
@@ -237,6 +298,7 @@ def rank_of(physical: PhysicalDevice) -> tuple[int, int]:
 
 def make_devices(found: Sequence[PhysicalDevice]) -> tuple[Device, ...]:
     """Makes the list of devices, best first, each with a selector of its own."""
+    mask = mask_of_environment()
     counts: dict[str, int] = {}
     made: list[Device] = []
     for physical in sorted(found, key=rank_of):
@@ -245,8 +307,17 @@ def make_devices(found: Sequence[PhysicalDevice]) -> tuple[Device, ...]:
         index = counts.get(stem, 0)
         counts[stem] = index + 1
         is_plain = short is not None and index == 0
-        made.append(Device(physical, stem if is_plain else f"{stem}:{index}"))
+        made.append(Device(physical, stem if is_plain else f"{stem}:{index}", mask=mask))
     return tuple(made)
+
+
+DISABLE_VARIABLE = "LAPILLI_DISABLE_ASPECTS"
+
+
+def mask_of_environment() -> Mask:
+    """Returns what LAPILLI_DISABLE_ASPECTS hides of every device, ``fp64,vk_int64``; InvalidError for other names."""
+    names = filter(None, map(str.strip, os.environ.get(DISABLE_VARIABLE, "").split(",")))
+    return Mask(frozenset(aspect_named(name, DISABLE_VARIABLE) for name in names))
 
 
 def devices() -> tuple[Device, ...]:
@@ -268,7 +339,8 @@ def device(selector: Device | str | None = None) -> Device:
 
     Args:
         selector: a device's `Device.selector`, a part of its name or of its driver's name, ``gpu`` or
-            ``cpu``, or a Device.  None: LAPILLI_DEVICE, else the best device.
+            ``cpu``, or a Device.  None: LAPILLI_DEVICE, else the best device.  A text may end with a mask:
+            ``lavapipe[-fp64,max_work_group_size=64]``, see `Device.masked`.
 
     Raises:
         InvalidError: nothing, or more than one device, matches.
@@ -283,14 +355,29 @@ def device(selector: Device | str | None = None) -> Device:
 
 
 def default_device_of(runtime: Runtime) -> Device:
-    """Returns the device of LAPILLI_DEVICE, else the best one."""
-    wanted = os.environ.get("LAPILLI_DEVICE")
+    """Returns the device that the option `device` names, else the best one."""
+    wanted = config.device
     return select(runtime.devices, wanted, "LAPILLI_DEVICE=") if wanted else runtime.devices[0]
+
+
+def visible_devices(found: Sequence[Device]) -> tuple[Device, ...]:
+    """Returns the devices that the option `visible_devices` names, in its order; all of them without it.
+
+    Raises:
+        InvalidError: a name matches nothing, or more than one device.
+    """
+    wanted = config.visible_devices
+    if wanted is None:
+        return tuple(found)
+    return tuple(dict.fromkeys(select(found, name, "LAPILLI_VISIBLE_DEVICES: ") for name in wanted))
 
 
 def select(found: Sequence[Device], selector: str, prefix: str = "") -> Device:
     """Returns the one device of `found` that `selector` names; see `device`."""
     text = selector.strip().lower()
+    if masked := _MASKED_SELECTOR.fullmatch(text):
+        listed = select(found, masked[1], prefix)
+        return listed.with_mask(listed.mask.joined(Mask.parsed(masked[2])))
     matches = [d for d in found if d.selector == text] or [d for d in found if _is_match(d, text)]
     if len(matches) == 1:
         return matches[0]

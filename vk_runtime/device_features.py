@@ -6,9 +6,10 @@ features (a masked one) is judged by the same code.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from ..ir.aspect_table import ASPECT_ROWS
 from ..ir.aspects import Aspect
 from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_CPU,
@@ -16,12 +17,6 @@ from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
     VK_PHYSICAL_DEVICE_TYPE_OTHER,
     VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
-    VK_SUBGROUP_FEATURE_ARITHMETIC_BIT,
-    VK_SUBGROUP_FEATURE_BALLOT_BIT,
-    VK_SUBGROUP_FEATURE_BASIC_BIT,
-    VK_SUBGROUP_FEATURE_SHUFFLE_BIT,
-    VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT,
-    VK_SUBGROUP_FEATURE_VOTE_BIT,
 )
 
 
@@ -96,40 +91,6 @@ USED_FEATURES = frozenset(
 )
 """The features that are enabled where a device has them; everything else stays off."""
 
-ASPECT_FEATURES: Mapping[Aspect, tuple[str, ...]] = {
-    Aspect.FP16: ("shaderFloat16", "storageBuffer16BitAccess"),
-    Aspect.FP64: ("shaderFloat64",),
-    Aspect.ATOMIC64: ("shaderInt64", "shaderBufferInt64Atomics", "shaderSharedInt64Atomics"),
-    Aspect.IMAGE: ("shaderStorageImageWriteWithoutFormat",),
-    Aspect.USM_DEVICE_ALLOCATIONS: ("bufferDeviceAddress",),
-    Aspect.VK_INT8: ("shaderInt8",),
-    Aspect.VK_INT16: ("shaderInt16",),
-    Aspect.VK_INT64: ("shaderInt64",),
-    Aspect.VK_STORAGE_8BIT: ("storageBuffer8BitAccess",),
-    Aspect.VK_STORAGE_16BIT: ("storageBuffer16BitAccess",),
-    Aspect.VK_BUFFER_DEVICE_ADDRESS: ("bufferDeviceAddress",),
-    Aspect.VK_VULKAN_MEMORY_MODEL: ("vulkanMemoryModel",),
-    Aspect.VK_COOPERATIVE_MATRIX: ("cooperativeMatrix",),
-    Aspect.VK_FLOAT_ATOMIC_ADD: (
-        "shaderBufferFloat32Atomics",  # load, store and exchange
-        "shaderBufferFloat32AtomicAdd",
-        "shaderSharedFloat32Atomics",
-        "shaderSharedFloat32AtomicAdd",
-    ),
-    Aspect.VK_FLOAT_ATOMIC_MIN_MAX: ("shaderBufferFloat32AtomicMinMax", "shaderSharedFloat32AtomicMinMax"),
-    Aspect.VK_FLOAT64_ATOMIC_ADD: ("shaderBufferFloat64AtomicAdd",),
-}
-"""An aspect holds where every one of its features does."""
-
-_ASPECT_SUBGROUP_OPERATION = {
-    Aspect.VK_SUBGROUP_BASIC: VK_SUBGROUP_FEATURE_BASIC_BIT,
-    Aspect.VK_SUBGROUP_VOTE: VK_SUBGROUP_FEATURE_VOTE_BIT,
-    Aspect.VK_SUBGROUP_ARITHMETIC: VK_SUBGROUP_FEATURE_ARITHMETIC_BIT,
-    Aspect.VK_SUBGROUP_BALLOT: VK_SUBGROUP_FEATURE_BALLOT_BIT,
-    Aspect.VK_SUBGROUP_SHUFFLE: VK_SUBGROUP_FEATURE_SHUFFLE_BIT,
-    Aspect.VK_SUBGROUP_SHUFFLE_RELATIVE: VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT,
-}
-
 _ASPECT_OF_TYPE = {
     VK_PHYSICAL_DEVICE_TYPE_CPU: Aspect.CPU,
     VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: Aspect.GPU,
@@ -158,10 +119,10 @@ def aspects_of(
         has_timestamps: whether the compute queue writes timestamps.
     """
     aspects = {_ASPECT_OF_TYPE.get(device_type, Aspect.CUSTOM)} | _ALWAYS
-    aspects |= {aspect for aspect, needed in ASPECT_FEATURES.items() if all(n in features for n in needed)}
-    aspects |= {
-        aspect for aspect, operation in _ASPECT_SUBGROUP_OPERATION.items() if subgroup_operations & operation
-    }
+    for row in ASPECT_ROWS.values():
+        has_operations = row.sub_group_operations & subgroup_operations == row.sub_group_operations
+        if has_operations and all(name in features for name in row.features):
+            aspects.add(row.aspect)
     if has_timestamps:
         aspects.add(Aspect.QUEUE_PROFILING)
     return frozenset(aspects)

@@ -24,13 +24,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from ..ir.errors import InvalidError
+from ..ir.config import config
 from .user_folders import user_cache_folder
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_LIMIT_BYTES: Final = 256 << 20
-"""Size of the whole cache where LAPILLI_CACHE_SIZE does not set it."""
 MAX_ENTRY_BYTES: Final = 64 << 20
 """Nothing larger is written or read."""
 STALE_SECONDS: Final = 600.0
@@ -215,36 +213,18 @@ def _is_ours(status: os.stat_result) -> bool:
 # ---- the cache of this process ----
 
 
-def is_cache_wanted() -> bool:
-    """Whether LAPILLI_CACHE is anything but 0."""
-    return os.environ.get("LAPILLI_CACHE", "1") != "0"
-
-
 def cache_root() -> Path:
-    """Returns LAPILLI_CACHE_DIR, else the user's cache folder of lapilli."""
-    wanted = os.environ.get("LAPILLI_CACHE_DIR")
-    return Path(wanted).expanduser() if wanted else user_cache_folder()
-
-
-def cache_limit_bytes() -> int:
-    """Returns LAPILLI_CACHE_SIZE.
-
-    Raises:
-        InvalidError: it is no number of bytes.
-    """
-    text = os.environ.get("LAPILLI_CACHE_SIZE", "")
-    if not text:
-        return DEFAULT_LIMIT_BYTES
-    if not text.isascii() or not text.isdigit():
-        raise InvalidError(f"LAPILLI_CACHE_SIZE takes a number of bytes; found {text!r}")
-    return int(text)
+    """Returns ``lp.config.cache_dir``, else the user's cache folder of lapilli."""
+    return config.cache_dir or user_cache_folder()
 
 
 def open_cache() -> DiskCache | None:
-    """Returns the cache that the environment names, None where there is none to be had; says why once."""
-    if not is_cache_wanted():
-        return None
-    return _opened(cache_root(), cache_limit_bytes())
+    """Returns the cache that the options name, None where there is none to be had; says why once.
+
+    Raises:
+        InvalidError: an option takes no such value.
+    """
+    return _opened(cache_root(), config.cache_size) if config.cache else None
 
 
 @lru_cache(maxsize=8)

@@ -7,10 +7,10 @@ program that lapilli was called from as ``user_location``.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..ir.config import config
 from ..ir.errors import Error
 from .constants import (
     VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
@@ -30,11 +30,6 @@ VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
 _DEBUG_UTILS = "VK_EXT_debug_utils"
 _PORTABILITY = "VK_KHR_portability_enumeration"
 _Item = TypeVar("_Item")
-
-
-def is_validation_wanted() -> bool:
-    """Whether LAPILLI_VALIDATE is set to something other than 0."""
-    return os.environ.get("LAPILLI_VALIDATE", "0") not in ("", "0")
 
 
 def enumerate_all(
@@ -122,7 +117,7 @@ class Instance:
         return set(found)
 
     def _validation_layers(self) -> list[str]:
-        if not is_validation_wanted():
+        if not config.validate:
             return []
         if self.entry.source == "embedded":
             logger.info("LAPILLI_VALIDATE has no effect on %s: layers need the loader", self.entry.library)

@@ -157,11 +157,17 @@ def plan_launch(
         raise NdRangeError(
             f"kernel '{kernel.name}' runs over {rank} dimension{'s' * (rank > 1)}; found range {extents}"
         )
-    sizes = _local_size(kernel, extents, local, limits)
+    lanes = kernel.lanes or (1,) * rank
+    if any(extent % lane for extent, lane in zip(extents, lanes, strict=True)):
+        raise NdRangeError(
+            f"kernel '{kernel.name}' is coarsened by {lanes}, which {extents} is no multiple of"
+        )
+    invocations = tuple(extent // lane for extent, lane in zip(extents, lanes, strict=True))
+    sizes = _local_size(kernel, invocations, local, limits)
     check_local_size(kernel, sizes, limits, device_name)
-    groups = tuple(-(-n // size) for n, size in zip(extents, sizes, strict=True))
+    groups = tuple(-(-n // size) for n, size in zip(invocations, sizes, strict=True))
     rounded = tuple(count * size for count, size in zip(groups, sizes, strict=True))
-    if rounded != extents and (is_nd_range or not kernel.abi.is_masked):
+    if rounded != invocations and (is_nd_range or not kernel.abi.is_masked):
         reason = "in an nd_range" if is_nd_range else "because its work-items work together"
         raise NdRangeError(
             f"kernel '{kernel.name}' needs a range that is a multiple of its local size {sizes} {reason}; "

@@ -38,8 +38,6 @@ class DeviceLimits:
     min_storage_buffer_offset_alignment: int
     max_memory_allocation_bytes: int
     max_buffer_bytes: int
-    min_subgroup_size: int
-    max_subgroup_size: int
     timestamp_period_ns: float
     """Nanoseconds of one timestamp tick."""
 
@@ -83,6 +81,11 @@ class PhysicalDevice:
     signed_zero_inf_nan_preserve_bits: tuple[int, ...]
     """Float widths whose NaN, infinities and -0.0 shaders can have kept."""
     subgroup_size: int
+    """Of pipelines that ask for none, unless the driver lets it vary."""
+    sub_group_sizes: tuple[int, ...]
+    """The sizes that a kernel can ask for, ascending."""
+    can_choose_subgroup_size: bool
+    """Whether a pipeline can demand a size: there are several."""
     subgroup_operations: int
     """VkSubgroupFeatureFlags that compute shaders may use."""
     memory_types: tuple[MemoryType, ...]
@@ -112,6 +115,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
     family, timestamp_bits = _compute_family(instance, raw, name)
     properties, of_11, of_12, of_13 = _properties(instance, raw, version)
     base = properties.properties
+    sizes = _sub_group_sizes(features, of_11, of_13)
     is_compute = of_11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT
     return PhysicalDevice(
         instance=instance,
@@ -133,6 +137,8 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
             bits for bits in (16, 32, 64) if getattr(of_12, f"shaderSignedZeroInfNanPreserveFloat{bits}")
         ),
         subgroup_size=of_11.subgroupSize,
+        sub_group_sizes=sizes,
+        can_choose_subgroup_size=len(sizes) > 1,
         subgroup_operations=of_11.subgroupSupportedOperations if is_compute else 0,
         memory_types=_memory_types(instance, raw),
         queue_family_index=family,
@@ -202,10 +208,16 @@ def _limits(limits: Any, of_11: Any, of_13: Any) -> DeviceLimits:
         min_storage_buffer_offset_alignment=limits.minStorageBufferOffsetAlignment,
         max_memory_allocation_bytes=allocation,
         max_buffer_bytes=of_13.maxBufferSize or allocation,
-        min_subgroup_size=of_13.minSubgroupSize or of_11.subgroupSize,
-        max_subgroup_size=of_13.maxSubgroupSize or of_11.subgroupSize,
         timestamp_period_ns=limits.timestampPeriod,
     )
+
+
+def _sub_group_sizes(features: frozenset[str], of_11: Any, of_13: Any) -> tuple[int, ...]:
+    can_choose = of_13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT
+    if "subgroupSizeControl" not in features or not can_choose:
+        return (of_11.subgroupSize,)
+    powers = (1 << exponent for exponent in range(32))
+    return tuple(size for size in powers if of_13.minSubgroupSize <= size <= of_13.maxSubgroupSize)
 
 
 def _memory_types(instance: Instance, raw: Any) -> tuple[MemoryType, ...]:

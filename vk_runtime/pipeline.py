@@ -178,9 +178,8 @@ class PipelineStore:
 
     def _required_sub_group_size(self, kernel: KernelInfo) -> int | None:
         """Returns the size to demand; None where the device has no choice of sizes."""
-        limits = self._device.physical.limits
-        size = kernel.required_sub_group_size
-        return None if limits.min_subgroup_size == limits.max_subgroup_size else size
+        physical = self._device.physical
+        return kernel.required_sub_group_size if physical.can_choose_subgroup_size else None
 
 
 def binding_table(kernel: KernelInfo) -> tuple[tuple[int, bool], ...]:

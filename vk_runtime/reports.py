@@ -9,7 +9,6 @@ host sees.  Nothing is read while kernels run: whoever waits for the queue reads
 from __future__ import annotations
 
 import logging
-import os
 import string
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ir.errors import InvalidError, KernelTrap
+from ..ir.config import config
+from ..ir.errors import KernelTrap
 from ..ir.kernel_info import KernelInfo, ReportWord, Site
 
 if TYPE_CHECKING:
@@ -25,31 +25,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PRINT_SIZE_VARIABLE = "LAPILLI_PRINT_SIZE"
-PRINT_SIZE_BYTES = 1 << 20
-"""Printed values of a kernel that a queue holds until somebody waits for it; 4 bytes a line are the line's own."""
 MAXIMUM_PRINT_SIZE_BYTES = 1 << 30
+"""More is not taken for the prints of a kernel."""
 
 _DTYPES = {
     "bool": np.uint32, "i8": np.int8, "i16": np.int16, "i32": np.int32, "u8": np.uint8, "u16": np.uint16,
     "u32": np.uint32, "f16": np.float32, "f32": np.float32, "i64": np.int64, "u64": np.uint64, "f64": np.float64,
 }  # fmt: skip
-
-
-def print_size_bytes() -> int:
-    """Returns how many bytes the prints of a kernel may take, from LAPILLI_PRINT_SIZE.
-
-    Raises:
-        InvalidError: the variable is no number of bytes from 0 to 1 GiB.
-    """
-    text = os.environ.get(PRINT_SIZE_VARIABLE)
-    if text is None:
-        return PRINT_SIZE_BYTES
-    if not text.isdecimal() or int(text) > MAXIMUM_PRINT_SIZE_BYTES:
-        raise InvalidError(
-            f"{PRINT_SIZE_VARIABLE} is {text!r}; expected a number of bytes from 0 to {MAXIMUM_PRINT_SIZE_BYTES}"
-        )
-    return int(text)
 
 
 class KernelReport:
@@ -58,7 +40,7 @@ class KernelReport:
     def __init__(self, device: LogicalDevice, kernel: KernelInfo) -> None:
         self.kernel = kernel
         prints = any(site.kind == "print" for site in kernel.sites)
-        self._capacity = print_size_bytes() // 4 if prints else 0
+        self._capacity = min(config.print_size, MAXIMUM_PRINT_SIZE_BYTES) // 4 if prints else 0
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
         self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(self.buffer.host_bytes(), np.uint32)
         self._words[:] = 0
@@ -95,7 +77,7 @@ class KernelReport:
         if lost:
             yield (
                 f"[lapilli: {lost} printed line{'s' * (lost > 1)} of kernel '{self.kernel.name}' lost; "
-                f"{PRINT_SIZE_VARIABLE} is {4 * self._capacity} bytes]\n"
+                f"LAPILLI_PRINT_SIZE is {4 * self._capacity} bytes]\n"
             )
 
     def _values(self, site: Site, position: int, *, packed: bool) -> list[object]:
@@ -111,7 +93,9 @@ class KernelReport:
         unknown = Site(kind="assert", text="an unknown check failed")  # only of an image that lies
         site = kernel.sites[number] if number < len(kernel.sites) else unknown
         first = ReportWord.GLOBAL_ID
-        work_item = tuple(int(n) for n in words[first : first + kernel.abi.rank])
+        ids = [int(n) for n in words[first : first + kernel.abi.rank]]
+        # An invocation that does several work-items is told by the first of them.
+        work_item = tuple(n * lanes for n, lanes in zip(ids, kernel.lanes or (1, 1, 1), strict=False))
         values = self._values(site, ReportWord.VALUES, packed=False)
         where = "" if site.location is None else f"{site.location}: "
         return KernelTrap(

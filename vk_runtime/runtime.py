@@ -10,9 +10,10 @@ import atexit
 import logging
 import os
 import threading
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..ir.config import config
 from ..ir.errors import Error, RuntimeFailure
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
@@ -53,14 +54,16 @@ class Runtime:
     """All drivers and devices of the process."""
 
     def __init__(self) -> None:
-        from .device import make_devices
+        from .device import make_devices, visible_devices
 
         self._instances: list[Instance] = []
         self._process_id = os.getpid()
         attempts = [self._try_loader()]
         attempts.append(self._try_embedded(attempts[0].found))
-        self.devices = make_devices([physical for attempt in attempts for physical in attempt.found])
-        """Every usable device, best first."""
+        found = make_devices([physical for attempt in attempts for physical in attempt.found])
+        self.devices = visible_devices(found)
+        """Every usable device, best first; those of the option `visible_devices`, where it is set."""
+        self._defaults: dict[str | None, Device] = {}
         self.records = tuple(self._record(attempt) for attempt in attempts)
         """What was tried, in order."""
 
@@ -121,14 +124,16 @@ class Runtime:
             devices=tuple(device for device in self.devices if device.physical in attempt.found),
         )
 
-    @cached_property
+    @property
     def default_device(self) -> Device:
-        """The device of LAPILLI_DEVICE, else the best one; decided once."""
-        from .device import default_device_of
+        """The device of the option `device`, else the best one."""
+        found = self._defaults.get(config.device)
+        if found is None:
+            from .device import default_device_of
 
-        chosen = default_device_of(self)
-        logger.info("default device: %s (%s)", chosen.selector, chosen.name)
-        return chosen
+            found = self._defaults[config.device] = default_device_of(self)
+            logger.info("default device: %s (%s)", found.selector, found.name)
+        return found
 
     def watch_forks(self) -> None:
         """Makes the devices unusable in processes that this one forks; there they would hang."""

@@ -37,6 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
 from . import kernel_atomic, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
+from .kernel_wide import LoadWideOp, StoreWideOp
 
 GPU_KERNEL = "gpu.kernel"
 """Unit attribute that makes a `func.func` a kernel."""
@@ -48,6 +49,11 @@ MASKED = "kernel.masked"
 """Unit: the body itself skips work-items beyond the range."""
 LOCAL_SIZE = "kernel.local_size"
 """array<i32>: fixed local size in invocations, slowest dimension first."""
+
+LANES = "kernel.lanes"
+"""array<i32>: work-items that each invocation stands for, slowest dimension first; the range must be a multiple."""
+ALIGNED_ROWS = "kernel.aligned_rows"
+"""array<i32>: numbers of the array parameters whose last extent must be a multiple of 4."""
 
 NO_CONTRACTION = "kernel.no_contraction"
 """Unit: a multiplication and an addition must not become one operation."""
@@ -292,6 +298,15 @@ __all__ = [
 ]
 
 KERNEL = Dialect(
-    "kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, *kernel_atomic.OPS, *kernel_reports.OPS]
+    "kernel",
+    [
+        GlobalRangeOp,
+        LoadFieldOp,
+        StoreFieldOp,
+        LoadWideOp,
+        StoreWideOp,
+        *kernel_atomic.OPS,
+        *kernel_reports.OPS,
+    ],
 )
 """The dialect, for `Context.load_dialect`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, VectorType, i32
 from xdsl.ir import Attribute, SSAValue
 
 from ...ir.dialects import spirv
@@ -62,12 +62,13 @@ class ArrayParameter:
         self._number = number
         self._binding = binding
         self._base: SSAValue | None = None
+        self._views: dict[int, tuple[spirv.GlobalVariableOp, SSAValue]] = {}
+        """The variables of its buffer, and pointers to them, by the identity of what each holds (converted types are
+        unique): elements, or vectors of them."""
         self._is_address = fn.module.env.binding_model is BindingModel.ADDRESS
         self._storage_class = (
             StorageClass.PhysicalStorageBuffer if self._is_address else StorageClass.StorageBuffer
         )
-        self.global_symbol: str | None = None
-        """Its variable; None where the kernel does not touch its elements, and for addresses."""
         if self._is_address:
             self.access = _aligned(storage_alignment(self.element_type))
 
@@ -94,25 +95,63 @@ class ArrayParameter:
         C order: the last index is the fastest.
         """
         fn = self._fn
+        pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
+        linear = self._linear(indices)
+        return fn.emit(spirv.AccessChainOp, (self._base_pointer(), fn.index(0), linear, *path), pointer)
+
+    def wide_pointer(self, indices: Sequence[SSAValue], width: int) -> tuple[SSAValue, Attribute]:
+        """Returns a pointer to a vector of neighbouring elements, and the vector's type.
+
+        The position of the first element in C order is a multiple of `width`, a power of two.
+        """
+        if self._is_address:
+            raise TypeError("wide accesses need the binding model of descriptors")
+        fn = self._fn
+        vector = fn.type(VectorType(self.storage_type, [width]))
+        pointer = fn.module.types.pointer(vector, self._storage_class)
+        shift = fn.index(width.bit_length() - 1)
+        number = fn.emit(spirv.ShiftRightLogicalOp, (self._linear(indices), shift), i32)
+        chain = fn.emit(spirv.AccessChainOp, (self._view(vector), fn.index(0), number), pointer)
+        return chain, vector
+
+    @property
+    def global_symbols(self) -> tuple[str, ...]:
+        """Its variables; none where the kernel does not touch its elements, and for addresses."""
+        return tuple(variable.sym_name.data for variable, _ in self._views.values())
+
+    def _linear(self, indices: Sequence[SSAValue]) -> SSAValue:
+        """Returns the position of an element in C order: the last index is the fastest."""
+        fn = self._fn
         linear = indices[0]
         for dimension, index in enumerate(indices[1:], start=1):
             row = fn.emit(spirv.IMulOp, (linear, self.extent(dimension)), i32)
             linear = fn.emit(spirv.IAddOp, (row, index), i32)
-        pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
-        return fn.emit(spirv.AccessChainOp, (self._base_pointer(), fn.index(0), linear, *path), pointer)
+        return linear
 
     def _base_pointer(self) -> SSAValue:
+        if not self._is_address:
+            return self._view(self.storage_type)
         if self._base is None:
             module = self._fn.module
-            struct = module.types.buffer_block(self.storage_type)
-            pointer = module.types.pointer(struct, self._storage_class)
-            if self._is_address:
-                self._base = self._block.field(FieldKey(self._number, FieldKind.ADDRESS), pointer)
-            else:
-                self._base = self._buffer(pointer)
+            pointer = module.types.pointer(module.types.buffer_block(self.storage_type), self._storage_class)
+            self._base = self._block.field(FieldKey(self._number, FieldKind.ADDRESS), pointer)
         return self._base
 
-    def _buffer(self, pointer: spirv.PointerType) -> SSAValue:
+    def _view(self, held: Attribute) -> SSAValue:
+        """Returns a pointer to the buffer as an array of `held`."""
+        known = self._views.get(id(held))
+        if known is not None:
+            return known[1]
+        types = self._fn.module.types
+        made = self._buffer(types.pointer(types.buffer_block(held), self._storage_class))
+        self._views[id(held)] = made
+        if len(self._views) > 1 and self._parameter.access != "read":
+            for variable, _ in self._views.values():  # they are the same memory
+                variable.attributes.pop("non_readable", None)
+                variable.attributes.update(_ALIASED)
+        return made[1]
+
+    def _buffer(self, pointer: spirv.PointerType) -> tuple[spirv.GlobalVariableOp, SSAValue]:
         fn = self._fn
         symbol = fn.module.reserve(f"{fn.name}.{self._parameter.name}")
         variable = spirv.GlobalVariableOp(symbol, pointer, binding=self._binding, descriptor_set=0)
@@ -123,9 +162,9 @@ class ArrayParameter:
             variable.attributes["coherent"] = UnitAttr()
         variable.location = fn.location
         fn.module.add_global(variable)
-        self.global_symbol = symbol
-        return fn.first(
+        base = fn.first(
             spirv.AddressOfOp.create(
                 properties={"variable": fn.module.symbol(symbol)}, result_types=(pointer,)
             )
         )
+        return variable, base

@@ -14,7 +14,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...ir.call_graph import functions, has_body
+from ...ir.call_graph import Function, functions, has_body
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import is_kernel
 from ...ir.dialects.spirv.enums import AddressingModel
@@ -75,6 +75,7 @@ def convert_to_spirv(
     module = ModuleLowering(env, HANDLERS)
     module.has_local_size_constants = any(local_size(kernel) is None for kernel in kernels)
     module.survey(kernel_ir)
+    kernels = _coarsened(kernels, env)
     entries = [KernelEntry(module, kernel) for kernel in kernels]
     for entry in entries:
         # An entry point is called like its function, so kernels take their names before anything else.
@@ -85,6 +86,16 @@ def convert_to_spirv(
     result = _assemble(module, entries)
     result.location = kernel_ir.location
     return result, tuple(entry.info() for entry in entries), module.spec_constants.infos()
+
+
+def _coarsened(kernels: list[Function], env: TargetEnv) -> list[Function]:
+    """Returns the kernels, in their coarsened form where the environment asks for it and it pays."""
+    lanes = env.lanes_per_invocation
+    if lanes < 2 or env.optimisation_level < 1 or env.binding_model is not BindingModel.DESCRIPTOR:
+        return kernels
+    from ..coarsen.coarsen import coarsened
+
+    return [coarsened(kernel, lanes) or kernel for kernel in kernels]
 
 
 def _assemble(module: ModuleLowering, entries: list[KernelEntry]) -> spirv.ModuleOp:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from xdsl.dialects import gpu
+from xdsl.dialects import gpu, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -24,9 +24,18 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.attribute_values import integers
 from ...ir.call_graph import Function, function_name
 from ...ir.dialects import aspect, spirv
-from ...ir.dialects.kernel import MASKED, GlobalRangeOp, kernel_local_size, kernel_parameters, kernel_rank
+from ...ir.dialects.kernel import (
+    ALIGNED_ROWS,
+    LANES,
+    MASKED,
+    GlobalRangeOp,
+    kernel_local_size,
+    kernel_parameters,
+    kernel_rank,
+)
 from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
 from ...ir.kernel_info import AspectUse, BufferParameter, KernelInfo, LaunchAbi, Parameter, ScalarParameter
 from ...ir.target_env import BindingModel
@@ -285,7 +294,7 @@ class KernelEntry:
         # Since SPIR-V 1.4 the interface lists every global that the entry point uses (SPIR-V 1.6 §3.52.6).
         if self._module.env.spirv_version >= (1, 4):
             arrays = [*self._arrays.values(), *self._local_arrays]
-            symbols += [a.global_symbol for a in arrays if a.global_symbol is not None]
+            symbols += [symbol for array in arrays for symbol in array.global_symbols]
             symbols += [self._argument_symbol] if self._argument_symbol is not None else []
             symbols += [self.report.symbol] if self.report.symbol is not None else []
         entry = spirv.EntryPointOp(self.name, list(dict.fromkeys(symbols)))
@@ -349,6 +358,9 @@ class KernelEntry:
             size_nodes=self.sizes.nodes(),
             local_arrays=tuple(array.info() for array in self._local_arrays),
             sites=self.report.sites,
+            lanes=integers(kernel.attributes.get(LANES)) or (),
+            aligned_rows=integers(kernel.attributes.get(ALIGNED_ROWS)) or (),
+            has_loops=any(isinstance(op, scf.ForOp | scf.WhileOp) for op in kernel.body.walk()),
         )
 
     def _aspect_uses(self, used: frozenset[int]) -> tuple[AspectUse, ...]:

@@ -55,7 +55,7 @@ class LocalArray:
             next(sizes) if length == DYNAMIC_INDEX else fn.index(length) for length in type_.get_shape()
         ]
         self._lengths = [entry.sizes.of(extent) for extent in self._extents]
-        self.global_symbol: str | None = None
+        self.global_symbols: tuple[str, ...] = ()
         self._base = self._variable(entry.sizes.product(self._lengths))
         self._spelled = _spelled(op)
         self._location = location_of(op.location)
@@ -109,7 +109,8 @@ class LocalArray:
             array = module.types.array(self.storage_type, length)
         if not self.is_shared:
             return fn.variable(array)
-        symbol = self.global_symbol = module.reserve(f"{fn.name}.shared")
+        symbol = module.reserve(f"{fn.name}.shared")
+        self.global_symbols = (symbol,)
         pointer = module.types.pointer(array, StorageClass.Workgroup)
         variable = spirv.GlobalVariableOp(symbol, pointer)
         variable.location = fn.location

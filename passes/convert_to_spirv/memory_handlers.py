@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import memref
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp, field_operands
+from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
+from ...ir.dialects.spirv.types import component_count
+from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering, Handler
 from .work_item_handlers import entry_of
 
@@ -60,6 +65,30 @@ def _store_field(fn: FunctionLowering, op: Operation) -> None:
     fn.add(spirv.StoreOp.create(operands=(pointer, value), properties=array.field_access(type_)))
 
 
+def _load_wide(fn: FunctionLowering, op: Operation) -> None:
+    source, *indices = op.operands
+    pointer, vector = _wide(fn, op, source, indices)
+    value = fn.emit(spirv.LoadOp, (pointer,), vector)
+    fn.values[op.results[0]] = from_storage(fn, value, fn.type(op.results[0].type))
+
+
+def _store_wide(fn: FunctionLowering, op: Operation) -> None:
+    value, target, *indices = op.operands
+    pointer, vector = _wide(fn, op, target, indices)
+    fn.add(spirv.StoreOp.create(operands=(pointer, to_storage(fn, fn.value(value), vector))))
+
+
+def _wide(
+    fn: FunctionLowering, op: Operation, source: SSAValue, indices: Sequence[SSAValue]
+) -> tuple[SSAValue, Attribute]:
+    """Returns a pointer to neighbouring elements of an array parameter, and the type of what it points to."""
+    array = entry_of(fn, op).array(source)
+    if not isinstance(array, ArrayParameter):
+        raise TypeError("wide accesses are to arrays that are parameters of the kernel")
+    moved = op.results[0].type if op.results else op.operands[0].type
+    return array.wide_pointer([fn.value(index) for index in indices], component_count(moved))
+
+
 def _field(fn: FunctionLowering, op: Operation, first: int) -> tuple[list[SSAValue], list[SSAValue]]:
     """Returns the lowered indices and path of an access to a part of an element."""
     indices, path = field_operands(op, first)
@@ -83,5 +112,7 @@ MEMORY_HANDLERS: dict[type[Operation], Handler] = {
     memref.DimOp: _dim,
     LoadFieldOp: _load_field,
     StoreFieldOp: _store_field,
+    LoadWideOp: _load_wide,
+    StoreWideOp: _store_wide,
 }
 """Handlers of the memref dialect, and of parts of elements."""

@@ -49,6 +49,7 @@ _NAMES_BY_MODULE = {
     "frontend.spec_constant": "SpecializationId",
     "frontend.ranges": "NdRange Range",
     "frontend.kernel": "kernel func",
+    "frontend.compile_options": "compile_options",
     "frontend.kernel_from_source": "kernel_from_source",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
@@ -56,6 +57,7 @@ _NAMES_BY_MODULE = {
         "sub_group"
     ),
     "ir.aspects": "Aspect",
+    "ir.config": "config",
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "

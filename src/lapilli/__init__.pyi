@@ -1,6 +1,6 @@
 # What type checkers see.  Kernel code is Python that never runs, so its names are typed by what they compute:
 # the float types are float, the integer types int, arrays give Any.
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, overload
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .ir.aspects import Aspect as Aspect
+from .ir.config import config as config
 from .ir.errors import BackendMismatchError as BackendMismatchError
 from .ir.errors import BuildError as BuildError
 from .ir.errors import CompileError as CompileError
@@ -234,6 +235,14 @@ def kernel(
     opt_level: Literal[0, 1, 2] | None = None,
 ) -> Callable[[Callable[..., None]], _KernelFunction]: ...
 def func(function: _F) -> _F: ...
+def compile_options(
+    *,
+    fixed_targets: Sequence[str] | None = None,
+    device_code_split: Literal["auto", "per_kernel", "per_source", "off"] | None = None,
+    debug: bool | None = None,
+    opt_level: Literal[0, 1, 2] | None = None,
+    spec_constants: Literal["native", "emulated"] | None = None,
+) -> None: ...
 def kernel_from_source(
     text: str, *, name: str | None = None, namespace: Mapping[str, object] | None = None
 ) -> _KernelFunction: ...

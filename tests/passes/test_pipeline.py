@@ -144,7 +144,10 @@ def test_pipelines_are_parsed_with_options() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("split-module", "unknown pass 'split-module', expected one of canonicalize, compute-requirements"),
+        (
+            "split-module",
+            "unknown pass 'split-module', expected one of canonicalize, coarsen, compute-requirements",
+        ),
         ("split-modules{mood=off}", "pass 'split-modules': Provided arguments"),
         ("propagate-aspects{exclude=fp64}", "pass 'propagate-aspects': Incompatible types"),
         ("split-modules{", "Error parsing pass pipeline"),

@@ -7,9 +7,9 @@ import gc
 import pytest
 
 import lapilli as lp
+from lapilli.ir.aspect_table import ASPECT_ROWS
 from lapilli.vk_runtime import constants
 from lapilli.vk_runtime.device_features import (
-    ASPECT_FEATURES,
     FEATURE_STRUCTS,
     REQUIRED_FEATURES,
     USED_FEATURES,
@@ -37,7 +37,8 @@ def test_used_features_are_members_of_the_structs_that_are_asked():
         known |= set(bool_members(struct.name))
     assert known >= USED_FEATURES
     assert set(REQUIRED_FEATURES) <= USED_FEATURES
-    assert {name for names in ASPECT_FEATURES.values() for name in names} <= USED_FEATURES
+    named = {name for row in ASPECT_ROWS.values() for name in row.features}
+    assert named - USED_FEATURES == {"shaderBFloat16Type"}  # the headers do not know its struct
 
 
 def test_make_sets_the_structure_type_and_keeps_what_fields_point_to():

@@ -26,8 +26,6 @@ LIMITS = DeviceLimits(
     min_storage_buffer_offset_alignment=256,
     max_memory_allocation_bytes=1 << 30,
     max_buffer_bytes=1 << 30,
-    min_subgroup_size=4,
-    max_subgroup_size=4,
     timestamp_period_ns=1.0,
 )
 

@@ -1,0 +1,165 @@
+"""``lp.compile_options(…)``: how the kernels of one Python module, a translation unit, are compiled.
+
+The counterpart of a compiler's command line.  Options are kept by module name; `options_of` reads them when a
+kernel is compiled, so they must stand above the module's first kernel.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from ..ir.errors import InvalidError
+from ..ir.target_env import TargetEnv
+
+DeviceCodeSplit = Literal["auto", "per_kernel", "per_source", "off"]
+SpecConstants = Literal["native", "emulated"]
+
+DEVICE_CODE_SPLITS: tuple[DeviceCodeSplit, ...] = ("auto", "per_kernel", "per_source", "off")
+SPEC_CONSTANTS: tuple[SpecConstants, ...] = ("native", "emulated")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileOptions:
+    """The options of one Python module."""
+
+    fixed_targets: tuple[str, ...] = ()
+    """Targets of the device configuration that its device code runs on, and on no others; (): on any device."""
+    device_code_split: str = "auto"
+    """How finely kernels are divided into device images: auto, per_kernel, per_source or off."""
+    debug: bool = False
+    """Whether images and warnings say which source line they come from."""
+    opt_level: int = 1
+    """0 folds nothing, 1 is the default, 2 spends more time."""
+    spec_constants: str = "native"
+    """``native``: values reach the driver as SPIR-V specialization constants; ``emulated``: as hidden arguments."""
+
+    def environment(self, env: TargetEnv, opt_level: int | None = None) -> TargetEnv:
+        """Returns the environment that a kernel of the module is compiled for.
+
+        Args:
+            env: of the device.
+            opt_level: the kernel's own; None: the module's.
+        """
+        level = self.opt_level if opt_level is None else opt_level
+        if (level, self.debug) == (env.optimisation_level, env.debug_info):
+            return env
+        return replace(env, optimisation_level=level, debug_info=self.debug)
+
+
+DEFAULT_OPTIONS = CompileOptions()
+
+
+@dataclass(slots=True)
+class _Unit:
+    """What is known of one module."""
+
+    spec: object
+    """Its ``__spec__``: another object after a reload, which begins anew."""
+    options: CompileOptions = DEFAULT_OPTIONS
+    has_kernels: bool = False
+
+
+_lock = threading.Lock()
+_units: dict[str, _Unit] = {}
+
+
+def compile_options(
+    *,
+    fixed_targets: Sequence[str] | None = None,
+    device_code_split: DeviceCodeSplit | None = None,
+    debug: bool | None = None,
+    opt_level: Literal[0, 1, 2] | None = None,
+    spec_constants: SpecConstants | None = None,
+) -> None:
+    """Sets options for the kernels of the calling Python module; call it above the first of them.
+
+    A later call changes what it names and leaves the rest.
+
+    Args:
+        fixed_targets: names of the device configuration: all kernels of the module run on these devices only.  They
+            are checked against what the devices have, and the images are divided exactly by `device_code_split`.
+        device_code_split: how finely kernels are divided into device images.
+        debug: whether images and warnings say which source line they come from.
+        opt_level: 0 folds nothing, 1 is the default, 2 spends more time.
+        spec_constants: how values of specialization constants reach a kernel.
+
+    Raises:
+        InvalidError: an option does not take that value, or the module has kernels already.
+    """
+    given = {
+        "fixed_targets": None if fixed_targets is None else _targets(fixed_targets),
+        "device_code_split": _one_of("device_code_split", device_code_split, DEVICE_CODE_SPLITS),
+        "debug": _boolean("debug", debug),
+        "opt_level": _level(opt_level),
+        "spec_constants": _one_of("spec_constants", spec_constants, SPEC_CONSTANTS),
+    }
+    changed = {name: value for name, value in given.items() if value is not None}
+    names = sys._getframe(1).f_globals  # pyright: ignore[reportPrivateUsage]
+    module = str(names.get("__name__", "__main__"))
+    with _lock:
+        unit = _unit(module, names.get("__spec__"))
+        if unit.has_kernels:
+            raise InvalidError(
+                f"lp.compile_options: module '{module}' has kernels already, and the options are for all of "
+                "them; expected the call above the first kernel",
+                code="LP1010",
+            )
+        unit.options = replace(unit.options, **cast("dict[str, object]", changed))  # pyright: ignore[reportArgumentType]
+
+
+def options_of(module_name: str) -> CompileOptions:
+    """Returns the options of a Python module; the defaults where it sets none."""
+    unit = _units.get(module_name)
+    return DEFAULT_OPTIONS if unit is None else unit.options
+
+
+def note_kernel(module_name: str) -> None:
+    """Remembers that a module has a kernel, or another function of devices: its options are fixed from now on."""
+    module = sys.modules.get(module_name)
+    with _lock:
+        _unit(module_name, getattr(module, "__spec__", None)).has_kernels = True
+
+
+def _unit(name: str, spec: object) -> _Unit:
+    unit = _units.get(name)
+    if unit is None or unit.spec is not spec:
+        unit = _units[name] = _Unit(spec)
+    return unit
+
+
+def _targets(value: object) -> tuple[str, ...]:
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise _bad("fixed_targets", "a list of target names", value)
+    names = tuple(cast("Sequence[object]", value))
+    for name in names:
+        if not isinstance(name, str):
+            raise _bad("fixed_targets", "names as strings", name)
+    return tuple(dict.fromkeys(cast("tuple[str, ...]", names)))
+
+
+def _one_of(option: str, value: object, choices: Sequence[str]) -> str | None:
+    if value is not None and value not in choices:
+        raise _bad(option, "one of " + ", ".join(map(repr, choices)), value)
+    return cast("str | None", value)
+
+
+def _boolean(option: str, value: object) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise _bad(option, "True or False", value)
+    return value
+
+
+def _level(value: object) -> int | None:
+    if isinstance(value, bool) or value not in (None, 0, 1, 2):
+        raise _bad("opt_level", "0, 1 or 2", value)
+    return cast("int | None", value)
+
+
+def _bad(option: str, expected: str, found: object) -> InvalidError:
+    return InvalidError(
+        f"lp.compile_options({option}=…): expected {expected}, found {found!r}", code="LP1009"
+    )

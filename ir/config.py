@@ -1,0 +1,194 @@
+"""The options of a process: ``lp.config.x``, and the environment variable ``LAPILLI_X`` of the same name.
+
+    lp.config.device = "lavapipe"          # this process; beats LAPILLI_DEVICE
+    with lp.config.override(cache=False):  # for the length of a block
+        ...
+    del lp.config.device                   # what the environment says again
+
+Each option is read when it is used: those about drivers (`validate`, `visible_devices`, `disable_aspects`) when
+Vulkan is first used, the others at every use.  Standard library only: every layer may read it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generic, TypeVar, cast, overload
+
+from .errors import InvalidError
+
+PREFIX = "LAPILLI_"
+_T = TypeVar("_T")
+_UNSET = object()
+
+
+class Option(Generic[_T]):
+    """One option: a descriptor that answers what was set, else the environment variable, else the default.
+
+    Args:
+        read: turns the variable's text, or what a program sets, into the value; ValueError where it cannot.
+        default: without a variable, or with an empty one.
+        expected: what the option takes, for messages.
+        doc: one line.
+    """
+
+    name: str
+
+    def __init__(self, read: Callable[[object], _T], default: _T, expected: str, doc: str) -> None:
+        self._read = read
+        self._default = default
+        self._expected = expected
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type[Config], name: str) -> None:
+        self.name = name
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return PREFIX + self.name.upper()
+
+    @overload
+    def __get__(self, instance: None, owner: type[Config]) -> Option[_T]: ...
+    @overload
+    def __get__(self, instance: Config, owner: type[Config]) -> _T: ...
+    def __get__(self, instance: Config | None, owner: type[Config]) -> Option[_T] | _T:
+        if instance is None:
+            return self
+        found = instance.values.get(self.name, _UNSET)
+        if found is not _UNSET:
+            return cast(_T, found)
+        text = os.environ.get(self.variable, "").strip()
+        return self.checked(text, self.variable) if text else self._default
+
+    def __set__(self, instance: Config, value: object) -> None:
+        instance.values[self.name] = self.checked(value, f"lp.config.{self.name}")
+
+    def __delete__(self, instance: Config) -> None:
+        instance.values.pop(self.name, None)
+
+    def checked(self, value: object, spelled: str) -> _T:
+        """Returns the value that `value` means; InvalidError names the option as `spelled`."""
+        try:
+            return self._read(value)
+        except (TypeError, ValueError):
+            raise InvalidError(f"{spelled} takes {self._expected}; found {value!r}") from None
+
+
+def _flag(value: object) -> bool:
+    """Reads a switch: everything but 0, off, no and false turns it on."""
+    if isinstance(value, str):
+        return value.lower() not in ("", "0", "off", "no", "false")
+    if isinstance(value, bool):
+        return value
+    raise TypeError
+
+
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value or None
+    raise TypeError
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """Reads a list: comma-separated text, or strings."""
+    if isinstance(value, str):
+        return tuple(word.strip() for word in value.split(",") if word.strip())
+    if isinstance(value, list | tuple):
+        words = cast("list[object] | tuple[object, ...]", value)
+        if all(isinstance(word, str) for word in words):
+            return cast("tuple[str, ...]", tuple(words))
+    raise TypeError
+
+
+def _optional_words(value: object) -> tuple[str, ...] | None:
+    return None if value is None else _words(value)
+
+
+def _path(value: object) -> Path | None:
+    if value is None or isinstance(value, Path):
+        return value
+    if isinstance(value, str):
+        return Path(value).expanduser()
+    raise TypeError
+
+
+def _bytes(value: object) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    if type(value) is int and value >= 0:
+        return value
+    raise TypeError
+
+
+_SWITCH = "a switch (1 or 0)"
+_NAMES = "names separated by commas"
+_FOLDER = "the path of a folder"
+
+
+class Config:
+    """The options of this process; there is one, ``lp.config``."""
+
+    def __init__(self) -> None:
+        self.__dict__["values"] = dict[str, object]()
+
+    values: dict[str, object]
+    """What the program has set."""
+
+    device = Option(_text, None, "a selector of a device", "The default device, as `lp.device` takes it.")
+    visible_devices = Option(
+        _optional_words, None, _NAMES, "Selectors of the devices that lp.devices() lists, in that order."
+    )
+    disable_aspects = Option(_words, (), _NAMES, "Aspects that every device is used without: ``fp64,fp16``.")
+    validate = Option(_flag, False, _SWITCH, "Whether Khronos' validation layer is turned on.")
+    debug = Option(_flag, False, _SWITCH, "Whether kernels are compiled with run-time checks.")
+    interpret = Option(_flag, False, _SWITCH, "Whether launches run in the reference interpreter.")
+    log = Option(_words, (), _NAMES, "What is logged: a level, or topics of launch, cache, memory, compile.")
+    dump = Option(_words, (), "KERNEL:STAGE,…", "Stages of kernels to write when they are compiled.")
+    dump_dir = Option(_path, None, _FOLDER, "Where `dump` writes files; without it, to standard error.")
+    profile = Option(
+        _path, None, "the path of a file", "Where the trace of the process is written at its end."
+    )
+    cache = Option(_flag, True, _SWITCH, "Whether compiled kernels are kept on disk.")
+    cache_dir = Option(_path, None, _FOLDER, "Where they are kept; without it, the user's cache folder.")
+    cache_size = Option(_bytes, 256 << 20, "a number of bytes", "Bytes that the cache on disk may take.")
+    print_size = Option(
+        _bytes, 1 << 20, "a number of bytes", "Bytes that prints of a kernel may take until somebody waits."
+    )
+    reproducer = Option(_path, None, _FOLDER, "Where an internal error of the compiler leaves its input.")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in OPTIONS:
+            raise InvalidError(f"lp.config has no option {name!r}; there are {', '.join(OPTIONS)}")
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return [*OPTIONS, "override"]
+
+    def __repr__(self) -> str:
+        return "\n".join(["lp.config:", *(f"  {name:16} {getattr(self, name)!r}" for name in OPTIONS)])
+
+    @contextmanager
+    def override(self, **options: object) -> Generator[Config]:
+        """Sets options for the length of a ``with`` block.
+
+        Raises:
+            InvalidError: there is no such option, or it does not take that value; nothing is changed then.
+        """
+        before = dict(self.values)
+        try:
+            for name, value in options.items():
+                setattr(self, name, value)
+            yield self
+        finally:
+            self.values.clear()
+            self.values.update(before)
+
+
+OPTIONS = tuple(name for name, value in vars(Config).items() if isinstance(value, Option))
+"""The names of the options."""
+
+config = Config()
+"""The options of this process."""

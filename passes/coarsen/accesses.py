@@ -1,0 +1,96 @@
+"""Which elements the work-items of an invocation reach together, and where they lie.
+
+An access along the last dimension is *in line* where its index is the work-item's plus a constant: lane x reaches
+element 4·g + x + c.  Four such elements from a multiple of four on are one wide access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, gpu, memref
+from xdsl.dialects.builtin import BFloat16Type, IntegerType, VectorType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ...ir.attribute_values import memref_element_type, memref_rank
+from ..narrowing import is_integer_type
+from ..optimise.constants import constant_integer
+from ..optimise.effects import writes_memory
+from .axes import Axes
+from .lanes import Lanes, X
+
+WIDTH = 4
+"""Elements of a wide access, and work-items along the last dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Part of an array in which accesses differ by a constant only: the array and its leading indices."""
+
+    array: SSAValue
+    leading: tuple[SSAValue, ...]
+
+
+def in_line(op: Operation, axes: Axes) -> tuple[Line, int] | None:
+    """Returns where a `memref.load` or `memref.store` goes, and the constant c; None where it is not in line."""
+    first = 1 if isinstance(op, memref.StoreOp) else 0
+    array, *indices = op.operands[first:]
+    rank = memref_rank(array.type)
+    if rank is None or rank != len(indices) or not _has_wide_form(memref_element_type(array.type)):
+        return None
+    if not isinstance(array, BlockArgument) or axes.of_all(indices[:-1]) & X:
+        return None
+    offset = _offset(indices[-1])
+    return None if offset is None else (Line(array, tuple(indices[:-1])), offset)
+
+
+def _has_wide_form(element: Attribute | None) -> bool:
+    """Whether four elements make a vector of the device: numbers other than bool and bf16."""
+    if element is None or isinstance(element, VectorType | BFloat16Type):
+        return False
+    if is_integer_type(element):
+        return element != IntegerType(1)
+    return hasattr(element, "bitwidth")
+
+
+def _offset(index: SSAValue) -> int | None:
+    """Returns c where `index` is the work-item's along the last dimension plus c."""
+    owner = index.owner
+    if isinstance(owner, gpu.GlobalIdOp):
+        return 0 if owner.dimension.data is gpu.DimensionEnum.X else None
+    if isinstance(owner, arith.IndexCastOp):
+        return _offset(owner.operands[0])
+    if isinstance(owner, arith.AddiOp):
+        for a, b in (owner.operands, tuple(reversed(owner.operands))):
+            constant = constant_integer(b)
+            if constant is not None:
+                return _plus(_offset(a), constant)
+    if isinstance(owner, arith.SubiOp):
+        constant = constant_integer(owner.operands[1])
+        return None if constant is None else _plus(_offset(owner.operands[0]), -constant)
+    return None
+
+
+def _plus(offset: int | None, constant: int) -> int | None:
+    return None if offset is None or abs(constant) > 1 << 16 else offset + constant
+
+
+def loads_of_run(op: Operation, line: Line, axes: Axes) -> Iterator[int]:
+    """Yields the constants of the loads of a line from `op` on, up to where memory may change."""
+    following: Operation | None = op
+    while following is not None:
+        if isinstance(following, memref.LoadOp):
+            found = in_line(following, axes)
+            if found is not None and found[0] == line:
+                yield found[1]
+        elif writes_memory(following):
+            return
+        following = following.next_op
+
+
+def whole_vectors(offsets: Iterator[int], lanes: Lanes) -> set[int]:
+    """Returns the first elements of the aligned vectors of which the lanes need every element."""
+    needed = {offset + x for offset in offsets for x in lanes.xs}
+    starts = {element - element % WIDTH for element in needed}
+    return {start for start in starts if all(start + i in needed for i in range(WIDTH))}

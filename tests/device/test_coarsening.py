@@ -1,0 +1,265 @@
+"""Coarsened kernels give what plain ones give, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.frontend.kernel import KernelFunction
+from lapilli.vk_runtime import coarse_record
+from lapilli.vk_runtime.coarse_record import Coarsening
+
+ALWAYS = Coarsening(lanes=4, least_with_loops=1, least_without_loops=1)
+NEVER = Coarsening()
+
+
+@pytest.fixture
+def coarsening(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Coarsening], None]]:
+    """Sets when launches on the device are coarsened."""
+
+    def use(choice: Coarsening) -> None:
+        monkeypatch.setitem(coarse_record.COARSENING, device.physical.driver_id, choice)
+
+    yield use
+
+
+def was_coarsened(kernel: KernelFunction) -> bool:
+    """Whether some image of the kernel has several work-items in an invocation."""
+    made = [entry for key, entry in kernel.compiled.items() if isinstance(key, tuple)]
+    return any(entry.kernel.lanes for entry in made)
+
+
+def both(
+    kernel: Callable[[], KernelFunction],
+    use: Callable[[Coarsening], None],
+    launch: Callable[[KernelFunction], list[np.ndarray]],
+    *,
+    expects: bool = True,
+) -> None:
+    """Runs a fresh kernel plain and coarsened and compares all that it wrote."""
+    use(NEVER)
+    plain = launch(kernel())
+    use(ALWAYS)
+    coarse = kernel()
+    results = launch(coarse)
+    assert was_coarsened(coarse) is expects
+    for expected, actual in zip(plain, results, strict=True):
+        assert np.array_equal(expected, actual, equal_nan=True)
+
+
+def saxpy() -> KernelFunction:
+    @lp.kernel
+    def saxpy(a: lp.f32, x: lp.Array[lp.f32], y: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = a * x[i] + y[i]
+
+    return saxpy
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 8, 31, 64, 1000, 1003, 4096])
+def test_saxpy_of_any_size(device: lp.Device, coarsening: Callable[[Coarsening], None], count: int):
+    rng = np.random.default_rng(count)
+    x, y = rng.random((2, count + 3), dtype=np.float32)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        a, b = lp.asarray(x, device=device), lp.asarray(y, device=device)
+        kernel[count](3.5, a, b)
+        return [b.numpy()]
+
+    both(saxpy, coarsening, launch, expects=count % 4 == 0)
+
+
+def test_one_array_given_twice(device: lp.Device, coarsening: Callable[[Coarsening], None]):
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        a = lp.asarray(np.arange(64, dtype=np.float32), device=device)
+        kernel[64](2.0, a, a)
+        return [a.numpy()]
+
+    both(saxpy, coarsening, launch)
+
+
+def stencil() -> KernelFunction:
+    @lp.kernel
+    def stencil(x: lp.In[lp.f32, 2], y: lp.Out[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        if 0 < i < x.shape[0] - 1 and 0 < j < x.shape[1] - 1:
+            y[i, j] = 0.2 * (x[i, j] + x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1])
+        else:
+            y[i, j] = x[i, j]
+
+    return stencil
+
+
+@pytest.mark.parametrize("shape", [(5, 8), (16, 16), (7, 12), (3, 4)])
+@pytest.mark.parametrize("extra", [0, 1, 4])
+def test_stencil_with_rows_of_any_length(
+    device: lp.Device, coarsening: Callable[[Coarsening], None], shape: tuple[int, int], extra: int
+):
+    source = np.random.default_rng(1).random((shape[0], shape[1] + extra), dtype=np.float32)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        y = lp.zeros(source.shape, device=device)
+        kernel[shape](lp.asarray(source, device=device), y)
+        return [y.numpy()]
+
+    both(stencil, coarsening, launch)
+
+
+def test_rows_that_fit_after_rows_that_do_not(device: lp.Device, coarsening: Callable[[Coarsening], None]):
+    coarsening(ALWAYS)
+    kernel = stencil()
+    for width in (8, 9, 8, 12, 10):
+        source = np.random.default_rng(width).random((6, width), dtype=np.float32)
+        y = lp.zeros(source.shape, device=device)
+        kernel[(6, 8)](lp.asarray(source, device=device), y)
+        expected = source.copy()
+        inner = (
+            source[1:-1, 1:-1] + source[:-2, 1:-1] + source[2:, 1:-1] + source[1:-1, :-2] + source[1:-1, 2:]
+        )
+        expected[1:-1, 1:-1] = np.float32(0.2) * inner
+        assert np.allclose(y.numpy()[:, :8], expected[:, :8], rtol=1e-6)
+
+
+def matmul() -> KernelFunction:
+    @lp.kernel
+    def matmul(a: lp.In[lp.f32, 2], b: lp.In[lp.f32, 2], c: lp.Out[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        total = 0.0
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[k, j]
+        c[i, j] = total
+
+    return matmul
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns"), [(8, 5, 12), (4, 16, 4), (6, 3, 8), (8, 4, 6), (5, 7, 9)]
+)
+def test_matrix_product(
+    device: lp.Device, coarsening: Callable[[Coarsening], None], rows: int, inner: int, columns: int
+):
+    rng = np.random.default_rng(rows)
+    a, b = rng.random((rows, inner), dtype=np.float32), rng.random((inner, columns), dtype=np.float32)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        c = lp.zeros((rows, columns), device=device)
+        kernel[(rows, columns)](lp.asarray(a, device=device), lp.asarray(b, device=device), c)
+        assert np.allclose(c.numpy(), a @ b, rtol=1e-5)
+        return [c.numpy()]
+
+    both(matmul, coarsening, launch, expects=columns % 4 == 0)
+
+
+def branches() -> KernelFunction:
+    @lp.kernel
+    def branches(x: lp.Array[lp.i32], y: lp.Array[lp.i32], limit: lp.i32):
+        i = lp.global_id(0)
+        v = x[i]
+        if v > limit:
+            if i % 3 == 0:
+                v = v * 2 + x[0]
+            else:
+                y[i] = v
+                v += y[i]
+        elif v == limit:
+            v = 7
+        for k in range(limit):
+            w = x[k]
+            if (v + w) % 2 == 0:
+                v += w
+            else:
+                v -= k
+        y[i] = v + i
+
+    return branches
+
+
+@pytest.mark.parametrize("limit", [0, 3, 9])
+def test_branches_that_work_items_disagree_about(
+    device: lp.Device, coarsening: Callable[[Coarsening], None], limit: int
+):
+    x = np.random.default_rng(2).integers(0, 12, 64).astype(np.int32)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        y = lp.zeros(64, dtype=lp.i32, device=device)
+        kernel[64](lp.asarray(x, device=device), y, limit)
+        return [y.numpy()]
+
+    both(branches, coarsening, launch)
+
+
+def test_work_items_that_end_their_loops_alone_stay_alone(
+    device: lp.Device, coarsening: Callable[[Coarsening], None]
+):
+    def make() -> KernelFunction:
+        @lp.kernel
+        def collatz(x: lp.Array[lp.i32], y: lp.Array[lp.i32]):
+            i = lp.global_id(0)
+            n, steps = x[i], 0
+            while n != 1:
+                n = n // 2 if n % 2 == 0 else 3 * n + 1
+                steps += 1
+            y[i] = steps
+
+        return collatz
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        y = lp.zeros(32, dtype=lp.i32, device=device)
+        kernel[32](lp.asarray(np.arange(1, 33, dtype=np.int32), device=device), y)
+        return [y.numpy()]
+
+    both(make, coarsening, launch, expects=False)
+
+
+def test_three_dimensions_vectors_and_structs(device: lp.Device, coarsening: Callable[[Coarsening], None]):
+    @lp.struct
+    class Cell:
+        weight: lp.f32
+        kind: lp.i32
+
+    def make() -> KernelFunction:
+        @lp.kernel
+        def mix(cells: lp.Array[Cell], colours: lp.Array[lp.f32x4], out: lp.Array[lp.f32, 3]):
+            i, j, k = lp.global_id(0), lp.global_id(1), lp.global_id(2)
+            colour = colours[k]
+            total = 0.0
+            for c in range(len(cells)):
+                total += cells[c].weight * colour.y + cells[c].kind
+            out[i, j, k] = total + i * 100 + j * 10 + out[i, j, k]
+
+        return mix
+
+    cells = np.zeros(5, dtype=Cell.dtype)
+    cells["weight"], cells["kind"] = np.arange(5), np.arange(5)[::-1]
+    colours = np.random.default_rng(3).random((8, 4), dtype=np.float32)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        out = lp.ones((2, 3, 8), device=device)
+        kernel[(2, 3, 8)](
+            lp.asarray(cells, device=device), lp.asarray(colours, dtype=lp.f32x4, device=device), out
+        )
+        return [out.numpy()]
+
+    both(make, coarsening, launch)
+
+
+def test_a_local_size_or_a_barrier_keeps_the_kernel_plain(
+    device: lp.Device, coarsening: Callable[[Coarsening], None]
+):
+    coarsening(ALWAYS)
+    kernel = saxpy()
+    x, y = lp.ones(64, device=device), lp.ones(64, device=device)
+    kernel[lp.NdRange(64, 16)](1.0, x, y)
+    assert not was_coarsened(kernel)
+    assert y.numpy().tolist() == [2.0] * 64
+
+
+def test_small_launches_are_not_compiled_twice(device: lp.Device):
+    kernel = saxpy()
+    x, y = lp.ones(64, device=device), lp.ones(64, device=device)
+    with lp.trace() as trace:
+        kernel[64](1.0, x, y)
+    assert trace.count("compile") == 1

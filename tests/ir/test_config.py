@@ -1,0 +1,98 @@
+"""`lp.config`: what was set, else the environment, else the default."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lapilli as lp
+from lapilli.ir.config import OPTIONS
+
+
+def test_the_environment_is_read_at_each_use(monkeypatch: pytest.MonkeyPatch):
+    assert lp.config.debug is False
+    monkeypatch.setenv("LAPILLI_DEBUG", "1")
+    assert lp.config.debug is True
+    monkeypatch.setenv("LAPILLI_DEBUG", "off")
+    assert lp.config.debug is False
+
+
+def test_what_is_set_beats_the_environment_until_it_is_deleted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LAPILLI_CACHE_SIZE", "1000")
+    lp.config.cache_size = 2000
+    try:
+        assert lp.config.cache_size == 2000
+    finally:
+        del lp.config.cache_size
+    assert lp.config.cache_size == 1000
+
+
+def test_override_restores_what_was_set_before():
+    with lp.config.override(dump_dir="/somewhere", dump=["k:ir"]):
+        with lp.config.override(dump="a:ir, b:spirv"):
+            assert lp.config.dump == ("a:ir", "b:spirv")
+        assert lp.config.dump == ("k:ir",)
+        assert lp.config.dump_dir == Path("/somewhere")
+    assert (lp.config.dump, lp.config.dump_dir) == ((), None)
+
+
+def test_override_with_a_bad_value_changes_nothing():
+    with pytest.raises(lp.InvalidError), lp.config.override(debug=True, cache_size="much"):
+        pass
+    assert lp.config.debug is False
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("cache_size", -1, "lp.config.cache_size takes a number of bytes; found -1"),
+        ("cache_size", True, "lp.config.cache_size takes a number of bytes; found True"),
+        ("debug", 1.0, "lp.config.debug takes a switch"),
+        ("device", 3, "lp.config.device takes a selector of a device; found 3"),
+        ("disable_aspects", [1], "lp.config.disable_aspects takes names separated by commas"),
+        ("cache_dir", 5, "lp.config.cache_dir takes the path of a folder"),
+    ],
+)
+def test_a_misfit_names_the_option(name: str, value: object, expected: str):
+    with pytest.raises(lp.InvalidError) as caught:
+        setattr(lp.config, name, value)
+    assert expected in str(caught.value)
+
+
+def test_an_unknown_option_lists_the_options():
+    with pytest.raises(lp.InvalidError, match=r"no option 'devcie'; there are device, visible_devices"):
+        lp.config.devcie = "cpu"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LAPILLI_CACHE_SIZE", "huge")
+    with pytest.raises(lp.InvalidError, match="LAPILLI_CACHE_SIZE takes a number of bytes; found 'huge'"):
+        _ = lp.config.cache_size
+
+
+def test_repr_shows_every_option():
+    assert [line.split()[0] for line in repr(lp.config).splitlines()[1:]] == list(OPTIONS)
+
+
+def test_the_default_device_follows_the_option(device: lp.Device):
+    with lp.config.override(device=device.selector):
+        assert lp.device() is device
+        assert lp.zeros(1).device is device
+
+
+def test_visible_devices_are_listed_in_the_order_named(monkeypatch: pytest.MonkeyPatch):
+    names = [device.selector for device in lp.devices()][::-1]
+    monkeypatch.setenv("LAPILLI_VISIBLE_DEVICES", ",".join(names))
+    program = "import lapilli as lp; print([d.selector for d in lp.devices()])"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == repr(names)
+
+
+def test_a_visible_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LAPILLI_VISIBLE_DEVICES", "lavapipe,voodoo")
+    program = "import lapilli as lp\ntry: lp.devices()\nexcept lp.InvalidError as error: print(error)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "LAPILLI_VISIBLE_DEVICES: 'voodoo' matches no device" in result.stdout

@@ -1,0 +1,143 @@
+"""What the pass `coarsen` does and leaves alone; what the results are is tested on devices."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+import lapilli as lp
+from lapilli.frontend.compile import analyse_kernels
+from lapilli.frontend.kernel import KernelFunction
+from lapilli.ir.target_env import TargetEnv
+from lapilli.passes.coarsen.coarsen import CoarsenPass
+from lapilli.passes.errors import PassError
+
+
+def coarsen(kernel: KernelFunction) -> str:
+    """Returns the module of a kernel after the pass."""
+    (image,) = analyse_kernels([kernel], TargetEnv()).images
+    CoarsenPass().apply(Context(), image.module)
+    image.module.verify()
+    return str(image.module)
+
+
+def counts(text: str) -> tuple[int, int, int, int]:
+    """Returns how many plain loads and stores and wide loads and stores there are."""
+    names = ("memref.load", "memref.store", "kernel.load_wide", "kernel.store_wide")
+    loads, stores, wide_loads, wide_stores = (text.count(name) for name in names)
+    return loads, stores, wide_loads, wide_stores
+
+
+def test_neighbouring_elements_move_together():
+    @lp.kernel
+    def saxpy(a: lp.f32, x: lp.Array[lp.f32], y: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = a * x[i] + y[i]
+
+    text = coarsen(saxpy)
+    assert "kernel.lanes = array<i32: 4>" in text
+    assert "aligned_rows" not in text
+    assert counts(text) == (0, 0, 2, 1)
+
+
+def test_a_row_of_a_stencil_takes_one_vector_and_its_two_neighbours():
+    @lp.kernel
+    def blur(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = x[i - 1] + x[i] + x[i + 1]
+
+    assert counts(coarsen(blur)) == (2, 0, 1, 1)
+
+
+def test_a_matrix_product_shares_rows_and_columns():
+    @lp.kernel
+    def matmul(a: lp.In[lp.f32, 2], b: lp.In[lp.f32, 2], c: lp.Out[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        total = 0.0
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[k, j]
+        c[i, j] = total
+
+    text = coarsen(matmul)
+    assert "kernel.lanes = array<i32: 4, 4>" in text
+    assert "kernel.aligned_rows = array<i32: 1, 2>" in text
+    assert counts(text) == (4, 0, 1, 4)
+
+
+def test_loads_are_not_brought_forward_past_a_store():
+    @lp.kernel
+    def twice(x: lp.Array[lp.f32], y: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = x[i] + 1.0
+        y[i] = x[i] * 2.0
+
+    assert counts(coarsen(twice)) == (0, 0, 2, 2)
+
+
+def test_a_value_of_all_work_items_is_loaded_once():
+    @lp.kernel
+    def total(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+        acc = 0.0
+        for k in range(len(x)):
+            acc += x[k] * lp.f32(lp.global_id(0))
+        y[lp.global_id(0)] = acc
+
+    assert counts(coarsen(total)) == (1, 0, 0, 1)
+
+
+def _local_id() -> KernelFunction:
+    @lp.kernel
+    def k(x: lp.Array[lp.f32]):
+        x[lp.global_id(0)] += lp.f32(lp.local_id(0))
+
+    return k
+
+
+def _barrier() -> KernelFunction:
+    @lp.kernel(local_size=64)
+    def k(x: lp.Array[lp.f32]):
+        shared = lp.local.array(64, lp.f32)
+        shared[lp.local_id(0)] = x[lp.global_id(0)]
+        lp.barrier()
+        x[lp.global_id(0)] = shared[63 - lp.local_id(0)]
+
+    return k
+
+
+def _atomic() -> KernelFunction:
+    @lp.kernel
+    def k(x: lp.Array[lp.i32]):
+        lp.atomic.add(x, 0, lp.global_id(0))
+
+    return k
+
+
+def _own_loop() -> KernelFunction:
+    @lp.kernel
+    def k(x: lp.Array[lp.f32], y: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        for j in range(i):
+            y[i] += x[j]
+
+    return k
+
+
+def _scattered() -> KernelFunction:
+    @lp.kernel
+    def k(x: lp.Array[lp.f32], y: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        y[i * 3] = x[i * 5]
+
+    return k
+
+
+@pytest.mark.parametrize("make", [_local_id, _barrier, _atomic, _own_loop, _scattered])
+def test_kernels_that_cannot_gain_or_would_see_it_stay_as_they_are(make: object):
+    assert callable(make)
+    assert "kernel.lanes" not in coarsen(make())
+
+
+def test_another_number_of_lanes_is_refused():
+    with pytest.raises(PassError, match="lanes is 4"):
+        CoarsenPass(lanes=3).apply(Context(), ModuleOp([]))

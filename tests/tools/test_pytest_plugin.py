@@ -1,0 +1,77 @@
+"""The pytest plugin that users get; in processes of its own, as users run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lapilli as lp
+from tests.run_pytest import run_pytest
+
+PLUGIN = ("-p", "lapilli.tools.pytest_plugin")
+
+
+def test_a_test_runs_once_on_each_device(tmp_path: Path):
+    source = """
+        import lapilli as lp
+
+        @lp.kernel
+        def double(a: lp.Array[lp.i32]):
+            a[lp.global_id(0)] *= 2
+
+        def test_double(lapilli_device):
+            a = lp.ones(4, dtype=lp.i32, device=lapilli_device)
+            double[4](a)
+            assert a.numpy().tolist() == [2] * 4
+    """
+    result = run_pytest(tmp_path, source, *PLUGIN, "-v")
+    assert result.outcomes == {"passed": len(lp.devices())}
+    for device in lp.devices():
+        assert f"test_double[{device.selector}] PASSED" in result.output
+
+
+def test_a_device_that_lacks_an_aspect_is_skipped_with_the_reason(tmp_path: Path):
+    source = """
+        import pytest
+
+        @pytest.mark.aspects("custom")
+        def test_it(lapilli_device): raise AssertionError
+
+        @pytest.mark.aspects("vk_subgroup_basic")
+        def test_other(lapilli_device): pass
+    """
+    result = run_pytest(tmp_path, source, *PLUGIN, "-rs")
+    count = len(lp.devices())
+    assert result.outcomes == {"passed": count, "skipped": count}
+    assert "lacks custom" in result.output
+
+
+def test_an_unknown_aspect_is_named(tmp_path: Path):
+    source = """
+        import pytest
+
+        @pytest.mark.aspects("fp65")
+        def test_it(lapilli_device): pass
+    """
+    assert "there is no aspect 'fp65'" in run_pytest(tmp_path, source, *PLUGIN).output
+
+
+def test_devices_can_be_chosen(tmp_path: Path):
+    device = lp.devices()[-1]
+    source = "def test_it(lapilli_device): assert lapilli_device is not None"
+    result = run_pytest(tmp_path, source, *PLUGIN, "--lapilli-device", device.selector)
+    assert result.outcomes == {"passed": 1}
+    result = run_pytest(tmp_path, source, *PLUGIN, "--lapilli-device", "voodoo")
+    assert result.status != 0
+    assert "'voodoo' matches no device" in result.output
+
+
+def test_without_a_device_tests_are_skipped_unless_one_is_required(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    source = "def test_it(lapilli_device): raise AssertionError"
+    monkeypatch.setenv("VK_DRIVER_FILES", "/nonexistent.json")
+    monkeypatch.setenv("LAPILLI_SWIFTSHADER", "")
+    assert run_pytest(tmp_path, source, *PLUGIN, "-rs").outcomes == {"skipped": 1}
+    assert run_pytest(tmp_path, source, *PLUGIN, "--lapilli-require-device").status != 0
