@@ -104,6 +104,9 @@ def _local_size(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
 BINDING_MODEL_ASPECTS = frozenset({Aspect.VK_BUFFER_DEVICE_ADDRESS, Aspect.VK_VULKAN_MEMORY_MODEL})
 """What a module may need for the way it is made, whatever its kernels use: no requirement of a kernel."""
 
+CONVERTED_ASPECTS = frozenset({Aspect.FP16, Aspect.VK_INT8, Aspect.VK_INT16})
+"""What the IR asks for any value of a small type, while SPIR-V lets code without it load, convert and store them."""
+
 
 def _aspects(reflection: Reflection, split: SplitModule, env: TargetEnv) -> Iterator[str]:
     """Compares the aspects that follow from the binary with those that the IR gave, both ways."""
@@ -111,9 +114,8 @@ def _aspects(reflection: Reflection, split: SplitModule, env: TargetEnv) -> Iter
     if split.requirements.fixed_targets is None:  # else the targets stand for the aspects
         needed = set(split.requirements.aspects)
     exempt = set(BINDING_MODEL_ASPECTS)
-    if (
-        env.loop_iteration_cap is not None
-    ):  # what counts rounds, which every such device has, is no requirement
+    if env.loop_iteration_cap is not None:
+        # What counts rounds is no requirement of a kernel: every device with a cap has it.
         exempt |= {Aspect.VK_SUBGROUP_BASIC, Aspect.VK_SUBGROUP_ARITHMETIC}
     for capability in reflection.capabilities:
         aspect = ASPECT_OF_CAPABILITY.get(capability)
@@ -122,5 +124,9 @@ def _aspects(reflection: Reflection, split: SplitModule, env: TargetEnv) -> Iter
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
     used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}
     for aspect, row in ASPECT_ROWS.items():
-        if aspect in used and row.capabilities and not set(row.capabilities) & set(reflection.capabilities):
+        if (
+            aspect in used - CONVERTED_ASPECTS
+            and row.capabilities
+            and not set(row.capabilities) & set(reflection.capabilities)
+        ):
             yield f"the image requires aspect {aspect.spelling}, but its code declares no such capability"
