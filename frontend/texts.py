@@ -121,7 +121,8 @@ def _literal_spec(fb: FunctionBuilder, part: ast.FormattedValue) -> str:
     assert isinstance(part.format_spec, ast.JoinedStr)
     pieces = part.format_spec.values
     spec = "".join(str(p.value) for p in pieces if isinstance(p, ast.Constant))
-    if len(pieces) > 1 or template_problem("{0:" + spec + "}", 1) is not None or "{" in spec:
+    is_literal = all(isinstance(p, ast.Constant) for p in pieces)
+    if not is_literal or template_problem("{0:" + spec + "}", 1) is not None or "{" in spec:
         raise fb.error(
             part.value,
             "the format in an f-string of a kernel is a short literal",
