@@ -9,11 +9,12 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 # Runs the set-up for one purpose; a few tenths of a second where all is there.
 bootstrap = python=$$(sh tools/setup/find_python.sh) && "$$python" tools/setup/bootstrap.py --for $(1)
 
-.PHONY: help setup demo test behaviours fuzz lint format bench clean
+.PHONY: help setup demo test test-interpreter behaviours fuzz lint format bench clean
 
 help:
 	@echo "make demo    set up, then convolve a photograph on every Vulkan device (pictures in out/)"
 	@echo "make test    set up, then run the test suite (PYTEST_ARGS='-k convolution' narrows it)"
+	@echo "make test-interpreter  set up, then run the device tests in the reference interpreter"
 	@echo "make behaviours  set up, run the tests that prove a numbered behaviour, print which rows are proven"
 	@echo "make fuzz    set up, then run random kernels on every device for FUZZ_SECONDS (300)"
 	@echo "make lint    ruff check, ruff format --check, pyright in strict mode"
@@ -32,6 +33,10 @@ demo:
 test:
 	@$(call bootstrap,test)
 	$(RUN) -m pytest -n auto --maxprocesses 8 $(PYTEST_ARGS)
+
+test-interpreter:
+	@$(call bootstrap,test)
+	LAPILLI_INTERPRET=1 $(RUN) -m pytest -n auto --maxprocesses 8 tests/device tests/property $(PYTEST_ARGS)
 
 behaviours:
 	@$(call bootstrap,test)

@@ -28,7 +28,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import lapilli as lp
-from lapilli.frontend.compile import inspect
+from lapilli.frontend.inspection import inspect
 from lapilli.frontend.kernel import Stage
 
 COEFF = lp.SpecializationId(lp.FixedArray[lp.f32, 3, 3])

@@ -10,7 +10,7 @@ import inspect
 import sys
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from ..ir.errors import CompileError, InvalidError, KernelArgumentError
 from .errors import compile_error, signature_error
+from .spec_constant import SpecializationId
 from .struct_types import value_type_of
 from .struct_values import host_value
 from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, ScalarType, Type, scalar_of
@@ -65,6 +66,9 @@ class Out:
         return types.GenericAlias(cls, cast(Any, parameters))
 
 
+_NO_ARGUMENTS = ("spec", "kernel_handler")
+"""Annotations of parameters that are not arguments."""
+
 _ACCESS: dict[str, Access] = {"array": "read_write", "in": "read", "out": "write"}
 """Access of an array annotation by its origin's ``__lapilli_annotation__``: `Array` itself is the runtime's
 class, which this folder does not import."""
@@ -93,6 +97,11 @@ class Signature:
     """The parameters of a kernel in the order of its ``def``."""
 
     parameters: tuple[ParameterSpec, ...]
+    """Those that a launch gives arguments for."""
+    specialization_ids: Mapping[str, SpecializationId] = field(default_factory=dict[str, SpecializationId])
+    """The constants that `Spec` parameters declare, by name."""
+    handlers: tuple[str, ...] = ()
+    """Parameters of type `KernelHandler`."""
 
     @cached_property
     def positional_names(self) -> tuple[str, ...]:
@@ -115,7 +124,9 @@ class Signature:
         return any(not isinstance(p.type, ArrayType | ScalarType) for p in self.parameters)
 
     def __str__(self) -> str:
-        return f"({', '.join(f'{p.name}: {p.type}' for p in self.parameters)})"
+        parts = [f"{p.name}: {p.type}" for p in self.parameters]
+        parts += [f"{name}: Spec[{c.type}] = {c.default}" for name, c in self.specialization_ids.items()]
+        return f"({', '.join(parts)})"
 
 
 def resolve_signature(
@@ -133,6 +144,21 @@ def resolve_signature(
             a default does not fit.
     """
     return _SignatureReader(function, local_names or {}).read()
+
+
+def resolve_function_signature(
+    function: types.FunctionType, local_names: Mapping[str, object] | None = None
+) -> tuple[Signature, Type | None]:
+    """Reads the annotations of a function that returns a value; as `resolve_signature`.
+
+    Returns:
+        Its parameters, and the type of its result, None where the annotation is ``None``.
+
+    Raises:
+        CompileError: also where the result has no annotation.
+    """
+    reader = _SignatureReader(function, local_names or {})
+    return reader.parameters(), reader.result()
 
 
 def enclosing_names(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, object]:
@@ -162,9 +188,27 @@ class _SignatureReader:
         self.names = _Names(function, local_names)
         self.annotations = _raw_annotations(function)
 
-    def read(self) -> Signature:
+    def parameters(self) -> Signature:
         parameters = inspect.signature(self.function, follow_wrapped=False).parameters.values()
-        specs = tuple(map(self.parameter, parameters))
+        marks = {p.name: getattr(self.evaluate(p.name), "__lapilli_annotation__", None) for p in parameters}
+        arguments = tuple(self.parameter(p) for p in parameters if marks[p.name] not in _NO_ARGUMENTS)
+        constants = {p.name: self.specialization_id(p) for p in parameters if marks[p.name] == "spec"}
+        handlers = tuple(p.name for p in parameters if marks[p.name] == "kernel_handler")
+        return Signature(arguments, constants, handlers)
+
+    def result(self) -> Type | None:
+        annotation = self.evaluate("return")
+        if annotation is inspect.Parameter.empty:
+            raise self.error(
+                "return",
+                f"'{self.function.__name__}' has no annotation of its result, which is all that callers know",
+                "LP2010",
+                "write -> lp.f32, or -> None where it returns nothing",
+            )
+        return None if annotation is None else self.type_of("return", annotation)
+
+    def read(self) -> Signature:
+        signature = self.parameters()
         if self.evaluate("return") not in (None, inspect.Parameter.empty):
             raise self.error(
                 "return",
@@ -173,7 +217,7 @@ class _SignatureReader:
                 "LP2016",
                 "write results into an array parameter",
             )
-        return Signature(specs)
+        return signature
 
     def parameter(self, parameter: inspect.Parameter) -> ParameterSpec:
         name = parameter.name
@@ -201,6 +245,32 @@ class _SignatureReader:
             keyword_only=parameter.kind is parameter.KEYWORD_ONLY,
             positional_only=parameter.kind is parameter.POSITIONAL_ONLY,
         )
+
+    def specialization_id(self, parameter: inspect.Parameter) -> SpecializationId:
+        """Returns the constant that ``*, name: lp.Spec[T] = default`` declares."""
+        name, annotation = parameter.name, self.evaluate(parameter.name)
+        types_given = cast("tuple[object, ...]", getattr(annotation, "__args__", ()))
+        kind = value_type_of(types_given[0]) if len(types_given) == 1 else None
+        if kind is None:
+            raise self.error(
+                name,
+                f"the annotation of '{name}' is {_described(annotation)}: expected lp.Spec[T] of one scalar, vector, "
+                "struct or fixed array type",
+                "LP2017",
+                f"write {name}: lp.Spec[lp.u32]",
+            )
+        if parameter.kind is not parameter.KEYWORD_ONLY:
+            raise self.error(
+                name,
+                f"the specialization constant '{name}' must be a keyword-only parameter",
+                "LP2017",
+                f"put a star before it: (…, *, {name}: lp.Spec[{kind!r}] = …)",
+            )
+        default = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
+        try:
+            return SpecializationId.of_parameter(self.function, name, kind, default)
+        except KernelArgumentError as error:
+            raise self.error(name, error.message, "LP2015", None) from error
 
     def evaluate(self, name: str) -> object:
         """Returns the annotation of `name` as an object, ``Parameter.empty`` where there is none."""

@@ -18,6 +18,7 @@ from .values import (
     Composite,
     FixedArray,
     Iteration,
+    LocalArray,
     RangeValue,
     Scalar,
     Static,
@@ -85,6 +86,8 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
     if fb.is_dry:
         _join_type(fb, name, value, node)
         return
+    if isinstance(value, LocalArray) and value.ssa is not None and not value.ssa.name_hint and name.isascii():
+        value.ssa.name_hint = name
     wanted = fb.variable_types.get(name)
     if wanted is None:
         fb.env[name] = settled_value(fb, value, node)

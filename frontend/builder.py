@@ -14,7 +14,9 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i1, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
+    ANY_RANK,
     GPU_KERNEL,
     MASKED,
     PARAMETERS,
@@ -34,6 +36,7 @@ from . import (
     checks,
     comparisons,
     group_functions,
+    handlers,
     intrinsic_functions,
     local_arrays,
     math_functions,
@@ -46,20 +49,26 @@ from . import (
 )
 from .analysis import FunctionFacts
 from .annotations import Signature
+from .aspect_lowering import ir_attributes, note_struct, struct_table, use_struct
 from .captures import Captures
 from .composites import build_value
 from .control_flow import build_statements
 from .conversions import CMPI
 from .definition import KernelOptions
 from .errors import compile_error
+from .external_functions import build_external
+from .externals import ExternalFunction
+from .function_attributes import attributes_of
 from .function_builder import AccessUse, FunctionBuilder
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
 from .module_builder import ModuleBuilder
 from .source import FunctionSource
+from .spec_parameters import IN_KERNEL
+from .specialization import read_specialization
 from .struct_types import StructType, scalar_leaves
 from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType, Type
-from .values import Array, FixedArray, Scalar, Value
+from .values import Array, FixedArray, Scalar, Static, Value
 from .vector_types import VecType
 from .work_items import RankTooSmallError, work_item_index
 
@@ -73,6 +82,7 @@ REGISTERED = (
     checks,
     comparisons,
     group_functions,
+    handlers,
     intrinsic_functions,
     local_arrays,
     math_functions,
@@ -92,9 +102,20 @@ NO_CONTRACTION = "kernel.no_contraction"
 class KernelDefinition(Protocol):
     """What the builder needs of a kernel; `kernel.KernelFunction` is one."""
 
-    name: str
-    options: KernelOptions
-    signature: Signature
+    @property
+    def name(self) -> str:
+        """What it is called in the module."""
+        ...
+
+    @property
+    def options(self) -> KernelOptions:
+        """What ``@lp.kernel(…)`` says."""
+        ...
+
+    @property
+    def signature(self) -> Signature:
+        """Its parameters."""
+        ...
 
     @property
     def source(self) -> FunctionSource:
@@ -109,8 +130,11 @@ def build_module(
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
     checks: str = "asserts",
+    any_rank: bool = False,
+    externals: Sequence[ExternalFunction] = (),
+    clamps_indices: bool = True,
 ) -> ModuleOp:
-    """Compiles kernels into one module.
+    """Compiles kernels and exported functions of one translation unit into one module.
 
     Args:
         kernels: of distinct names.
@@ -118,6 +142,11 @@ def build_module(
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
         checks: what kernels check as they run, see `TargetEnv.checks`.
+        any_rank: compile kernels that name no dimension for a range of three, and mark them: they can be launched
+            with fewer.  Only without `rank`.
+        externals: functions that the module exports.
+        clamps_indices: keeps indices into memory that no robustness covers in range; the interpreter wants
+            them as they were written.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
@@ -128,27 +157,35 @@ def build_module(
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
     module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
     module.optional_aspects, module.checks = frozenset(optional_aspects), checks
+    sources = [kernel.source.function for kernel in kernels] + [external.function for external in externals]
+    module.unit = sources[0].__module__ if sources else ""
+    for external in externals:
+        build_external(module, external)
+    module.clamps_indices = clamps_indices
     for kernel in kernels:
-        _build_kernel(module, kernel, rank)
+        _build_kernel(module, kernel, rank, any_rank=any_rank and rank is None)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
+    if module.struct_aspects:
+        result.attributes[aspect.TYPES_THAT_USE_ASPECTS] = struct_table(module.struct_aspects)
     barriers.check_barriers(module, result)
     return result
 
 
-def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | None) -> None:
+def _build_kernel(
+    module: ModuleBuilder, kernel: KernelDefinition, rank: int | None, *, any_rank: bool
+) -> None:
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
-    for assumed in range(rank or 1, MAX_DIMENSIONS + 1):
-        module.rank, module.calls = assumed, []
+    required = attributes_of(kernel.source.function).reqd_work_group_size or kernel.options.local_size or ()
+    for assumed in range(rank or len(required) or 1, MAX_DIMENSIONS + 1):
+        module.rank, module.calls, module.names_dimension = assumed, [], False
         snapshot = len(module.functions), set(module.symbols)
         try:
             module.functions.append(_kernel_function(module, kernel))
-            return
         except RankTooSmallError:
-            del module.functions[snapshot[0] :]
-            module.symbols = snapshot[1]
-            _forget_helpers(module)
+            _take_back(module, *snapshot)
+            continue
         except RecursionError:
             raise compile_error(
                 kernel.source,
@@ -157,11 +194,21 @@ def _build_kernel(module: ModuleBuilder, kernel: KernelDefinition, rank: int | N
                 code="LP2030",
                 hint="split its expressions into statements, or its statements into functions",
             ) from None
+        if any_rank and not module.names_dimension:
+            if not required:
+                _take_back(module, *snapshot)
+                module.rank = MAX_DIMENSIONS
+                module.functions.append(_kernel_function(module, kernel))
+            module.functions[-1].attributes[ANY_RANK] = UnitAttr()
+        return
 
 
-def _forget_helpers(module: ModuleBuilder) -> None:
-    """Drops the helpers whose functions were just taken back."""
+def _take_back(module: ModuleBuilder, count: int, symbols: set[str]) -> None:
+    """Drops all functions but the first `count`, and what belongs to them."""
+    del module.functions[count:]
+    module.symbols = symbols
     kept = {f.sym_name.data for f in module.functions}
+    module.imports = {name: symbol for name, symbol in module.imports.items() if symbol in kept}
     for instances in module.helpers.values():
         instances[:] = [i for i in instances if i.symbol in kept]
 
@@ -170,7 +217,11 @@ def _kernel_function(module: ModuleBuilder, kernel: KernelDefinition) -> func.Fu
     source = kernel.source
     fb = FunctionBuilder(module=module, source=source, facts=FunctionFacts.of(source.tree), is_kernel=True)
     fb.node = source.tree
-    parameter_names = [p.name for p in kernel.signature.parameters]
+    parameter_names = [
+        *(p.name for p in kernel.signature.parameters),
+        *kernel.signature.specialization_ids,
+        *kernel.signature.handlers,
+    ]
     fb.local_names = frozenset(parameter_names) | frozenset(fb.facts.assignments)
     types = _bind_parameters(fb, kernel.signature)
     infer_types(fb)
@@ -198,6 +249,7 @@ def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribut
     for position, parameter in enumerate(signature.parameters):
         kind, name = parameter.type, parameter.name
         if isinstance(kind, ArrayType):
+            note_struct(fb, kind)
             types.append(memref_type(kind))
             fb.accesses[position] = AccessUse()
             argument = fb.prologue.insert_arg(types[-1], len(types) - 1)
@@ -212,10 +264,23 @@ def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribut
                 if hint.isascii():
                     argument.name_hint = hint
             if fb.facts.assignments[name]:
-                assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
-                fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind
-                fb.declared.add(name)
+                _declare_variable(fb, name, kind)
+    for name, constant in signature.specialization_ids.items():
+        if fb.facts.assignments[name]:  # a variable that begins with the constant's value
+            fb.env[name] = read_specialization(fb, constant)
+            _declare_variable(fb, name, constant.type)
+        else:
+            fb.spec_parameters[name] = constant
+    for name in signature.handlers:
+        fb.env[name] = Static(IN_KERNEL, name)
     return types
+
+
+def _declare_variable(fb: FunctionBuilder, name: str, kind: Type) -> None:
+    """Fixes the type of a parameter that the kernel assigns again."""
+    assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
+    fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind
+    fb.declared.add(name)
 
 
 def _by_value(fb: FunctionBuilder, kind: Type, types: list[Attribute]) -> Value:
@@ -228,6 +293,7 @@ def _by_value(fb: FunctionBuilder, kind: Type, types: list[Attribute]) -> Value:
     if isinstance(kind, ScalarType):
         return leaf(kind)
     with fb.into(fb.prologue):
+        use_struct(fb, kind)
         return build_value(fb, kind, leaf)
 
 
@@ -288,6 +354,7 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
         attributes[MASKED] = UnitAttr()
     if not kernel.options.contract:
         attributes[NO_CONTRACTION] = UnitAttr()
+    attributes |= ir_attributes(attributes_of(kernel.source.function))
     return attributes
 
 

@@ -6,14 +6,21 @@ import ast
 import types as python_types
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
+
 from .builtins import BuiltinFunction
 from .conversions import condition, convert
 from .dispatch import INTRINSICS, expression
+from .external_functions import call_external
+from .externals import ExternalFunction
 from .function_builder import FunctionBuilder
+from .handlers import placeholder_read, read_through_handler
 from .helpers import call_helper
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
-from .ir_types import BOOL, F32, F64, I32
+from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
 from .printing import compile_print
+from .spec_parameters import GET_SPECIALIZATION_CONSTANT
+from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .types import FixedArrayType, ScalarType, scalar_of
@@ -43,10 +50,15 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     Raises:
         CompileError: kernels cannot call the thing, or not with these arguments.
     """
+    constant = placeholder_read(fb, node)
+    if constant is not None:
+        return read_specialization(fb, constant)
     callee = fb.evaluate(node.func)
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):
         return call_helper(fb, obj, node)
+    if isinstance(obj, ExternalFunction):
+        return call_external(fb, obj, node)
     composite = value_type_of(obj)
     if isinstance(composite, StructType):
         return construct_struct(fb, composite, node)
@@ -60,6 +72,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     name = _intrinsic_name(obj)
     if name == "builtins.print":
         return compile_print(fb, node)
+    if name == GET_SPECIALIZATION_CONSTANT:
+        return read_through_handler(fb, node)
     if name is None:
         raise fb.error(node.func, f"{describe(callee)} cannot be called in kernels", "LP2033")
     return _intrinsic(fb, node, obj, name)
@@ -136,4 +150,8 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
         target = F64
     if obj is float and not value.type.is_float:
         target = F32
-    return convert(fb, value, target)
+    result = convert(fb, value, target)
+    if result.type is F64 and result.const is not None:
+        # Folding it here must not hide from the aspect warnings that the source uses doubles; the optimiser removes it.
+        fb.emit(arith.ConstantOp, [], ir_type(F64), {"value": constant_attribute(result.const, F64)})
+    return result

@@ -9,11 +9,14 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from .intrinsics import Intrinsic, Namespace
 from .struct_types import STRUCT_ATTRIBUTE
 from .types import Type
+
+if TYPE_CHECKING:
+    from .externals import ExternalFunction
 
 FIXED = (Type, Intrinsic, Namespace, types.ModuleType, types.BuiltinFunctionType, type)
 """What is not watched for changes: lapilli's own names, modules, and Python's builtins."""
@@ -60,6 +63,8 @@ class Captures:
     )
     used: NamesUsed = field(default_factory=NamesUsed)
     """What a compiled kernel depends on in another process."""
+    imports: dict[str, ExternalFunction] = field(default_factory=dict[str, "ExternalFunction"])
+    """The functions of other translation units that were called, by the linker's symbol."""
 
     def add(self, owner: object, resolve: Callable[[str], object], name: str, value: object) -> None:
         """Remembers that `name` meant `value`.
@@ -71,6 +76,10 @@ class Captures:
             value: what it meant.
         """
         self._seen.setdefault((id(owner), name), (resolve, name, value))
+
+    def include(self, other: Captures) -> None:
+        """Watches what `other` watches too: code that was linked in is part of the kernel."""
+        self._seen = {**other._seen, **self._seen}
 
     @property
     def is_empty(self) -> bool:

@@ -77,6 +77,7 @@ def _report(
         if not fb.is_dry:
             always = fb.constant(True, BOOL)
             assert always is not None
+            fb.module.uses_reports = True
             fb.append(
                 CheckOp.create(
                     operands=[always, *text.values],

@@ -1,4 +1,5 @@
-"""The composition root: the one place where front end, passes, emission and runtime meet.
+"""Launching and compiling kernels: the composition root of ``k[n](…)``, where front end, passes, emission and
+runtime meet.
 
 xdsl is imported when a kernel has to be compiled; a launch of a compiled kernel never touches it.  The order
 of a launch is the contract's: arguments, requirements, build, range; what fails leaves nothing behind.
@@ -9,26 +10,33 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
-from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError, RuntimeFailure
+from ..ir.config import config
+from ..ir.errors import InvalidError, KernelArgumentError, KernelNotSupportedError, NdRangeError
 from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
+from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.coarse_record import CoarseRecord, fits
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
-from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_aspects
+from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_device
+from ..vk_runtime.launch_plan import check_local_size
+from ..vk_runtime.launchable import SINGLE_TASK
 from ..vk_runtime.queue import Queue
+from ..vk_runtime.requirements import work_group_problem
 from ..vk_runtime.trace import record
 from .arguments import bind_arguments, scalars_of_arguments
+from .aspect_warnings import warn_once
 from .captures import Captures
 from .checking import checks_of
-from .compile_options import options_of
+from .compile_options import DEFAULT_OPTIONS, options_of
+from .function_attributes import attributes_of
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
@@ -36,15 +44,13 @@ from .struct_types import scalar_leaves
 from .types import ArrayType, Type
 
 if TYPE_CHECKING:
-    from xdsl.ir import Operation
-
     from ..passes.pipeline import AnalysedImage, Analysis
     from ..spirv.device_image import DeviceImage
     from .kernel import KernelFunction, LaunchConfiguration
 
 logger = logging.getLogger(__name__)
 
-_lock = threading.RLock()
+compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
 
 
@@ -99,11 +105,14 @@ def launch(
         NdRangeError: the range cannot be.
         RuntimeFailure: there is no usable device.
     """
-    values = bind_arguments(kernel.signature, args, kwargs, kernel.name)
-    if kernel.signature.has_composites:
-        values = scalars_of_arguments(kernel.signature, values, kernel.name)
+    signature, spec_values = kernel.signature, configuration.spec_values
+    if kwargs and signature.specialization_ids:
+        kwargs, spec_values = _split_keywords(kernel, kwargs, spec_values)
+    values = bind_arguments(signature, args, kwargs, kernel.name)
+    if signature.has_composites:
+        values = scalars_of_arguments(signature, values, kernel.name)
     queue = _queue_of(kernel, configuration, values)
-    spec = _spec_bytes(kernel, configuration.spec_values) if configuration.spec_values else ()
+    spec = _spec_bytes(kernel, spec_values) if spec_values else ()
     shape = _exact_range(configuration.range)
     key = (queue.device, shape, spec)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
@@ -114,8 +123,25 @@ def launch(
             kernel.records.clear()
         if shape is not None:
             kernel.records[key] = prepared
-    _shorten(kernel, configuration, prepared)
+    if config.interpret:
+        from .interpretation import interpret_launch
+
+        return interpret_launch(kernel, prepared.record, queue, values, spec, events)
+    if not spec and "interpret" not in config.values:
+        _shorten(kernel, configuration, prepared)
     return prepared.record.launch(queue, values, events)
+
+
+def _split_keywords(
+    kernel: KernelFunction, kwargs: Mapping[str, object], spec_values: Mapping[object, object] | None
+) -> tuple[Mapping[str, object], Mapping[object, object] | None]:
+    """Takes the values of `Spec` parameters out of the keyword arguments of a launch; they win over ``.spec``."""
+    ids = kernel.signature.specialization_ids
+    given: dict[object, object] = {ids[name]: value for name, value in kwargs.items() if name in ids}
+    if not given:
+        return kwargs, spec_values
+    rest = {name: value for name, value in kwargs.items() if name not in ids}
+    return rest, {**(spec_values or {}), **given}
 
 
 def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepared: Prepared) -> None:
@@ -130,7 +156,7 @@ def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepare
 
 def _exact_range(range_: object) -> object:
     """Returns a range as a dictionary key, None where its parts are not plain ints (True and 1.0 equal 1)."""
-    if type(range_) is int:
+    if type(range_) is int or range_ is SINGLE_TASK:
         return range_
     if type(range_) is tuple:
         parts = cast("tuple[object, ...]", range_)
@@ -151,7 +177,9 @@ def _prepare(
     """Checks a launch in the order of the contract and makes what its repetitions use."""
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     executable = executable_for(kernel, _rank_of(range_), device)
-    checked = launch_range(range_)
+    checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_)
+    given = _local_size(kernel, checked, executable.kernel, device, dict(spec))
+    given = given or _hinted_size(kernel, checked, executable.kernel, device)
 
     def record_of(chosen: Executable) -> LaunchRecord:
         # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
@@ -160,8 +188,8 @@ def _prepare(
             device,
             chosen.image,
             chosen.kernel,
-            checked.extents,
-            _local_size(kernel, checked),
+            padded(chosen.kernel, checked.extents),
+            None if given is None else padded(chosen.kernel, given),
             values,
             {symbol: value for symbol, value in spec if symbol in read},
             is_nd_range=checked.local is not None,
@@ -180,7 +208,14 @@ def _coarse_executable(
     kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device
 ) -> Executable | None:
     """Returns the coarsened form of a kernel where it exists, suits the range and pays on the device."""
-    has_local_size = range_.local is not None or kernel.options.local_size is not None
+    attributes = attributes_of(kernel)
+    sizes = (
+        range_.local,
+        kernel.options.local_size,
+        attributes.reqd_work_group_size,
+        attributes.work_group_size_hint,
+    )
+    has_local_size = any(size is not None for size in sizes)
     if has_local_size or not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
         return None
     env = environment_of(kernel, device.target_env)
@@ -251,6 +286,8 @@ def _spec_bytes(kernel: KernelFunction, values: Mapping[object, object]) -> tupl
 
 def _rank_of(range_: object) -> int:
     """Returns the number of dimensions of a range; a range that has none to speak of raises at once."""
+    if range_ is SINGLE_TASK:
+        return 1
     extents = range_.global_ if isinstance(range_, NdRange) else range_
     if isinstance(extents, Sequence) and not isinstance(extents, str | bytes | bytearray):
         rank = len(cast("Sequence[object]", extents))
@@ -262,16 +299,46 @@ def _rank_of(range_: object) -> int:
     return 1
 
 
-def _local_size(kernel: KernelFunction, range_: LaunchRange) -> tuple[int, ...] | None:
-    if range_.local is not None:
+def _single(info: KernelInfo) -> LaunchRange:
+    """Returns the range of one work-item, in a group of its own unless the kernel requires another size."""
+    return LaunchRange((1,), (1,) if info.required_work_group_size is None else None)
+
+
+def _local_size(
+    kernel: KernelFunction, range_: LaunchRange, info: KernelInfo, device: Device, spec: Mapping[str, bytes]
+) -> tuple[int, ...] | None:
+    """Returns the local size of a launch, None where the runtime chooses.
+
+    Raises:
+        NdRangeError: another number of dimensions than the range.
+        InvalidError: a size computed from specialization constants that is below 1.
+        KernelNotSupportedError: one that the device does not allow; names expression and constants.
+    """
+    if range_.local is not None or kernel.local_size is None:
         return range_.local
-    local = kernel.options.local_size
-    if local is not None and len(local) != len(range_.extents):
+    local = kernel.local_size.sizes(spec, kernel.name)
+    if len(local) != len(range_.extents):
         raise NdRangeError(
             f"kernel '{kernel.name}': range {range_.extents} has {len(range_.extents)} dimensions, its "
             f"local_size {local} has {len(local)}; expected as many"
         )
+    if not kernel.local_size.is_fixed:
+        try:
+            check_local_size(info, padded(info, local), device.logical.physical.limits, device.name)
+        except KernelNotSupportedError as error:
+            explained = f"{error.message}; {kernel.local_size.explain(spec)}"
+            raise KernelNotSupportedError(explained, code=error.code) from None
     return local
+
+
+def _hinted_size(
+    kernel: KernelFunction, range_: LaunchRange, info: KernelInfo, device: Device
+) -> tuple[int, ...] | None:
+    """Returns the local size of ``work_group_size_hint`` where nothing else says one and the device has room."""
+    hint = attributes_of(kernel).work_group_size_hint
+    if hint is None or info.required_work_group_size is not None or not info.abi.is_masked:
+        return None
+    return hint if len(hint) == len(range_.extents) and work_group_problem(device, hint) is None else None
 
 
 # ---- compiling ----
@@ -303,11 +370,11 @@ def executable_for(
     key = (rank, env)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
-        with _lock:
+        with compile_lock:
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
                 found = kernel.compiled[key] = _build(kernel, rank, device, env)
-    require_aspects(device, found.kernel)
+    require_device(device, found.kernel, found.image.requirements)
     return found
 
 
@@ -357,7 +424,7 @@ def _relative_bytes(image: DeviceImage, functions: Sequence[FunctionType]) -> by
 
 
 @cache
-def _load_compiler() -> None:
+def load_compiler() -> None:
     """Imports the compiler the fast way; whoever imports it before pays the full price and nothing else."""
     from ..ir.deferred_definitions import deferred_definitions
     from ..ir.deferred_formats import deferred_formats
@@ -373,7 +440,7 @@ def _load_compiler() -> None:
 
 
 def _compile(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) -> Executable:
-    _load_compiler()
+    load_compiler()
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module
@@ -382,11 +449,25 @@ def _compile(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) 
     module = build_module(
         [kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects, checks=env.checks
     )
-    (analysed,) = analyse(module, env).images
-    require_aspects(device, _needs_of(kernel, analysed))
+    unit = kernel.function.__module__
+    analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets)
+    warn_once(analysis.diagnostics, unit)
+    (analysed,) = analysis.images
+    require_device(device, _needs_of(kernel, analysed), analysed.requirements)
     image = build_image(lower_image(analysed, env), env)
+    if image.imports:
+        image = _linked(kernel, image, captures, device)
     record("compile", kernel=kernel.name, image=image.digest, device=device.selector)
     return Executable(image, image.kernel(kernel.name), captures)
+
+
+def _linked(kernel: KernelFunction, image: DeviceImage, captures: Captures, device: Device) -> DeviceImage:
+    """Links a kernel with the exported functions of other modules that it calls; raises LinkError."""
+    from .linking import link_externals
+
+    linked = link_externals(image, captures)
+    record("link", kernel=kernel.name, image=linked.digest, device=device.selector)
+    return linked
 
 
 def _needs_of(kernel: KernelFunction, image: AnalysedImage) -> KernelInfo:
@@ -405,7 +486,11 @@ def _needs_of(kernel: KernelFunction, image: AnalysedImage) -> KernelInfo:
 
 
 def analyse_kernels(
-    kernels: Sequence[KernelFunction], env: TargetEnv, *, rank: int | None = None, mode: str = "auto"
+    kernels: Sequence[KernelFunction],
+    env: TargetEnv,
+    *,
+    rank: int | None = None,
+    mode: str | None = None,
 ) -> Analysis:
     """Builds the IR of kernels and runs the passes up to where each image's requirements are known.
 
@@ -413,13 +498,15 @@ def analyse_kernels(
         kernels: of one translation unit; their names differ.
         env: the environment to compile for.
         rank: dimensions of the launch range; None: as many as each kernel uses.
-        mode: device code split.
+        mode: device code split; None: that of the kernels' module.
     """
     from ..passes.pipeline import analyse
     from .builder import build_module
 
+    options = options_of(kernels[0].function.__module__) if kernels else DEFAULT_OPTIONS
     module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
-    return analyse(module, env, mode=mode)
+    split = options.device_code_split if mode is None else mode
+    return analyse(module, env, mode=split, fixed_targets=options.fixed_targets)
 
 
 def compile_kernels(
@@ -427,7 +514,7 @@ def compile_kernels(
     env: TargetEnv | None = None,
     *,
     rank: int | None = None,
-    mode: str = "auto",
+    mode: str | None = None,
 ) -> tuple[DeviceImage, ...]:
     """Compiles kernels to device images without a device; arguments as `analyse_kernels`.
 
@@ -438,113 +525,8 @@ def compile_kernels(
     from ..spirv.build_image import build_image
 
     env = env or TargetEnv()
-    with _lock:
+    with compile_lock:
         analysis = analyse_kernels(kernels, env, rank=rank, mode=mode)
+        if kernels:
+            warn_once(analysis.diagnostics, kernels[0].function.__module__)
         return tuple(build_image(lower_image(image, env), env) for image in analysis.images)
-
-
-# ---- inspecting ----
-
-
-def default_environment() -> TargetEnv:
-    """Returns the environment of the default device, or of a plain Vulkan 1.3 device where there is none."""
-    try:
-        return device().target_env
-    except RuntimeFailure:
-        return TargetEnv()
-
-
-def inspect(
-    kernel: KernelFunction, stage: str, *, rank: int | None = None, env: TargetEnv | None = None
-) -> str | bytes:
-    """Returns a kernel at one stage of the pipeline.
-
-    Args:
-        kernel: the kernel.
-        stage: ``python``, ``ir``, ``split``, ``spirv-dialect``, ``spirv`` (disassembly), ``binary`` (bytes) or
-            ``metadata`` (JSON).
-        rank: dimensions of the launch range; None: as many as the kernel uses.
-        env: the environment to compile for; None: the default device's.
-
-    Raises:
-        InvalidError: there is no such stage.
-        BuildError: the kernel cannot be compiled.
-    """
-    if stage == "python":
-        return kernel.source.text
-    show = _STAGES.get(stage)
-    if show is None:
-        raise InvalidError(
-            f"kernel '{kernel.name}': expected a stage of python, {', '.join(_STAGES)}; found {stage!r}"
-        )
-    with _lock:
-        return show(kernel, rank, env or environment_of(kernel, default_environment()))
-
-
-def _text(op: Operation, *, generic: bool = False) -> str:
-    """Returns an operation as MLIR text."""
-    from io import StringIO
-
-    from xdsl.printer import Printer
-
-    out = StringIO()
-    Printer(out, print_generic_format=generic).print_op(op)
-    return out.getvalue() + "\n"
-
-
-def _show_ir(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    from .builder import build_module
-
-    module = build_module([kernel], rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
-    return str(module) + "\n"  # an f-string gives xDSL's debugging form
-
-
-def _show_split(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    return "".join(str(image.module) + "\n" for image in analyse_kernels([kernel], env, rank=rank).images)
-
-
-def _show_spirv_dialect(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    from ..passes.pipeline import lower_image
-
-    images = analyse_kernels([kernel], env, rank=rank).images
-    return "".join(_text(lower_image(image, env).spirv, generic=True) for image in images)
-
-
-def _show_disassembly(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    from ..spirv.tools import spirv_tools
-
-    return spirv_tools().disassemble(_show_binary(kernel, rank, env))
-
-
-def _show_binary(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> bytes:
-    (image,) = compile_kernels([kernel], env, rank=rank)
-    return image.spirv
-
-
-def _show_metadata(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
-    import json
-
-    (image,) = compile_kernels([kernel], env, rank=rank)
-    content = {
-        "digest": image.digest.hex(),
-        "kernels": [asdict(k) for k in image.kernels],
-        "requirements": asdict(image.requirements),
-        "spec_constants": [asdict(c) for c in image.spec_constants],
-        "target_env": {**asdict(image.target_env), "spirv_version": image.target_env.spirv_version},
-    }
-    return json.dumps(content, indent=2, default=_plain) + "\n"
-
-
-def _plain(value: object) -> object:
-    """Returns what json can write of bytes and enumerants."""
-    return value.hex() if isinstance(value, bytes) else getattr(value, "value", str(value))
-
-
-_STAGES = {
-    "ir": _show_ir,
-    "split": _show_split,
-    "spirv-dialect": _show_spirv_dialect,
-    "spirv": _show_disassembly,
-    "binary": _show_binary,
-    "metadata": _show_metadata,
-}

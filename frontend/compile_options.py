@@ -45,9 +45,14 @@ class CompileOptions:
             opt_level: the kernel's own; None: the module's.
         """
         level = self.opt_level if opt_level is None else opt_level
-        if (level, self.debug) == (env.optimisation_level, env.debug_info):
+        emulates = self.spec_constants == "emulated"
+        if (level, self.debug, emulates) == (
+            env.optimisation_level,
+            env.debug_info,
+            env.emulates_spec_constants,
+        ):
             return env
-        return replace(env, optimisation_level=level, debug_info=self.debug)
+        return replace(env, optimisation_level=level, debug_info=self.debug, emulates_spec_constants=emulates)
 
 
 DEFAULT_OPTIONS = CompileOptions()
@@ -88,7 +93,8 @@ def compile_options(
         spec_constants: how values of specialization constants reach a kernel.
 
     Raises:
-        InvalidError: an option does not take that value, or the module has kernels already.
+        InvalidError: an option does not take that value, the device configuration has no such target, or the module
+            has kernels already.
     """
     given = {
         "fixed_targets": None if fixed_targets is None else _targets(fixed_targets),
@@ -138,7 +144,12 @@ def _targets(value: object) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise _bad("fixed_targets", "names as strings", name)
-    return tuple(dict.fromkeys(cast("tuple[str, ...]", names)))
+    from ..ir.device_config import device_config  # most modules have no fixed targets
+
+    config = device_config()
+    return tuple(
+        config.target(name, "fixed target").name for name in dict.fromkeys(cast("tuple[str, ...]", names))
+    )
 
 
 def _one_of(option: str, value: object, choices: Sequence[str]) -> str | None:

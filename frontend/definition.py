@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from ..ir.errors import InvalidError
-from .ranges import normalise_local_size
+from .local_size import SizePart, checked_parts
 from .types import ScalarType, i32, i64
 
 OptLevel = Literal[0, 1, 2]
@@ -20,7 +20,7 @@ class KernelOptions:
 
     name: str | None = None
     """Name for the user and for the entry point; None: the function's."""
-    local_size: tuple[int, ...] | None = None
+    local_size: tuple[SizePart, ...] | None = None
     """Work-group size in work-items, slowest dimension first; None: the runtime chooses."""
     index: ScalarType = i32
     """Type of ids, sizes and shapes: i32 or i64."""
@@ -58,7 +58,7 @@ class KernelOptions:
             raise _bad("opt_level", "0, 1 or 2", opt_level)
         return cls(
             name=name,
-            local_size=None if local_size is None else normalise_local_size(local_size, what="local_size"),
+            local_size=None if local_size is None else checked_parts(local_size),
             index=i32 if index is None else cast(ScalarType, index),
             contract=contract,
             math_accuracy=_accuracy(math_accuracy),

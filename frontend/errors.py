@@ -89,6 +89,19 @@ _HOST_CODES: dict[str, str] = {
         "lp.compile_options is for every kernel of the Python module that calls it, so the call stands above the "
         "module's first kernel. In a notebook or an interactive session, begin a new one."
     ),
+    "LP1030": "A member or function that does not exist for a kernel bundle in this state, or an argument of the wrong "
+    "kind. The message says what was expected; lp.compile, lp.link and lp.build lead from state to state.",
+    "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, not by calling the class.",
+    "LP1032": "Several kernels have that name. The message lists their module-qualified names: use one of these.",
+    "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
+    "LP2060": (
+        "lp.reqd_work_group_size stands on an exported function. Only a kernel has a work-group size; put the "
+        "decorator on the kernels that call the function."
+    ),
+    "LP1011": (
+        "The device configuration names the devices that fixed targets and ahead-of-time builds know. The name is "
+        "not in it, or a file of yours is not what it should be; the message says which and what was expected."
+    ),
     "LP2000": "Compiling or linking device code failed; the error's log holds every finding.",
     "LP2001": "The kernel breaks a rule of the kernel language. The message points at the place.",
     "LP2002": (
@@ -127,6 +140,8 @@ _HOST_CODES: dict[str, str] = {
         "A kernel returns nothing: results go into arrays that it gets as parameters. The only return "
         "annotation allowed is None."
     ),
+    "LP2017": "A parameter of type lp.Spec[T] declares a specialization constant: T is one scalar, vector, struct or "
+    "fixed array type, and the parameter is keyword-only, since launches set constants by name.",
     "LP2018": (
         "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
         "at least 1; lp.Vec[element, n] a scalar type and 2 to 4 components."
@@ -135,6 +150,13 @@ _HOST_CODES: dict[str, str] = {
         "A struct is a class with annotated members: scalars, vectors, lp.FixedArray[…] and other structs. "
         "Alignments are powers of two."
     ),
+    "LP2080": "A function that other Python modules call takes and returns values: scalars, vectors, structs, fixed "
+    "arrays. Arrays cannot be passed between modules on Vulkan; a plain function, compiled with its caller, may take "
+    "them.",
+    "LP2081": "A function declared with lp.extern is defined elsewhere, so its body is only '...'.",
+    "LP2082": "Ids, barriers, group functions and arrays made in place belong to the kernel that was launched. A "
+    "function that other modules call gets what it needs as arguments.",
+    "LP2083": "Only kernels take this attribute: a work-group size belongs to a launch, not to a function.",
     "LP2900": "Symbols clash or stay unresolved when device code is linked.",
     "LP3000": (
         "A kernel argument is of the wrong kind, dtype, rank or range. Arrays must be lp.Array of "
@@ -162,6 +184,21 @@ _HOST_CODES: dict[str, str] = {
     "LP4100": (
         "A kernel stopped: a failed assert, an index out of range in debug mode, or a loop that the "
         "driver would have cut short."
+    ),
+    "LP4110": "The reference interpreter found an index out of range; on a device the result is undefined.",
+    "LP4111": "The reference interpreter found a read of shared or private memory that nothing was written to.",
+    "LP4112": (
+        "The reference interpreter found a data race: two work-items use one location, at least one changes it, "
+        "they are not both atomic, and no barrier orders them. Put lp.barrier() between them, or use lp.atomic; "
+        "nothing but the end of the launch orders plain accesses of different work-groups."
+    ),
+    "LP4113": (
+        "The reference interpreter found a barrier that some work-items of the group reach and others do not."
+    ),
+    "LP4114": "The reference interpreter stopped a loop at its limit of iterations.",
+    "LP4115": (
+        "The reference interpreter met arithmetic that SPIR-V leaves undefined, such as an integer division by "
+        "zero. Kernels in Python never contain it; IR written by hand may."
     ),
     "LP4200": "The driver lost the device. Its context cannot be used any more; make a new one.",
     "LP4300": "The object belongs to another backend.",

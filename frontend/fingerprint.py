@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import types
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
+from .function_attributes import FunctionAttributes, aspects_of_struct, attributes_of
 from .intrinsics import Intrinsic, Namespace
 from .source_text import file_lines, function_text
 from .spec_constant import SpecializationId
@@ -58,7 +60,8 @@ def type_text(kind: Type) -> str:
     if not isinstance(kind, StructType):
         return repr(kind)
     members = ", ".join(_member_text(kind, field) for field in kind.fields)
-    return f"struct {kind.name}({members}; {kind.size_bytes}, {kind.alignment})"
+    aspects = sorted(aspects_of_struct(kind.python_class))
+    return f"struct {kind.name}({members}; {kind.size_bytes}, {kind.alignment}, {aspects})"
 
 
 def _member_text(kind: StructType, field: Field) -> str:
@@ -81,8 +84,15 @@ def function_fingerprint(function: types.FunctionType) -> str | None:
     defaults = _of_tuple((*(function.__defaults__ or ()), *_items(function.__kwdefaults__)))
     if text is None or defaults is None:
         return None
-    content = f"{function.__qualname__}\0{function.__code__.co_freevars}\0{defaults}\0{text}"
+    attributes = _attributes_text(attributes_of(function))
+    content = f"{function.__qualname__}\0{function.__code__.co_freevars}\0{defaults}\0{attributes}\0{text}"
     return f"function:{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _attributes_text(attributes: FunctionAttributes) -> str:
+    """Returns the attributes as text: the decorators' own text may read names."""
+    sets = [None if s is None else sorted(s) for s in (attributes.device_has, attributes.uses_aspects)]
+    return repr((sets, replace(attributes, device_has=None, uses_aspects=frozenset())))
 
 
 def _items(keywords: dict[str, Any] | None) -> tuple[object, ...]:

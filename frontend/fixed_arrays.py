@@ -151,6 +151,8 @@ def _checked(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> 
     index = as_index(fb, index, node, "an index of a fixed array")
     if index.bounds is not None and index.bounds[0] >= 0 and index.bounds[1] < length:
         return index
+    if not fb.module.clamps_indices:
+        return index
     # As unsigned numbers, negative indices are the largest: one minimum clamps both ends.
     last = fb.constant(length - 1, index.type)
     return Scalar(index.type, fb.emit(arith.MinUIOp, [fb.ssa(index), last], ir_type(index.type)))

@@ -22,6 +22,7 @@ from .dispatch import EXPRESSIONS
 from .errors import compile_error
 from .ir_types import IR_INDEX, constant_attribute, ir_type
 from .source import FunctionSource
+from .spec_constant import SpecializationId
 from .struct_types import StructType
 from .types import ScalarType
 from .values import Array, Binding, FixedArray, Scalar, Static, Value, describe
@@ -60,6 +61,8 @@ class FunctionBuilder:
     """Parameters and assigned variables: names that mean nothing around the function."""
     accesses: dict[int, AccessUse] = field(default_factory=dict[int, AccessUse])
     """By position of the array parameter."""
+    spec_parameters: dict[str, SpecializationId] = field(default_factory=dict[str, SpecializationId])
+    """Parameters that are specialization constants and keep their value, by name."""
     variable_types: dict[str, VariableType] = field(default_factory=dict[str, VariableType])
     """Of declared variables and those that inference ran for; the others have their one value's type."""
     declared: set[str] = field(default_factory=set[str])

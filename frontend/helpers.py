@@ -10,16 +10,19 @@ import ast
 import types as python_types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
 from .analysis import RETURN, VALUE, FunctionFacts
+from .aspect_lowering import ir_attributes, note_struct, use_struct
 from .assignment import assign_name, variable_type
 from .branches import IncompatibleError, zero_like
 from .control_flow import build_statements
 from .fixed_arrays import fixed_array_type, fixed_ssa
+from .function_attributes import attributes_of
 from .function_builder import AccessUse, FunctionBuilder, UnknownTypeError
 from .helper_arguments import annotated, annotation_type, bound_arguments, parameter_names
 from .inference import infer_types
@@ -43,6 +46,9 @@ from .values import (
 )
 from .vector_types import VecType
 
+if TYPE_CHECKING:
+    from .module_builder import ModuleBuilder
+
 
 @dataclass(eq=False)
 class HelperInstance:
@@ -57,6 +63,7 @@ class HelperInstance:
     accesses: dict[int, AccessUse] = field(default_factory=dict[int, AccessUse])
     uses_barrier: bool = False
     uses_work_items: bool = False
+    makes_arrays: bool = False
 
 
 def call_helper(
@@ -82,8 +89,8 @@ def call_helper(
         instance = _instance(fb, function, source, values)
     _count_uses(fb, instance, list(values.values()))
     if fb.is_dry:
-        return _rebuilt(instance.result, None, list(values.values()))
-    operands = [leaf for value in values.values() for leaf in _leaves(fb, value)]
+        return rebuilt(instance.result, None, list(values.values()))
+    operands = [leaf for value in values.values() for leaf in leaves_of(fb, value)]
     call = func.CallOp.create(
         operands=operands,
         result_types=instance.result_types,
@@ -92,7 +99,7 @@ def call_helper(
     fb.append(call)
     if instance.uses_barrier:
         module.barriers[fb.location()] = fb.source, node
-    return _rebuilt(instance.result, iter(call.results), list(values.values()))
+    return rebuilt(instance.result, iter(call.results), list(values.values()))
 
 
 def _instance(
@@ -104,7 +111,7 @@ def _instance(
     for instance in module.helpers.setdefault(key, []):
         if instance.kernel in (None, module.kernel_name):
             return instance
-    instance = _compiled(fb, source, values)
+    instance = compile_helper(module, source, values)
     module.helpers[key].append(instance)
     return instance
 
@@ -134,9 +141,17 @@ def _key(value: Value) -> object:
             raise AssertionError(f"an argument that is {describe(value)}")
 
 
-def _compiled(fb: FunctionBuilder, source: FunctionSource, values: dict[str, Value]) -> HelperInstance:
-    """Compiles a helper into the module."""
-    module = fb.module
+def compile_helper(
+    module: ModuleBuilder, source: FunctionSource, values: dict[str, Value], *, has_fixed_result: bool = False
+) -> HelperInstance:
+    """Compiles a helper into the module.
+
+    Args:
+        module: gets the function.
+        source: the helper's text.
+        values: what each parameter is bound to; only types and literals count.
+        has_fixed_result: whether every scalar of the result is returned, also where it is a known constant.
+    """
     helper = FunctionBuilder(module=module, source=source, facts=_facts(source), is_kernel=False)
     helper.local_names = frozenset(values) | frozenset(helper.facts.assignments)
     helper.node = source.tree
@@ -146,13 +161,17 @@ def _compiled(fb: FunctionBuilder, source: FunctionSource, values: dict[str, Val
     for use in helper.accesses.values():
         use.reads = use.writes = False
     _store_parameters(helper)
+    with helper.into(helper.prologue):
+        for value in values.values():
+            if isinstance(value, Composite | Array):
+                (use_struct if isinstance(value, Composite) else note_struct)(helper, value.type)
     if VALUE in helper.variable_types:
         helper.env[VALUE] = _placeholder(helper)
     with helper.into(helper.block):
         build_statements(helper, source.tree.body, frozenset((VALUE,)))
         result = _returned(helper)
         leaves: list[SSAValue] = []
-        result = _flattened(helper, result, leaves)
+        result = _flattened(helper, result, leaves, keeps_constants=not has_fixed_result)
         helper.node = source.tree
         helper.append(func.ReturnOp.create(operands=leaves))
     for op in list(helper.block.ops):
@@ -166,6 +185,7 @@ def _compiled(fb: FunctionBuilder, source: FunctionSource, values: dict[str, Val
         accesses={position: use for position, use in helper.accesses.items() if position >= 0},
         uses_barrier=helper.uses_barrier,
         uses_work_items=helper.uses_work_items,
+        makes_arrays=bool(helper.local_arrays),
     )
     module.functions.append(
         func.FuncOp.create(
@@ -174,6 +194,7 @@ def _compiled(fb: FunctionBuilder, source: FunctionSource, values: dict[str, Val
                 "function_type": FunctionType.from_lists(types, list(instance.result_types)),
                 "sym_visibility": StringAttr("private"),
             },
+            attributes=ir_attributes(attributes_of(source.function)),
             regions=[Region(helper.prologue)],
             location=helper.location(),
         )
@@ -277,16 +298,20 @@ def _is_none_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _flattened(helper: FunctionBuilder, value: Value, leaves: list[SSAValue]) -> Value:
+def _flattened(
+    helper: FunctionBuilder, value: Value, leaves: list[SSAValue], *, keeps_constants: bool
+) -> Value:
     """Collects the IR values of a result; returns what remains of it without them."""
     match value:
-        case Scalar(type=scalar, const=const) if const is None:
+        case Scalar(type=scalar, const=const) if const is None or not (keeps_constants or value.is_weak):
             ssa = helper.ssa(value)
             assert ssa is not None
             leaves.append(ssa)
             return Scalar(scalar, bounds=value.bounds)
         case Tuple(items=items):
-            return value.with_items([_flattened(helper, item, leaves) for item in items])
+            return value.with_items(
+                [_flattened(helper, item, leaves, keeps_constants=keeps_constants) for item in items]
+            )
         case FixedArray(type=fixed):
             ssa = fixed_ssa(helper, value)
             assert ssa is not None
@@ -303,7 +328,7 @@ def _flattened(helper: FunctionBuilder, value: Value, leaves: list[SSAValue]) ->
             return value
 
 
-def _rebuilt(shape: Value, results: Iterator[SSAValue] | None, arguments: list[Value]) -> Value:
+def rebuilt(shape: Value, results: Iterator[SSAValue] | None, arguments: list[Value]) -> Value:
     """Builds the value of a call from its results; `results` is None while types are inferred."""
     match shape:
         case Scalar(type=scalar, const=const) if const is None:
@@ -311,14 +336,14 @@ def _rebuilt(shape: Value, results: Iterator[SSAValue] | None, arguments: list[V
         case FixedArray(type=fixed):
             return FixedArray(fixed, None if results is None else next(results))
         case Tuple(items=items):
-            return shape.with_items([_rebuilt(item, results, arguments) for item in items])
+            return shape.with_items([rebuilt(item, results, arguments) for item in items])
         case Array(parameter=parameter):
             return arguments[parameter]
         case _:
             return shape
 
 
-def _leaves(fb: FunctionBuilder, value: Value) -> list[SSAValue]:
+def leaves_of(fb: FunctionBuilder, value: Value) -> list[SSAValue]:
     """Returns the operands that an argument is passed as."""
     match value:
         case Scalar() if not value.is_weak:
@@ -332,7 +357,7 @@ def _leaves(fb: FunctionBuilder, value: Value) -> list[SSAValue]:
         case Array(ssa=ssa) if ssa is not None:
             return [ssa]
         case Tuple(items=items):
-            return [leaf for item in items for leaf in _leaves(fb, item)]
+            return [leaf for item in items for leaf in leaves_of(fb, item)]
         case _:
             return []
 

@@ -21,13 +21,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, cast
 
+from ..ir.device_config import device_config
 from ..ir.errors import Location
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import TargetEnv
 from .captures import Captures
+from .compile_options import options_of
 from .compiler_version import compiler_version
 from .dependencies import dependencies, from_json, to_json, verified
-from .fingerprint import function_fingerprint, type_text
+from .fingerprint import fingerprint, function_fingerprint, type_text
 from .kernel import KernelFunction
 from .source_text import file_lines, function_text
 
@@ -137,7 +139,11 @@ def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEn
         kernel.name,
         text,
         [(p.name, p.type.spelling, type_text(p.type)) for p in kernel.signature.parameters],
+        [(name, fingerprint(constant)) for name, constant in kernel.specialization_ids.items()],
+        kernel.signature.handlers,
         repr(kernel.options),
+        repr(options := options_of(kernel.function.__module__)),
+        repr([device_config().targets.get(name) for name in options.fixed_targets]),
         rank,
         repr(env),
     ]

@@ -6,6 +6,7 @@ or the runtime: both are reached through `frontend.compile` when a kernel is cal
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
 import types
@@ -14,12 +15,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
+from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import InvalidError, KernelArgumentError
+from . import units
 from .annotations import Signature, enclosing_names, resolve_signature
 from .compile_options import note_kernel
 from .definition import KernelOptions
+from .local_size import LocalSize
 from .source import FunctionSource, plain_function
+from .spec_constant import SpecializationId
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
@@ -37,6 +42,7 @@ _PLAIN_RANGES = frozenset({(int,), (int, int), (int, int, int)})
 class KernelFunction:
     """A kernel: a Python function that runs on a device, once for every work-item of ``k[range](…)``."""
 
+    __lapilli_launchable__ = True
     __wrapped__: types.FunctionType
     """The function as it was written."""
 
@@ -52,17 +58,37 @@ class KernelFunction:
         self.options = options
         self.signature: Signature = resolve_signature(function, local_names)
         self.name: str = options.name or function.__name__
+        self.local_size = LocalSize.of(options.local_size, self.signature, function, local_names or {})
+        """The work-group size that the decorator asks for; None: the runtime chooses."""
         self._source: FunctionSource | None = None
         self.compiled: dict[Hashable, Any] = {}
         """What `frontend.compile` has made of this kernel, by whatever it depends on."""
         self.records: dict[Hashable, Any] = {}
         """Launches that `frontend.compile` has prepared."""
+        self.known_id: Any = None
+        """Its `lp.KernelId`, once somebody has asked for it."""
         self._configurations: dict[object, LaunchConfiguration] = {}
+        units.register(self)
 
     @property
     def qualified_name(self) -> str:
         """The module-qualified name, which tells kernels of one name apart."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    @property
+    def kernel_id(self) -> Any:
+        """Its identity, an `lp.KernelId`."""
+        return self.known_id or units.id_of(self)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The parameters that a launch gives arguments for, in order."""
+        return tuple(p.name for p in self.signature.parameters)
+
+    @property
+    def specialization_ids(self) -> Mapping[str, SpecializationId]:
+        """The constants that its ``lp.Spec[T]`` parameters declare, by name."""
+        return self.signature.specialization_ids
 
     @property
     def source(self) -> FunctionSource:
@@ -71,6 +97,15 @@ class KernelFunction:
             self._source = FunctionSource.of(self.function)
         return self._source
 
+    def with_function(self, function: types.FunctionType) -> KernelFunction:
+        """Returns a kernel like this one around another object of the same code: what the decorators of attributes
+        put on it makes it another kernel."""
+        made = copy.copy(self)
+        made.function = made.__wrapped__ = function
+        made.__dict__.update(function.__dict__)
+        made._source, made.compiled, made.records, made._configurations = None, {}, {}, {}
+        return made
+
     @cached_property
     def launcher(self) -> Callable[..., Any]:
         """``frontend.compile.launch``, imported at the first launch and then at hand."""
@@ -78,6 +113,13 @@ class KernelFunction:
             from . import compile as composition_root
 
         return composition_root.launch
+
+    def submit(self, request: Any) -> Any:
+        """Launches the kernel as a command group asks for, a `LaunchRequest`; returns an `lp.Event`."""
+        configuration = LaunchConfiguration(
+            self, request.range, request.queue, request.wait_events, request.spec_values or None
+        )
+        return self.launcher(self, configuration, request.args, request.kwargs)
 
     def inspect(self, stage: Stage) -> str:
         """Returns the kernel as text at one stage of the pipeline, compiled for the default device.
@@ -91,9 +133,9 @@ class KernelFunction:
             )
         if stage == "python":
             return self.source.text
-        from . import compile as composition_root
+        from . import inspection
 
-        return cast(str, composition_root.inspect(self, stage))
+        return cast(str, inspection.inspect(self, stage))
 
     def __getitem__(self, launch_range: object) -> LaunchConfiguration:
         # True and 1.0 equal 1 but are no ranges: only what is made of plain ints is looked up.
@@ -180,7 +222,7 @@ class LaunchConfiguration:
             NdRangeError: the range cannot be.
         """
         again = self.again
-        if again is not None and not kwargs:
+        if again is not None and not kwargs and "interpret" not in config.values:
             event = again(args)
             if event is not None:
                 return event
@@ -195,7 +237,7 @@ def kernel(function: Callable[..., None], /) -> KernelFunction: ...
 def kernel(
     *,
     name: str | None = None,
-    local_size: int | tuple[int, ...] | None = None,
+    local_size: int | str | SpecializationId | tuple[int | str | SpecializationId, ...] | None = None,
     index: object = None,
     contract: bool = True,
     math_accuracy: str | Mapping[str, str] | None = None,
@@ -211,7 +253,8 @@ def kernel(
     Args:
         function: written with ``def``, every parameter annotated.
         options: `name` for the user (default: the function's), `local_size` in work-items, slowest dimension
-            first, `index` type of ids (lp.i32 or lp.i64), `contract` allows fused multiply-add,
+            first (`Spec` parameters by name, ``("TILE", "2 * TILE")``), `index` type of ids (lp.i32 or lp.i64),
+            `contract` allows fused multiply-add,
             `math_accuracy`, `opt_level` 0 to 2.
 
     Raises:

@@ -254,7 +254,8 @@ def local_array_index(
     if index.const == 0:
         return _index_constant(fb, 0)
     bounds = index.bounds
-    if length is None or bounds is None or bounds[0] < 0 or bounds[1] >= length:
+    is_safe = length is not None and bounds is not None and bounds[0] >= 0 and bounds[1] < length
+    if fb.module.clamps_indices and not is_safe:
         # As unsigned numbers, negative indices are the largest: one minimum clamps both ends.
         index = Scalar(
             index.type,

@@ -40,11 +40,15 @@ class ModuleBuilder:
     is_rank_given: bool = False
     """Whether the caller fixed it; otherwise the builder starts again with more where a kernel uses more."""
     kernel_name: str = ""
+    unit: str = ""
+    """The translation unit: name of the Python module whose kernels are compiled."""
     functions: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
     spec_constants: dict[str, DeclareOp] = field(default_factory=dict[str, DeclareOp])
     """By symbol, in order of first use."""
     helpers: dict[object, list[HelperInstance]] = field(default_factory=dict[object, "list[HelperInstance]"])
     """By function and argument types."""
+    imports: dict[str, str] = field(default_factory=dict[str, str])
+    """Symbols in this module of the declared functions of other units, by the linker's symbol."""
     symbols: set[str] = field(default_factory=set[str])
     calls: list[Call] = field(default_factory=list[Call])
     """The calls that lead to the helper that is being compiled, outermost first."""
@@ -54,7 +58,15 @@ class ModuleBuilder:
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
     checks: str = "asserts"
     """What kernels check as they run, see `TargetEnv.checks`."""
+    uses_reports: bool = False
+    """Whether something was compiled that needs a kernel's report buffer: ``assert``, ``print``."""
+    clamps_indices: bool = True
+    """Whether run-time indices into shared, private and fixed arrays and vectors are kept in range."""
+    struct_aspects: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    """Aspects of the structs that functions refer to, by name."""
     uses_rank: bool = False
+    names_dimension: bool = False
+    """Whether the kernel that is being compiled names a dimension, as in ``lp.global_id(0)``."""
     barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
     )

@@ -15,12 +15,13 @@ from .builtins import BUILTINS, BuiltinFunction
 from .captures import is_watched
 from .composites import typed_composite
 from .dispatch import expression
+from .externals import ExternalFunction
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .intrinsics import Intrinsic, Namespace
 from .kernel import KernelFunction
 from .parts import array_part, composite_attribute, load_part
 from .scope import MISSING
-from .spec_constant import SpecializationId
+from .spec_constant import SpecializationId, placeholder_id
 from .specialization import read_specialization
 from .struct_types import StructType
 from .subscripts import array_attribute
@@ -63,6 +64,9 @@ def compile_tuple(fb: FunctionBuilder, node: ast.Tuple) -> Value:
 def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
     """Compiles the read of a variable, or of a name from around the kernel."""
     name = node.id
+    constant = fb.spec_parameters.get(name)
+    if constant is not None:
+        return read_specialization(fb, constant)
     if fb.is_local(name):
         return _variable_of_type(fb, name) if fb.is_dry else _variable(fb, name, node)
     found = fb.source.resolve(name)
@@ -154,10 +158,11 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
                 "LP2032",
                 hint="move the common part into a plain function and call that from both",
             )
-        case python_types.FunctionType():
+        case python_types.FunctionType() | ExternalFunction():
             return Static(obj, name)
         case _:
-            return _captured_other(fb, obj, name, node)
+            placed = placeholder_id(obj)
+            return _captured_other(fb, obj, name, node) if placed is None else read_specialization(fb, placed)
 
 
 def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
@@ -242,7 +247,7 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
 
 def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) -> Value:
     obj, spelling = base.obj, f"{base.name}.{node.attr}"
-    if isinstance(obj, python_types.FunctionType | ArrayType):
+    if isinstance(obj, python_types.FunctionType | ExternalFunction | ArrayType):
         raise fb.error(node, f"'{base.name}' has no attribute '{node.attr}' in kernels", "LP2046")
     try:
         found = getattr(obj, node.attr)

@@ -187,6 +187,8 @@ def _bounded(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> 
     index = as_index(fb, index, node, "an index")
     if index.bounds is not None and index.bounds[0] >= 0 and index.bounds[1] < length:
         return index
+    if not fb.module.clamps_indices:
+        return index
     last = fb.constant(length - 1, index.type)
     return Scalar(index.type, fb.emit(arith.MinUIOp, [fb.ssa(index), last], ir_type(index.type)))
 

@@ -40,7 +40,7 @@ def compile_print(fb: FunctionBuilder, node: ast.Call) -> Value:
     text.add(end)
     text.check(fb, node)
     if not fb.is_dry:
-        fb.node = node
+        fb.node, fb.module.uses_reports = node, True
         properties = PrintOp.properties_of(text.template, text.dtypes)
         fb.append(PrintOp.create(operands=text.values, properties=properties))
     return Static(None, "None")

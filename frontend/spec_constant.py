@@ -10,6 +10,7 @@ from __future__ import annotations
 import linecache
 import re
 import sys
+import types
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,6 +76,21 @@ class SpecializationId:
                 code=MISFIT_CODE,
             )
         self._default: bytes = self._encode(default)
+
+    @classmethod
+    def of_parameter(
+        cls, function: types.FunctionType, name: str, type: Type, default: tuple[object, ...]
+    ) -> SpecializationId:
+        """Makes the id that the parameter `name` of a kernel declares; `default` holds at most one value.
+
+        Raises:
+            KernelArgumentError: the default does not fit.
+        """
+        made = cls(type)
+        made._module = function.__module__
+        made._qualname = f"{function.__qualname__}.{name}"
+        made._default = made._encode(default)
+        return made
 
     @property
     def default(self) -> Any:
@@ -193,6 +209,22 @@ class SpecializationId:
         return KernelArgumentError(
             f"{self._what()} cannot be copied or pickled: it is told apart by identity; refer to it instead"
         )
+
+
+def placeholder_id(value: object) -> SpecializationId | None:
+    """Returns the id behind a command group's `SpecConstant`, None for anything else.
+
+    The class is the runtime's, which this folder does not import, and is known by its marker.
+    """
+    if getattr(type(value), "__lapilli_placeholder__", False):
+        found = getattr(value, "constant", None)
+        return found if isinstance(found, SpecializationId) else None
+    return None
+
+
+def live_id(symbol: str) -> SpecializationId:
+    """Returns the id of a symbol that a kernel has just read; KeyError where it is gone."""
+    return _symbols[symbol]
 
 
 def _scope_of(code_qualname: str) -> str:

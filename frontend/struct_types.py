@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast, dataclass_transform, overload
 
@@ -233,6 +233,27 @@ def _make(cls: type, least_alignment: int, names: dict[str, object]) -> type:
     setattr(cls, STRUCT_ATTRIBUTE, result)
     add_methods(cls, result)
     return cls
+
+
+def copied_class(cls: type, changes: dict[str, object]) -> type:
+    """Returns a class like `cls` with other attributes; of a struct class, a struct type of its own."""
+    from .struct_values import add_methods
+
+    kept = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
+    copy = type(cls)(cls.__name__, cls.__bases__, {**kept, **changes})
+    struct_type = kept.get(STRUCT_ATTRIBUTE)
+    if isinstance(struct_type, StructType):
+        own = replace(struct_type, python_class=copy)
+        setattr(copy, STRUCT_ATTRIBUTE, own)
+        for name, default in defaults_of_class(cls).items():  # `add_methods` reads them from the class
+            setattr(copy, name, default)
+        add_methods(copy, own)
+    return copy
+
+
+def defaults_of_class(cls: type) -> dict[str, object]:
+    """Returns the defaults of a struct class by member."""
+    return cls.__dict__.get("__lapilli_defaults__", {})
 
 
 def _annotations(cls: type) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .aspect_lowering import use_struct
 from .composites import build_value, convert_composite
 from .conversions import convert, store_convert
 from .fixed_arrays import construct_fixed
@@ -51,6 +52,7 @@ def construct_struct(fb: FunctionBuilder, kind: StructType, node: ast.Call) -> V
             items.append(convert_composite(fb, value, field.type, where, f"'{kind.name}.{field.name}'"))
         else:
             items.append(_default(fb, kind, field.name, field.type))
+    use_struct(fb, kind)
     return Composite(tuple(items), kind)
 
 

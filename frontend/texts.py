@@ -57,7 +57,7 @@ class Text:
             raise fb.error(
                 node,
                 f"{len(self.values)} numbers are shown at once, at most {MAXIMUM_SITE_VALUES} can be",
-                "LP2057",
+                "LP2058",
                 hint="use several prints",
             )
 
@@ -97,7 +97,7 @@ def _add_part(fb: FunctionBuilder, text: Text, part: ast.expr) -> None:
     spec = _literal_spec(fb, part)
     conversion = _CONVERSIONS.get(part.conversion)
     if conversion is None:
-        raise fb.error(part.value, "kernels have no '!a' in f-strings", "LP2057", hint="use !r")
+        raise fb.error(part.value, "kernels have no '!a' in f-strings", "LP2058", hint="use !r")
     value = fb.evaluate(part.value)
     form = conversion + (f":{spec}" if spec else "")
     if isinstance(value, Static) and isinstance(value.obj, str):
@@ -107,11 +107,11 @@ def _add_part(fb: FunctionBuilder, text: Text, part: ast.expr) -> None:
         _add(fb, text, value, part.value)
         return
     if not isinstance(value, Scalar):
-        raise fb.error(part.value, f"a format is for numbers, found {describe(value)}", "LP2057")
+        raise fb.error(part.value, f"a format is for numbers, found {describe(value)}", "LP2058")
     try:  # as Python would, with a value of that type
         ("{0" + form + "}").format(0.0 if value.type.is_float else value.type.kind != "bool" and 0)
     except ValueError as error:
-        raise fb.error(part.value, f"{describe(value)} has no format '{spec}': {error}", "LP2057") from None
+        raise fb.error(part.value, f"{describe(value)} has no format '{spec}': {error}", "LP2058") from None
     text.add_value(fb, value, part.value, form)
 
 
@@ -126,7 +126,7 @@ def _literal_spec(fb: FunctionBuilder, part: ast.FormattedValue) -> str:
         raise fb.error(
             part.value,
             "the format in an f-string of a kernel is a short literal",
-            "LP2057",
+            "LP2058",
             hint="such as :.3f",
         )
     return spec
@@ -155,7 +155,7 @@ def _add(fb: FunctionBuilder, text: Text, value: Value, node: ast.expr) -> None:
             raise fb.error(
                 node,
                 f"kernels cannot print {describe(value)}",
-                "LP2057",
+                "LP2058",
                 hint="print numbers, vectors, structs, tuples and strings; of an array single elements",
             )
 

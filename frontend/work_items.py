@@ -72,6 +72,7 @@ def _dimension(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> 
             where, f"the dimension of lp.{name} must be a literal integer, found {describe(value)}", "LP2047"
         )
     dimension = value.const
+    fb.module.names_dimension = True
     rank, is_given = fb.module.rank, fb.module.is_rank_given
     if not 0 <= dimension < MAX_DIMENSIONS:
         raise fb.error(where, f"lp.{name} has dimensions 0 to 2, found {dimension}", "LP2047")

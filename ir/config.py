@@ -142,6 +142,9 @@ class Config:
         _optional_words, None, _NAMES, "Selectors of the devices that lp.devices() lists, in that order."
     )
     disable_aspects = Option(_words, (), _NAMES, "Aspects that every device is used without: ``fp64,fp16``.")
+    device_config = Option(
+        _words, (), _NAMES, "Files whose targets are merged over the device configuration."
+    )
     validate = Option(_flag, False, _SWITCH, "Whether Khronos' validation layer is turned on.")
     debug = Option(_flag, False, _SWITCH, "Whether kernels are compiled with run-time checks.")
     interpret = Option(_flag, False, _SWITCH, "Whether launches run in the reference interpreter.")

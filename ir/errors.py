@@ -90,6 +90,24 @@ class Diagnostic:
         return f"{head}\n    {line}\n    {padding}{'^' * max(stop - start, 1)}"
 
 
+class AspectWarning(UserWarning):
+    """A kernel or helper uses an optional feature that it does not declare, or that a target has not.
+
+    The text is that of DPC++'s design for optional kernel features.
+    """
+
+    def __init__(self, message: str, diagnostic: Diagnostic | None = None) -> None:
+        super().__init__(message)
+        self.diagnostic = diagnostic
+        """The finding; None where the warning was made from text."""
+
+
+def warning_text(diagnostic: Diagnostic) -> str:
+    """Returns a finding as a compiler prints it: ``warning: …`` behind the location where there is one."""
+    text = str(diagnostic)
+    return text if diagnostic.location is not None else f"{diagnostic.severity}: {text}"
+
+
 class Error(Exception):
     """Base of every lapilli exception."""
 
@@ -211,8 +229,9 @@ class KernelTrap(Error):
         values: tuple[object, ...] = (),
         code: str | None = None,
         location: Location | None = None,
+        diagnostics: Sequence[Diagnostic] = (),
     ) -> None:
-        super().__init__(message, code=code, location=location)
+        super().__init__(message, code=code, location=location, diagnostics=diagnostics)
         self.kernel = kernel
         """Name of the kernel."""
         self.work_item = work_item

@@ -83,6 +83,20 @@ class SpecConstantInfo:
     """Host bytes of the default value, `size_bytes` long."""
     leaves: tuple[SpecConstantLeaf, ...]
     """One entry a scalar, in C order; offsets are from the start of this constant."""
+    is_emulated: bool = False
+    """Whether the value travels with the arguments; its SpecIds are then numbers that no OpSpecConstant has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecField:
+    """A scalar of an emulated specialization constant in the argument block."""
+
+    spec_id: int
+    """Of the leaf."""
+    dtype: str
+    """As lapilli spells it; narrow ones travel as 32 bits, like arguments."""
+    offset_bytes: int
+    """Where it goes in the argument block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +115,8 @@ class LaunchAbi:
     """SpecIds of the local size as (x, y, z); None where the local size is fixed in the binary."""
     is_masked: bool = True
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
+    spec_fields: tuple[SpecField, ...] = ()
+    """Scalars of emulated specialization constants that the kernel reads."""
     argument_block_bytes: int = 0
     """Size of the argument block, a multiple of 4."""
     argument_block_binding: int | None = None
@@ -227,6 +243,8 @@ class KernelInfo:
     required_work_group_size: tuple[int, ...] | None = None
     """As declared, slowest dimension first."""
     required_sub_group_size: int | None = None
+    has_primary_sub_group_size: bool = False
+    """Whether it asks for the size that the device uses where nothing is asked for."""
     aspects: tuple[int, ...] = ()
     """Aspects that this kernel needs, ascending, without internal ones."""
     aspect_uses: tuple[AspectUse, ...] = ()
@@ -244,6 +262,11 @@ class KernelInfo:
     """Positions of the array parameters whose last extent must be a multiple of 4: coarsened kernels have some."""
     has_loops: bool = False
     """Whether a work-item may do much: a launch of few may be worth coarsening then."""
+    has_any_rank: bool = False
+    """Whether it names no dimension, so that a range of fewer dimensions than `LaunchAbi.rank` may be padded
+    with ones in front and gives the same."""
+    default_local_size: tuple[int, ...] | None = None
+    """The local size of launches that give none, slowest dimension first; None: the runtime chooses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ environments share images.  What merely decides whether an image may run (aspect
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from .aspects import Aspect
 
@@ -66,6 +67,11 @@ class TargetEnv:
     never.  See `vk_runtime.quirks`."""
     checks: str = "asserts"
     """What a kernel checks as it runs, one of `CHECKS`."""
+    emulates_spec_constants: bool = False
+    """Whether values of specialization constants travel with the arguments.  Those that array lengths depend on are
+    constants of the module even so: SPIR-V has no other way."""
+    freezes_spec_constants: bool = False
+    """Whether every specialization constant is its default, a plain constant of the code."""
 
     @property
     def spirv_version(self) -> tuple[int, int]:
@@ -77,3 +83,43 @@ class TargetEnv:
         """The environment's name for SPIRV-Tools (``--target-env``)."""
         major, minor = min(max(self.vulkan_version, (1, 1)), (1, 4))
         return f"vulkan{major}.{minor}"
+
+    @property
+    def universal_name(self) -> str:
+        """SPIRV-Tools' name for plain SPIR-V of this version, which unlike Vulkan's SPIR-V may have linkage."""
+        major, minor = self.spirv_version
+        return f"spv{major}.{minor}"
+
+    @staticmethod
+    def meet(envs: Iterable[TargetEnv]) -> TargetEnv:
+        """Returns the environment whose code runs in every one of `envs`: the lowest version and limits,
+        the optional instructions that all of them have, and every check that one of them asks
+        for.  One environment gives itself.
+
+        Raises:
+            ValueError: `envs` is empty.
+        """
+        first, *others = envs
+        for other in others:
+            kept = set(first.signed_zero_inf_nan_preserve_bits) & set(other.signed_zero_inf_nan_preserve_bits)
+            first = replace(
+                first,
+                vulkan_version=min(first.vulkan_version, other.vulkan_version),
+                max_push_constant_bytes=min(first.max_push_constant_bytes, other.max_push_constant_bytes),
+                signed_zero_inf_nan_preserve_bits=tuple(sorted(kept)),
+                optional_aspects=tuple(sorted(set(first.optional_aspects) & set(other.optional_aspects))),
+                debug_info=first.debug_info or other.debug_info,
+                loop_iteration_cap=smallest_cap((first, other)),
+                checks=most_checks((first, other)),
+            )
+        return first
+
+
+def smallest_cap(envs: Iterable[TargetEnv]) -> int | None:
+    """Returns the fewest rounds after which a driver of `envs` ends loops; None where none does."""
+    return min((env.loop_iteration_cap for env in envs if env.loop_iteration_cap is not None), default=None)
+
+
+def most_checks(envs: Iterable[TargetEnv]) -> str:
+    """Returns the one of `CHECKS` that includes what each of `envs` checks."""
+    return max((env.checks for env in envs), key=CHECKS.index)

@@ -120,7 +120,8 @@ class AspectRules:
         """
         if op.attributes and not isinstance(op, Function):
             for number in sorted(aspect.used(op)):
-                yield Need(number, f"'{op.name}'", is_declared=True)
+                what = "value of a type" if op.name == "arith.constant" else f"'{op.name}'"
+                yield Need(number, f"{what} with uses_aspects", is_declared=True)
         for result in op.results:
             yield from self.of_type(result.type)
         for region in op.regions:

@@ -59,9 +59,17 @@ class AspectUsage:
         # Reasons that say most come first: later sources only add aspects that have no reason yet.
         rules = AspectRules(module)
         usage._add(callers, {f: list(_uses_in_body(f, rules, callers)) for f in graph.functions})
+        # A body says more than a signature: where a value is only passed on, the chain goes on to its origin.
+        usage._add(callers, {f: list(_uses_of_signature(f, rules)) for f in graph.functions})
         usage._add(callers, {f: list(_declared_uses(f, graph, within_units)) for f in graph.functions})
         usage._add(callers, {f: list(_attached_uses(f)) for f in graph.functions})
         return usage
+
+    def within_units(self, module: Operation) -> AspectUsage:
+        """Returns the analysis that does not look into other translation units; this one where there is one."""
+        if len({aspect.unit(function) for function in self.graph.functions} - {""}) <= 1:
+            return self
+        return AspectUsage.of(module, within_units=True)
 
     def used(self, function: Function) -> frozenset[int]:
         """Returns all aspects that the function uses, also by what it calls or declares."""
@@ -125,7 +133,7 @@ def _callers(graph: CallGraph, within_units: bool) -> dict[Function, list[tuple[
     if not within_units:
         return callers
     return {
-        callee: [(caller, call) for caller, call in edges if aspect.unit(caller) == aspect.unit(callee)]
+        callee: [(caller, call) for caller, call in edges if aspect.is_same_unit(caller, callee)]
         for callee, edges in callers.items()
     }
 
@@ -139,7 +147,9 @@ def _uses_in_body(
         if op not in explained:
             for need in rules.of_op(op):
                 yield Use(need.aspect, need.what, op.location, need.is_declared)
-    # Last, because a place in the body says more than the signature.
+
+
+def _uses_of_signature(function: Function, rules: AspectRules) -> Iterator[Use]:
     for type_ in (*function.function_type.inputs.data, *function.function_type.outputs.data):
         for need in rules.of_type(type_):
             yield Use(need.aspect, need.what, function.location, need.is_declared)
@@ -151,7 +161,7 @@ def _declared_uses(function: Function, graph: CallGraph, within_units: bool) -> 
     if not within_units:
         return
     for call in graph.calls[function]:
-        if aspect.unit(call.callee) != aspect.unit(function):
+        if not aspect.is_same_unit(call.callee, function):
             for number in sorted(aspect.declared(call.callee) or ()):
                 yield Use(number, f"call of '{function_name(call.callee)}'", call.op.location, True)
 

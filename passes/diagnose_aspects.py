@@ -1,6 +1,7 @@
 """Warnings about aspects, with the wording of DPC++'s design for optional kernel features.
 
 * `diagnose_declared`: a function uses an aspect that its `device_has` does not list.
+* `diagnose_targets`: a function needs what one of its fixed targets does not have.
 * `diagnose_image`: after splitting, a function needs what the kernels of its image do not.
 
 Vendor and internal aspects never cause a `device_has` warning: users cannot be asked to declare them.
@@ -9,40 +10,29 @@ Vendor and internal aspects never cause a `device_has` warning: users cannot be 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.ir import Operation
 
 from ..ir.aspects import VENDOR_BASE, aspect_spelling
 from ..ir.call_graph import entry_points, function_name, functions
+from ..ir.device_config import DeviceConfig, Target, device_config
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
-from ..ir.errors import Diagnostic
+from ..ir.errors import AspectWarning, Diagnostic, warning_text
 from ..ir.location import location_of
 from .aspect_usage import AspectUsage
-
-
-class PassWarning(UserWarning):
-    """A finding of a pass that runs on its own, as in ``lapilli opt``."""
-
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        super().__init__(warning_text(diagnostic))
-        self.diagnostic = diagnostic
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
     """Hands each finding to Python's `warnings`."""
     for diagnostic in diagnostics:
-        warnings.warn(PassWarning(diagnostic), stacklevel=2)
+        warnings.warn(AspectWarning(warning_text(diagnostic), diagnostic), stacklevel=2)
 
 
-def warning_text(diagnostic: Diagnostic) -> str:
-    """Returns the finding as a compiler prints it: ``warning: …`` behind the location where there is one."""
-    text = str(diagnostic)
-    return text if diagnostic.location is not None else f"{diagnostic.severity}: {text}"
-
-
-def diagnose_declared(module: Operation, usage: AspectUsage) -> tuple[Diagnostic, ...]:
+def diagnose_declared(
+    module: Operation, usage: AspectUsage, *, with_locations: bool = True
+) -> tuple[Diagnostic, ...]:
     """Returns one warning for each function with `aspect.declared` and each aspect that it uses beside those.
 
     Only the call graph of the function's own translation unit counts; of functions of other units, what they
@@ -50,10 +40,9 @@ def diagnose_declared(module: Operation, usage: AspectUsage) -> tuple[Diagnostic
 
     Args:
         module: the module.
-        usage: the analysis of `module`, over unit borders.
+        usage: the analysis of `module` within units.
+        with_locations: whether to say the places that the module knows.
     """
-    if len({aspect.unit(function) for function in usage.graph.functions}) > 1:
-        usage = AspectUsage.of(module, within_units=True)
     names = {number: name for name, number in aspect.aspect_values(module).items()}
     found: list[Diagnostic] = []
     for function in usage.graph.functions:
@@ -62,35 +51,81 @@ def diagnose_declared(module: Operation, usage: AspectUsage) -> tuple[Diagnostic
             continue
         for number in sorted(usage.used(function) - declared):
             if 0 <= number < VENDOR_BASE:
-                found.append(_undeclared(function, number, names, usage))
+                spelling = names.get(number) or aspect_spelling(number)
+                head = f"uses aspect '{spelling}' not listed in 'sycl::device_has'"
+                found.append(_with_chain(function, number, head, usage, with_locations))
     return tuple(found)
 
 
-def _undeclared(function: Function, number: int, names: dict[int, str], usage: AspectUsage) -> Diagnostic:
-    spelling = names.get(number) or aspect_spelling(number)
+def diagnose_targets(
+    module: Operation, usage: AspectUsage, config: DeviceConfig | None, *, with_locations: bool = True
+) -> tuple[Diagnostic, ...]:
+    """Returns one warning for each function with fixed targets and each aspect or required size that one of the
+    targets has not.  Functions without the attribute were made by later passes: nothing is known of them.
+
+    Args:
+        module: the module.
+        usage: the analysis of `module` within units.
+        config: what the targets have; None: the configuration in force.
+        with_locations: whether to say the places that the module knows.
+    """
+    names = {number: name for name, number in aspect.aspect_values(module).items()}
+    found: list[Diagnostic] = []
+    for function in usage.graph.functions:
+        wanted = sorted(aspect.fixed_targets(function) or ())
+        if not wanted:
+            continue
+        config = config or device_config()
+        # Names that the configuration does not have are refused where the options are set, not here.
+        targets = [config.targets[name] for name in wanted if name in config.targets]
+        for number in sorted(n for n in usage.used(function) if n >= 0):
+            if lacking := [t.name for t in targets if t.lacking((number,))]:
+                spelling = names.get(number) or aspect_spelling(number)
+                head = f"uses aspect '{spelling}' not supported by {_listed(lacking)}"
+                found.append(_with_chain(function, number, head, usage, with_locations))
+        found += [_about(function, text, with_locations) for text in _size_findings(function, targets)]
+    return tuple(found)
+
+
+def _size_findings(function: Function, targets: Sequence[Target]) -> Iterator[str]:
+    name = function_name(function)
+    sub_group = aspect.reqd_sub_group_size(function)
+    work_group = aspect.reqd_work_group_size(function)
+    if sub_group is not None and (bad := [t.name for t in targets if not t.has_sub_group_size(sub_group)]):
+        yield f"function '{name}' has required sub-group size '{sub_group}' not supported by {_listed(bad)}"
+    if work_group is not None and (bad := [t.name for t in targets if not t.has_work_group_size(work_group)]):
+        size = ", ".join(map(str, work_group))
+        yield f"function '{name}' has required work-group size '{size}' not supported by {_listed(bad)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"fixed target{'s' * (len(names) > 1)} " + ", ".join(f"'{name}'" for name in names)
+
+
+def _with_chain(
+    function: Function, number: int, head: str, usage: AspectUsage, with_locations: bool
+) -> Diagnostic:
+    """Returns a warning with the calls that lead from a function to the use of an aspect."""
     calls, use = usage.chain(function, number)
-    lines = [
-        f"function '{function_name(function)}' uses aspect '{spelling}' not listed in 'sycl::device_has'",
-        "use is from this call chain:",
-        f"  {function_name(function)}()",
-    ]
+    name = function_name(function)
+    lines = [f"function '{name}' {head}", "use is from this call chain:", f"  {name}()"]
     for call in calls:
-        place = location_of(call.op.location)
+        place = location_of(call.op.location) if with_locations else None
         lines.append(f"  {function_name(call.callee)}()" + (f" {place}" if place else ""))
-    location = location_of(use.location)
+    location = location_of(use.location) if with_locations else None
     if location is None:
         lines.append("compile with '-g' to get source location")
     return Diagnostic("\n".join(lines), location, severity="warning")
 
 
-def diagnose_image(image: Operation) -> tuple[Diagnostic, ...]:
+def diagnose_image(image: Operation, *, with_locations: bool = True) -> tuple[Diagnostic, ...]:
     """Returns the warnings about functions of a split image that need more than its entry points do.
 
     They come from exported functions whose declarations in other translation units do not say what they use.
     """
     roots = entry_points(image)
     if any(aspect.fixed_targets(root) for root in roots):
-        return tuple(_other_targets(image, roots))
+        return tuple(_other_targets(image, roots, with_locations))
     expected = frozenset[int]().union(*(needs(root) for root in roots))
     sizes = {aspect.reqd_sub_group_size(root) for root in roots}
     names = {number: name for name, number in aspect.aspect_values(image).items()}
@@ -104,6 +139,7 @@ def diagnose_image(image: Operation) -> tuple[Diagnostic, ...]:
                     function,
                     f"function '{name}' uses aspect '{spelling}' not expected by its calling kernel.\n"
                     "Missing [[sycl::device_has()]] on SYCL_EXTERNAL function?",
+                    with_locations,
                 )
             )
         size = aspect.reqd_sub_group_size(function)
@@ -113,6 +149,7 @@ def diagnose_image(image: Operation) -> tuple[Diagnostic, ...]:
                     function,
                     f"function '{name}' has required sub-group size '{size}' that does not match its calling "
                     "kernel.  Missing [[sycl::reqd_sub_group()]] attribute on SYCL_EXTERNAL function?",
+                    with_locations,
                 )
             )
     return tuple(found)
@@ -123,7 +160,7 @@ def needs(function: Function) -> frozenset[int]:
     return aspect.used(function) | (aspect.declared(function) or frozenset())
 
 
-def _other_targets(image: Operation, roots: Iterable[Function]) -> Iterable[Diagnostic]:
+def _other_targets(image: Operation, roots: Iterable[Function], with_locations: bool) -> Iterable[Diagnostic]:
     expected = frozenset[str]().union(*(aspect.fixed_targets(root) or () for root in roots))
     for function in functions(image):
         # No attribute: a pass made the function, nothing is known.  An empty list counts as any target.
@@ -133,8 +170,10 @@ def _other_targets(image: Operation, roots: Iterable[Function]) -> Iterable[Diag
                 function,
                 f"function '{function_name(function)}' compiled with a different `-fsycl-fixed-targets` "
                 "switch than its calling kernel.",
+                with_locations,
             )
 
 
-def _about(function: Function, message: str) -> Diagnostic:
-    return Diagnostic(message, location_of(function.location), severity="warning")
+def _about(function: Function, message: str, with_locations: bool) -> Diagnostic:
+    location = location_of(function.location) if with_locations else None
+    return Diagnostic(message, location, severity="warning")

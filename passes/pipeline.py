@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp
 
 from ..ir.call_graph import function_name, functions
+from ..ir.device_config import DeviceConfig
 from ..ir.dialects.kernel import is_kernel
 from ..ir.errors import Diagnostic
 from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
@@ -74,20 +75,22 @@ def analyse(
     *,
     mode: str = "auto",
     fixed_targets: Iterable[str] = (),
+    config: DeviceConfig | None = None,
     after_pass: AfterPass | None = None,
 ) -> Analysis:
     """Optimises and splits a module and finds out what each image needs.
 
     Args:
         module: kernel-level IR; changed in place, and the result may contain it.
-        env: `optimisation_level` is used.
+        env: `optimisation_level` is used, and `debug_info`: warnings say where then.
         mode: device code split, see `split_modules.SplitMode`.
         fixed_targets: targets of kernels that do not name their own.
+        config: what the targets have; None: the configuration in force.
         after_pass: called after each pass.
 
     Raises:
         IRError: the module does not verify.
-        InvalidError: unknown mode.
+        InvalidError: unknown mode, or a fixed target that the configuration does not have.
         PassError: a pass found something that it cannot transform.
     """
     from .optimise.pipeline import optimise
@@ -96,7 +99,17 @@ def analyse(
     verify_module(module)
     verify_attributes(module)
     select_instructions(module, env)
-    warnings = propagate(module, exclude=PRE_OPTIMISATION_EXCLUDES, fixed_targets=fixed_targets, warn=True)
+    usage = AspectUsage.of(module)
+    before = _uses_of_kernels(usage)
+    warnings = propagate(
+        module,
+        exclude=PRE_OPTIMISATION_EXCLUDES,
+        fixed_targets=fixed_targets,
+        warn=True,
+        usage=usage,
+        with_locations=env.debug_info,
+        config=config,
+    )
     done("propagate-aspects", module)
     optimise(module, env.optimisation_level)
     done("optimise", module)
@@ -106,22 +119,36 @@ def analyse(
     usage = AspectUsage.of(module)
     propagate(module, usage=usage)
     done("propagate-aspects", module)
-    uses = {function_name(f): usage.kernel_aspects(f) for f in usage.graph.functions if is_kernel(f)}
+    uses = {name: _explained(found, before[name]) for name, found in _uses_of_kernels(usage).items()}
     images = split(module, mode)
     done("split-modules", ModuleOp([image.clone() for image in images]) if after_pass else module)
     found: list[AnalysedImage] = []
     for image in images:
-        warnings += compute_requirements(image)
+        warnings += compute_requirements(image, with_locations=env.debug_info)
         done("compute-requirements", image)
         names = [function_name(f) for f in functions(image) if is_kernel(f)]
         found.append(
             AnalysedImage(
                 module=image,
-                requirements=read_requirements(image),
+                requirements=read_requirements(image, config),
                 aspect_uses={name: uses[name] for name in names},
             )
         )
     return Analysis(images=tuple(found), diagnostics=warnings)
+
+
+def _uses_of_kernels(usage: AspectUsage) -> dict[str, tuple[AspectUse, ...]]:
+    return {function_name(f): usage.kernel_aspects(f) for f in usage.graph.functions if is_kernel(f)}
+
+
+def _explained(uses: tuple[AspectUse, ...], before: tuple[AspectUse, ...]) -> tuple[AspectUse, ...]:
+    """Returns uses with the places of code that the optimiser has removed since: the attribute that remains of it
+    does not say them."""
+    places = {use.aspect: use for use in before}
+    return tuple(
+        replace(places[use.aspect], is_declared=True) if use.is_declared and use.aspect in places else use
+        for use in uses
+    )
 
 
 def lower_all(
@@ -151,9 +178,12 @@ def compile_module(
     *,
     mode: str = "auto",
     fixed_targets: Iterable[str] = (),
+    config: DeviceConfig | None = None,
     after_pass: AfterPass | None = None,
 ) -> PipelineResult:
     """Runs the whole pipeline: `analyse`, then `lower_all`; arguments and errors are theirs."""
-    analysis = analyse(module, env, mode=mode, fixed_targets=fixed_targets, after_pass=after_pass)
+    analysis = analyse(
+        module, env, mode=mode, fixed_targets=fixed_targets, config=config, after_pass=after_pass
+    )
     splits = lower_all(analysis, env, after_pass=after_pass)
     return PipelineResult(splits=splits, diagnostics=analysis.diagnostics)

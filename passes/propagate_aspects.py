@@ -5,6 +5,9 @@
     func.func private @f() {               =>        func.func private @f() attributes {
       %0 = arith.constant 1.0 : f64                      aspect.used = [6 : i32]} {
 
+Of functions of other translation units (`aspect.unit`) only what they declare counts, as in a compiler that sees
+one unit at a time; `compute-requirements` finds the rest and warns.
+
 It runs twice (DPC++'s design, "Pre- and post-optimization aspect propagation"): before optimisation, which
 may erase uses, with some aspects excluded from saving; and after it with all of them.  Aspects that a
 function declares are saved even if excluded, there and in its callers: declaring is an explicit statement.
@@ -24,11 +27,12 @@ from xdsl.passes import ModulePass
 
 from ..ir.aspects import Aspect
 from ..ir.call_graph import CallGraph, entry_points, has_body
+from ..ir.device_config import DeviceConfig
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
 from ..ir.errors import Diagnostic
 from .aspect_usage import AspectUsage
-from .diagnose_aspects import diagnose_declared, report
+from .diagnose_aspects import diagnose_declared, diagnose_targets, report
 
 PRE_OPTIMISATION_EXCLUDES: frozenset[int] = frozenset(
     {
@@ -50,6 +54,8 @@ def propagate(
     fixed_targets: Iterable[str] = (),
     warn: bool = False,
     usage: AspectUsage | None = None,
+    with_locations: bool = True,
+    config: DeviceConfig | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Saves in `aspect.used` what each function of `module` uses; returns the warnings, () unless `warn`.
 
@@ -58,10 +64,12 @@ def propagate(
         exclude: aspects that a function gets only if it had or declares them; they still cause warnings.
         fixed_targets: names for `aspect.fixed_targets` of kernels and exported functions that have none.
         warn: whether to look for aspects that `aspect.declared` does not list.
-        usage: the analysis of `module` where the caller has it.
+        usage: the analysis of `module`, over unit borders, where the caller has it.
+        with_locations: whether warnings say the places that the module knows (-g).
+        config: what the fixed targets have; None: the configuration in force.
     """
-    usage = usage or AspectUsage.of(module)
-    warnings = diagnose_declared(module, usage) if warn else ()
+    usage = (usage or AspectUsage.of(module)).within_units(module)
+    warnings = diagnose_declared(module, usage, with_locations=with_locations) if warn else ()
     kept = _declared_in_call_graph(usage.graph) if exclude else {}
     for function in usage.graph.functions:
         if has_body(function):
@@ -70,6 +78,8 @@ def propagate(
             if saved:
                 function.attributes[aspect.USED] = aspect.aspects_attribute(saved)
     _mark_fixed_targets(module, fixed_targets)
+    if warn:
+        warnings += diagnose_targets(module, usage, config, with_locations=with_locations)
     return warnings
 
 

@@ -10,7 +10,7 @@ the image count, not only its entry points.  Internal aspects and named sub-grou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,20 +20,25 @@ from xdsl.passes import ModulePass
 
 from ..ir.attribute_values import elements, integers
 from ..ir.call_graph import entry_points, functions
+from ..ir.device_config import DeviceConfig, device_config
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function, kernel_local_size
-from ..ir.errors import Diagnostic, InvalidError
+from ..ir.errors import Diagnostic
 from ..ir.kernel_info import Requirements
 from .diagnose_aspects import diagnose_image, needs, report
 
 
-def compute_requirements(image: ModuleOp) -> tuple[Diagnostic, ...]:
+def compute_requirements(image: ModuleOp, *, with_locations: bool = True) -> tuple[Diagnostic, ...]:
     """Sets `aspect.requirements` of an image.
+
+    Args:
+        image: changed in place.
+        with_locations: whether warnings say the places that the module knows.
 
     Returns:
         Warnings about functions that need what the image's entry points do not: their needs are added.
     """
-    warnings = diagnose_image(image)
+    warnings = diagnose_image(image, with_locations=with_locations)
     roots = entry_points(image)
     entries: dict[str, Attribute] = {}
     if any(aspect.fixed_targets(root) for root in roots):
@@ -70,15 +75,15 @@ def _common_targets(image: ModuleOp, roots: Iterable[Function]) -> list[str]:
     return sorted(common)
 
 
-def read_requirements(image: ModuleOp, target_numbers: Mapping[str, int] | None = None) -> Requirements:
+def read_requirements(image: ModuleOp, config: DeviceConfig | None = None) -> Requirements:
     """Returns `aspect.requirements` of an image as the runtime wants them.
 
     Args:
         image: a module that `compute_requirements` has seen; no attribute means no requirements.
-        target_numbers: the aspect number that stands for each fixed target (from the device configuration).
+        config: has the aspect number that stands for each fixed target; None: the configuration in force.
 
     Raises:
-        InvalidError: a fixed target without a number.
+        InvalidError: a fixed target that the configuration does not have.
     """
     attribute = image.attributes.get(aspect.REQUIREMENTS)
     entries = dict(attribute.data) if isinstance(attribute, DictionaryAttr) else dict[str, Attribute]()
@@ -88,18 +93,15 @@ def read_requirements(image: ModuleOp, target_numbers: Mapping[str, int] | None 
         aspects=integers(entries.get("aspect")) or (),
         work_group_sizes=tuple(integers(size) or () for size in sizes),
         sub_group_sizes=integers(entries.get("reqd_sub_group_size")) or (),
-        fixed_targets=None if names is None else _numbers(names, target_numbers or {}),
+        fixed_targets=None if names is None else _numbers(names, config),
     )
 
 
-def _numbers(names: tuple[str, ...], numbers: Mapping[str, int]) -> tuple[int, ...]:
-    unknown = [name for name in names if name not in numbers]
-    if unknown:
-        known = ", ".join(sorted(numbers)) or "none"
-        raise InvalidError(
-            f"unknown fixed target '{unknown[0]}'; targets of the device configuration: {known}"
-        )
-    return tuple(sorted(numbers[name] for name in names))
+def _numbers(names: tuple[str, ...], config: DeviceConfig | None) -> tuple[int, ...]:
+    if not names:
+        return ()
+    config = config or device_config()
+    return tuple(sorted(config.target(name, "fixed target").aspect_number for name in names))
 
 
 def images_of(module: ModuleOp) -> tuple[ModuleOp, ...]:

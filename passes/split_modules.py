@@ -31,7 +31,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import SymbolOpInterface
 
 from ..ir.attribute_values import elements
-from ..ir.call_graph import CallGraph, entry_points, resolve
+from ..ir.call_graph import CallGraph, entry_points, has_body, resolve
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function, is_kernel, kernel_local_size
 from ..ir.errors import InvalidError
@@ -117,9 +117,10 @@ class _Plan:
 
     def loses_export(self, op: Operation) -> bool:
         """Whether the copy of an exported function is only a callee here."""
-        return (
-            isinstance(op, Function) and aspect.is_external(op) and op not in self.roots and not is_kernel(op)
-        )
+        if not isinstance(op, Function) or is_kernel(op) or op in self.roots:
+            return False
+        # A declaration stays what it is: an import.
+        return aspect.is_external(op) and has_body(op)
 
 
 def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function]) -> _Plan:

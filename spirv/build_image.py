@@ -19,7 +19,7 @@ from .errors import SpirvValidationError
 from .image_agreement import disagreements
 from .reflect import reflect
 from .tools import spirv_tools
-from .validate import validate
+from .validation import validate
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +34,12 @@ def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
         SpirvToolsMissingError: SPIRV-Tools is not installed.
     """
     emitted = emit(split.spirv, env)
-    check_binary(emitted, env)
-    faults = disagreements(reflect(emitted.binary), split, env)
+    reflection = reflect(emitted.binary)
+    imports, exports = (
+        tuple(sorted({s.name for s in found})) for found in (reflection.imports, reflection.exports)
+    )
+    check_binary(emitted, env, is_object=bool(imports or exports))
+    faults = disagreements(reflection, split, env)
     if faults:
         names = ", ".join(kernel.name for kernel in split.kernels)
         raise _internal_error(f"the image of {names}", [Diagnostic(fault) for fault in faults])
@@ -46,20 +50,29 @@ def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
         spec_constants=split.spec_constants,
         requirements=split.requirements,
         target_env=env,
+        imports=imports,
+        exports=exports,
     )
 
 
-def check_binary(emitted: Emitted, env: TargetEnv) -> None:
-    """Validates an emitted binary; SpirvValidationError lists the findings with their source locations."""
+def check_binary(emitted: Emitted, env: TargetEnv, *, is_object: bool = False) -> None:
+    """Validates an emitted binary; SpirvValidationError lists the findings with their source locations.
+
+    Args:
+        emitted: the binary.
+        env: what it was emitted for.
+        is_object: whether it is to be linked: Vulkan's rules, which forbid linkage, are left for the result.
+    """
     findings = [
         Diagnostic(str(finding), location_at(emitted, finding.ordinal))
-        for finding in validate(emitted.binary)
+        for finding in validate(emitted.binary, environment="universal" if is_object else "vulkan")
     ]
     ordinal: int | None = None
-    finding = spirv_tools().validate(emitted.binary, env.spirv_tools_name)
+    target_env = env.universal_name if is_object else env.spirv_tools_name
+    finding = spirv_tools().validate(emitted.binary, target_env)
     if finding is not None:
         ordinal = finding.instruction_ordinal
-        message = f"SPIRV-Tools, {env.spirv_tools_name}: {finding.message}"
+        message = f"SPIRV-Tools, {target_env}: {finding.message}"
         findings.append(Diagnostic(message, location_at(emitted, ordinal)))
     if findings:
         raise _internal_error("the emitted SPIR-V", findings, ordinal)

@@ -42,11 +42,21 @@ class DeviceImage:
     """Only those the image refers to, in SpecId order."""
     requirements: Requirements
     target_env: TargetEnv
+    imports: tuple[str, ...] = ()
+    """Symbols that the code calls and other images define, sorted; an image that has any cannot run before it is
+    linked."""
+    exports: tuple[str, ...] = ()
+    """Symbols that the code defines for other images, sorted; linking drops them, as Vulkan wants."""
     digest: bytes = field(init=False)
     """SHA-256 over everything else; identifies the image in caches."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "digest", hashlib.sha256(_header(self) + b"\0" + self.spirv).digest())
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it has to be linked before a driver may see it."""
+        return bool(self.imports or self.exports)
 
     def kernel(self, name: str) -> KernelInfo:
         """Returns the kernel called `name`; KeyError where the image has none."""
@@ -54,6 +64,14 @@ class DeviceImage:
             if kernel.name == name:
                 return kernel
         raise KeyError(name)
+
+    @property
+    def spec_constant_block(self) -> bytes | None:
+        """The default values of all specialization constants, packed as `SpecConstantInfo.offset_bytes` says; None
+        where none of them is emulated."""
+        if not any(constant.is_emulated for constant in self.spec_constants):
+            return None
+        return b"".join(constant.default for constant in self.spec_constants)
 
     def lacking(self, device_aspects: frozenset[Aspect]) -> tuple[int, ...]:
         """Returns the required aspects that `device_aspects` does not hold, ascending."""
@@ -88,6 +106,8 @@ class DeviceImage:
             spec_constants=metadata.spec_constants,
             requirements=metadata.requirements,
             target_env=metadata.target_env,
+            imports=metadata.imports,
+            exports=metadata.exports,
         )
         if image.digest != digest:
             raise InvalidError("the device image is damaged: its digest differs from its content")
@@ -103,6 +123,8 @@ class _Metadata:
     spec_constants: tuple[SpecConstantInfo, ...]
     requirements: Requirements
     target_env: TargetEnv
+    imports: tuple[str, ...]
+    exports: tuple[str, ...]
 
 
 def _header(image: DeviceImage) -> bytes:
@@ -111,6 +133,8 @@ def _header(image: DeviceImage) -> bytes:
         spec_constants=image.spec_constants,
         requirements=image.requirements,
         target_env=image.target_env,
+        imports=image.imports,
+        exports=image.exports,
     )
     return json.dumps(encode(metadata), separators=(",", ":"), sort_keys=True).encode("ascii")
 

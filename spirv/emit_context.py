@@ -8,7 +8,14 @@ from typing import NoReturn
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 
-from ..ir.dialects.spirv import AddressOfOp, FuncOp, FunctionCallOp, ModuleOp, VariableOp
+from ..ir.dialects.spirv import (
+    AddressOfOp,
+    FuncOp,
+    FunctionCallOp,
+    LinkageAttributesAttr,
+    ModuleOp,
+    VariableOp,
+)
 from ..ir.errors import BuildError
 from ..ir.location import location_of
 from ..ir.target_env import TargetEnv
@@ -132,6 +139,13 @@ class EmitContext:
     def decorate(self, target: int, decoration: int, *values: int) -> None:
         """Adds an OpDecorate."""
         self.builder.add(Section.ANNOTATIONS, Op.Decorate, (target, decoration, *values))
+
+    def link(self, target: int, linkage: LinkageAttributesAttr) -> None:
+        """Makes an id a symbol of the linker."""
+        self.capabilities.add(Capability.Linkage)
+        # Both tables spell the enumerants' numbers alike (SPIR-V 1.6 §3.17).
+        words = (*encode_string(linkage.linkage_name), int(linkage.linkage_type))
+        self.decorate(target, Decoration.LinkageAttributes, *words)
 
     def decorate_from(self, target: int, attributes: dict[str, Attribute]) -> None:
         """Adds the decorations that unit attributes such as `no_contraction` stand for."""

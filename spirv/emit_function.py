@@ -66,6 +66,11 @@ class FunctionEmitter:
         result = context.symbol_id(function.sym_name.data)
         context.name(result, function.sym_name.data)
         operands = (int(function.function_control.data), context.types.function(function_type))
+        if function.linkage_attributes is not None:
+            context.link(result, function.linkage_attributes)
+        if function.is_import:
+            self._declaration(operands, result_type, result)
+            return
         self._add(Op.Function, operands, result_type, result)
         blocks = emission_order(function.body)
         for argument in blocks[0].args:
@@ -77,6 +82,15 @@ class FunctionEmitter:
             self._labelled_block(block)
         self._line = None
         self._add(Op.FunctionEnd, ())
+
+    def _declaration(self, operands: Sequence[int], result_type: int, result: int) -> None:
+        """Emits a function without a body among the declarations, which stand before all definitions."""
+        add, types = self._builder.add, self._context.types
+        section, mark = Section.FUNCTION_DECLARATIONS, self._mark
+        add(section, Op.Function, operands, result_type=result_type, result_id=result, mark=mark)
+        for type_ in self._function.function_type.inputs:
+            self._builder.add_result(section, Op.FunctionParameter, result_type=types.id(type_), mark=mark)
+        add(section, Op.FunctionEnd, mark=mark)
 
     # Instructions
 

@@ -8,17 +8,43 @@ local sizes, and that every capability's aspect is among the requirements.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from ..ir.aspect_table import ASPECT_OF_CAPABILITY, ASPECT_ROWS
 from ..ir.aspects import Aspect
-from ..ir.kernel_info import BufferParameter, KernelInfo
-from ..ir.split_module import SplitModule
+from ..ir.kernel_info import BufferParameter, KernelInfo, Requirements, SpecConstantInfo
 from ..ir.target_env import TargetEnv
 from .reflection import EntryPoint, Reflection
-from .tables import enumerant_name
+from .tables import Capability, enumerant_name
+
+_STORED_ONLY = {
+    Aspect.VK_INT8: (Capability.StorageBuffer8BitAccess,),
+    Aspect.VK_INT16: (Capability.StorageBuffer16BitAccess,),
+    Aspect.FP16: (Capability.StorageBuffer16BitAccess,),
+}
+"""A narrow value that is only loaded, converted and stored needs no capability but that of its storage."""
 
 
-def disagreements(reflection: Reflection, split: SplitModule, env: TargetEnv) -> tuple[str, ...]:
+class ImageMetadata(Protocol):
+    """What is recorded of an image: a `SplitModule`, or a `DeviceImage`."""
+
+    @property
+    def kernels(self) -> tuple[KernelInfo, ...]:
+        """Its entry points."""
+        ...
+
+    @property
+    def spec_constants(self) -> tuple[SpecConstantInfo, ...]:
+        """The constants that it refers to."""
+        ...
+
+    @property
+    def requirements(self) -> Requirements:
+        """What a device must have."""
+        ...
+
+
+def disagreements(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> tuple[str, ...]:
     """Returns every difference between a binary and its metadata, in words; empty where they agree."""
     found = [
         *_entry_points(reflection, split),
@@ -33,16 +59,17 @@ def disagreements(reflection: Reflection, split: SplitModule, env: TargetEnv) ->
     return tuple(found)
 
 
-def _entry_points(reflection: Reflection, split: SplitModule) -> Iterator[str]:
+def _entry_points(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
     in_binary = sorted(entry.name for entry in reflection.entry_points)
     recorded = sorted(kernel.entry_point for kernel in split.kernels)
     if in_binary != recorded:
         yield f"the binary has entry points {in_binary}, the metadata {recorded}"
 
 
-def _spec_ids(reflection: Reflection, split: SplitModule) -> Iterator[str]:
+def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
     in_binary = {constant.spec_id: constant for constant in reflection.spec_constants}
-    leaves = {leaf.spec_id: leaf for constant in split.spec_constants for leaf in constant.leaves}
+    native = (constant for constant in split.spec_constants if not constant.is_emulated)
+    leaves = {leaf.spec_id: leaf for constant in native for leaf in constant.leaves}
     internal = {spec_id for kernel in split.kernels for spec_id in kernel.abi.local_size_spec_ids or ()}
     if set(in_binary) != set(leaves) | internal:
         expected = sorted(set(leaves) | internal)
@@ -104,11 +131,8 @@ def _local_size(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
 BINDING_MODEL_ASPECTS = frozenset({Aspect.VK_BUFFER_DEVICE_ADDRESS, Aspect.VK_VULKAN_MEMORY_MODEL})
 """What a module may need for the way it is made, whatever its kernels use: no requirement of a kernel."""
 
-CONVERTED_ASPECTS = frozenset({Aspect.FP16, Aspect.VK_INT8, Aspect.VK_INT16})
-"""What the IR asks for any value of a small type, while SPIR-V lets code without it load, convert and store them."""
 
-
-def _aspects(reflection: Reflection, split: SplitModule, env: TargetEnv) -> Iterator[str]:
+def _aspects(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> Iterator[str]:
     """Compares the aspects that follow from the binary with those that the IR gave, both ways."""
     needed = {aspect for kernel in split.kernels for aspect in kernel.aspects}
     if split.requirements.fixed_targets is None:  # else the targets stand for the aspects
@@ -124,9 +148,6 @@ def _aspects(reflection: Reflection, split: SplitModule, env: TargetEnv) -> Iter
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
     used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}
     for aspect, row in ASPECT_ROWS.items():
-        if (
-            aspect in used - CONVERTED_ASPECTS
-            and row.capabilities
-            and not set(row.capabilities) & set(reflection.capabilities)
-        ):
+        enough = {*row.capabilities, *_STORED_ONLY.get(aspect, ())}
+        if aspect in used and row.capabilities and not enough & set(reflection.capabilities):
             yield f"the image requires aspect {aspect.spelling}, but its code declares no such capability"

@@ -3,7 +3,7 @@
 Checked: the words look like SPIR-V; kernels and constants have distinct names; data types and access modes
 exist; every offset lies in its argument block or value; counts, sizes and ids are in range.  Not checked:
 whether the SPIR-V is valid, which costs more than a launch may; whoever takes images from strangers runs
-`spirv.validate`.  Standard library only.
+`spirv.validation`.  Standard library only.
 """
 
 from __future__ import annotations
@@ -57,6 +57,12 @@ def _problems(image: DeviceImage) -> Iterator[str]:
     ):
         if len(set(names)) != len(names):
             yield f"a {what} appears twice"
+    for what, symbols in (("imports", image.imports), ("exports", image.exports)):
+        if list(symbols) != sorted(set(symbols)) or "" in symbols:
+            yield f"its {what} are not sorted names"
+    for symbol in sorted({*image.imports} & {*image.exports}):
+        yield f"it imports and exports {symbol!r}"
+    yield from _emulation_problems(image)
     for kernel in image.kernels:
         yield from (f"kernel {kernel.name!r}: {problem}" for problem in _kernel_problems(kernel))
     for constant in image.spec_constants:
@@ -67,6 +73,20 @@ def _problems(image: DeviceImage) -> Iterator[str]:
         yield "a required size is not positive"
 
 
+def _emulation_problems(image: DeviceImage) -> Iterator[str]:
+    """A launch looks the values of hidden fields up by SpecId."""
+    emulated = {
+        leaf.spec_id: leaf.dtype
+        for constant in image.spec_constants
+        if constant.is_emulated
+        for leaf in constant.leaves
+    }
+    for kernel in image.kernels:
+        for field in kernel.abi.spec_fields:
+            if emulated.get(field.spec_id) != field.dtype:
+                yield f"kernel {kernel.name!r} has a hidden field for SpecId {field.spec_id}, which is not emulated"
+
+
 def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:
     abi = kernel.abi
     block = abi.argument_block_bytes
@@ -74,6 +94,9 @@ def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:
         yield f"an argument block of {block} bytes"
     if not 1 <= abi.rank <= MAX_RANK:
         yield f"a launch range of {abi.rank} dimensions"
+    local = kernel.default_local_size
+    if local is not None and (not 1 <= len(local) <= MAX_RANK or any(size < 1 for size in local)):
+        yield f"a default local size of {local}"
     for offset, size in _block_fields(kernel):
         if not 0 <= offset <= block - size:
             yield f"a field of {size} bytes at {offset} in an argument block of {block}"
@@ -128,6 +151,11 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
         if len(offsets) not in (0, abi.rank):
             yield f"{len(offsets)} hidden fields for {abi.rank} dimensions"
+    if len({field.spec_id for field in abi.spec_fields}) != len(abi.spec_fields):
+        yield "a specialization constant appears twice among the hidden fields"
+    for field in abi.spec_fields:
+        if field.dtype not in DTYPE_BYTES:
+            yield f"no data type is called {field.dtype!r}"
     ids = abi.local_size_spec_ids
     if ids is not None and (len(set(ids)) != len(ids) or not all(0 <= n < 1 << 32 for n in ids)):
         yield f"SpecIds {ids} for the local size"
@@ -143,6 +171,8 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
     """(offset, size) of every field of the argument block that the runtime writes."""
     hidden = (*kernel.abi.range_offsets_bytes, *kernel.abi.base_offsets_bytes)
     yield from ((offset, 4) for offset in hidden if offset is not None)
+    for field in kernel.abi.spec_fields:
+        yield (field.offset_bytes, max(4, DTYPE_BYTES.get(field.dtype, 4)))
     for parameter in kernel.parameters:
         if isinstance(parameter, BufferParameter):
             extents = parameter.extent_offsets_bytes

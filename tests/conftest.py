@@ -10,6 +10,7 @@ os.environ["LAPILLI_CACHE"] = (
     "0"  # what an earlier run compiled must not answer for this one; tests/cache sets it
 )
 
+from lapilli.ir.config import config
 from lapilli.vk_runtime.runtime import runtime
 
 pytest_plugins = ["tests.behaviours"]
@@ -26,6 +27,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         reasons = "; ".join(f"{r.source}: {r.reason}" for r in runtime().records)
         skip = pytest.mark.skip(reason=f"no Vulkan device ({reasons})")
         metafunc.parametrize("device", [pytest.param(None, marks=skip)], ids=["none"])
+
+
+@pytest.fixture(autouse=True)
+def _native_only(request: pytest.FixtureRequest) -> None:  # pyright: ignore[reportUnusedFunction]
+    """Skips what tests devices while launches are interpreted."""
+    mark = request.node.get_closest_marker("native_only")
+    if mark is not None and config.interpret:
+        pytest.skip(f"launches are interpreted: {mark.args[0]}")
 
 
 @pytest.fixture(autouse=True)

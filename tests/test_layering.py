@@ -23,10 +23,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             *(
                 "ir.errors",
                 "ir.aspects",
-                "ir.config",
                 "ir.aspect_table",
+                "ir.config",
+                "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
+                "ir.site_text",
                 "ir.size_arithmetic",
             ),
             *("spirv.device_image", "spirv.reflect", "spirv.binary"),
@@ -36,8 +38,19 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 }
 """Folder -> folders, or single modules, of lapilli that its files may import beside their own."""
 
-COMPOSITION_ROOT = "frontend.compile"
-"""The one module that may join the compiler to the runtime."""
+COMPOSITION_ROOTS = frozenset(
+    {
+        "frontend.compile",
+        "frontend.interpretation",
+        "frontend.inspection",
+        "frontend.linking",
+        "frontend.units",
+        "frontend.unit_images",
+        "frontend.bundles",
+        "frontend.bundle_linking",
+    }
+)
+"""The modules that may join the compiler to the runtime."""
 
 STANDARD_LIBRARY_SEAMS = (
     "ir.errors",
@@ -102,7 +115,7 @@ def violations(module: str, source: str, *, is_package: bool) -> list[str]:
         target = name.removeprefix("lapilli.")
         if name.split(".")[0] == "xdsl" and is_within(module, WITHOUT_XDSL):
             findings.append(f"{module}:{line} imports {name}; it must not load xdsl")
-        elif not name.startswith("lapilli.") or module == COMPOSITION_ROOT:
+        elif not name.startswith("lapilli.") or module in COMPOSITION_ROOTS:
             continue
         elif target in FOLDERS and target not in allowed:
             # A bare package is harmless only if it is empty; name the module instead.

@@ -25,6 +25,7 @@ COMMANDS = {
     "doctor": "What of Vulkan is installed, what is missing, and the command that repairs it.",
     "dump": "One stage of a kernel: Python source, IR, SPIR-V, metadata.",
     "explain": "What an error code means and what to do about it.",
+    "link": "Links SPIR-V modules into one.",
     "opt": "Runs passes over IR text.",
 }
 """Subcommand -> one line for ``lapilli --help``, so that help imports none of them."""

@@ -66,7 +66,7 @@ def dump(kernel: str, stage: str) -> str | bytes:
         UnknownKernelError: it has no such kernel; the message lists those that it has.
         CompileError: the kernel does not compile.
     """
-    from ..frontend.compile import inspect
+    from ..frontend.inspection import inspect
 
     path, name = _parse(kernel)
     return inspect(find_kernel(load_module(path), name, path), _INSPECTED[stage])

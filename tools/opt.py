@@ -2,6 +2,7 @@
 
     lapilli opt kernel.mlir -p 'propagate-aspects{exclude=6 warn=true},split-modules{mode=per_kernel}'
     lapilli opt kernel.mlir -t spirv -o kernel.spv
+    lapilli opt kernel.spv --set-spec-constants '0:5 1:2.5' --freeze-spec-constants -o kernel.spv
 
 No pass runs that is not named, but the module is verified before, between and after them.  Mistakes in the
 input are reported as ``file:line:column: error: …`` with status 1.
@@ -44,6 +45,10 @@ class OptOptions:
     """``mlir`` for text, ``spirv`` to compile what the passes left to a binary."""
     print_op_generic: bool = False
     print_ir_after_all: bool = False
+    set_spec_constants: str | None = None
+    """New default values of specialization constants, ``ID:VALUE ID:VALUE``; of SPIR-V only."""
+    freeze_spec_constants: bool = False
+    """Whether specialization constants become plain ones, after their defaults were set; of SPIR-V only."""
 
 
 @click.command("opt")
@@ -52,19 +57,39 @@ class OptOptions:
 @click.option("-t", "--target", type=click.Choice(["mlir", "spirv"]), default="mlir", help="What to write.")
 @click.option("--print-op-generic", is_flag=True, help="Write every operation in MLIR's generic form.")
 @click.option("--print-ir-after-all", is_flag=True, help="Write the IR to stderr after each pass.")
+@click.option(
+    "--set-spec-constants",
+    metavar="IDS",
+    help="New defaults of a SPIR-V module's constants: 'ID:VALUE ID:VALUE'.",
+)
+@click.option("--freeze-spec-constants", is_flag=True, help="Make a SPIR-V module's constants plain ones.")
 @click.option("-o", "--output", metavar="OUT", help="File to write; standard output by default.")
 def command(
-    file: str, passes: str, target: str, print_op_generic: bool, print_ir_after_all: bool, output: str | None
+    file: str,
+    passes: str,
+    target: str,
+    print_op_generic: bool,
+    print_ir_after_all: bool,
+    set_spec_constants: str | None,
+    freeze_spec_constants: bool,
+    output: str | None,
 ) -> None:
-    """Runs passes over IR text, or compiles it to SPIR-V."""
+    """Runs passes over IR text, or compiles it to SPIR-V; sets or freezes constants of SPIR-V."""
     options = OptOptions(
         passes=passes,
         target=target,
         print_op_generic=print_op_generic,
         print_ir_after_all=print_ir_after_all,
+        set_spec_constants=set_spec_constants,
+        freeze_spec_constants=freeze_spec_constants,
     )
     try:
-        result = transform(_read(file), "<stdin>" if file == "-" else file, options)
+        name = "<stdin>" if file == "-" else file
+        data = _read(file)
+        if data.startswith(_SPIRV_MAGIC):
+            result = transform_binary(data, name, options)
+        else:
+            result = transform(_decoded(data, file), name, options)
         write_output(result, output)
     except Error as error:
         fail(error)
@@ -86,12 +111,43 @@ def transform(text: str, name: str, options: OptOptions) -> str | bytes:
     from ..passes.registry import parse_passes
 
     passes = parse_passes(options.passes) if options.passes else ()
+    has_constants = options.set_spec_constants is not None or options.freeze_spec_constants
+    if has_constants and options.target != "spirv":
+        raise InvalidError(
+            f"{name}: --set-spec-constants and --freeze-spec-constants are for SPIR-V; add -t spirv"
+        )
     context = _context()
     parsed = parse_module(text, name, context)
     try:
-        return _run(parsed.module, context, passes, options)
+        result = _run(parsed.module, context, passes, options)
+        return _with_constants(result, options) if isinstance(result, bytes) else result
     except BuildError as error:
         raise _located(error, parsed) from error
+
+
+def transform_binary(data: bytes, name: str, options: OptOptions) -> bytes:
+    """Sets and freezes the specialization constants of a SPIR-V module.
+
+    Raises:
+        InvalidError: bytes that are no module, or options that are for IR text.
+        KernelArgumentError: a SpecId that no constant has, or a value that is not of its type.
+    """
+    if options.passes:
+        raise InvalidError(f"{name} is a SPIR-V binary; passes run over IR text")
+    if options.set_spec_constants is None and not options.freeze_spec_constants:
+        raise InvalidError(
+            f"{name} is a SPIR-V binary, expected IR text, or what to do with the binary: --set-spec-constants, "
+            "--freeze-spec-constants"
+        )
+    return _with_constants(data, options)
+
+
+def _with_constants(data: bytes, options: OptOptions) -> bytes:
+    from ..spirv.specialise import freeze_spec_constants, parse_spec_values, set_spec_constant_defaults
+
+    if options.set_spec_constants is not None:
+        data = set_spec_constant_defaults(data, parse_spec_values(options.set_spec_constants))
+    return freeze_spec_constants(data) if options.freeze_spec_constants else data
 
 
 def _context() -> Context:
@@ -149,8 +205,8 @@ def _text(module: ModuleOp, is_generic: bool) -> str:
 def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> bytes:
     """Compiles a module of one image; one that already holds a `spirv.module` is only written as binary."""
     from ..ir.dialects import spirv
+    from ..ir.errors import warning_text
     from ..ir.target_env import TargetEnv
-    from ..passes.diagnose_aspects import warning_text
     from ..passes.pipeline import compile_module
     from ..spirv.build_image import build_image
     from ..spirv.emit import emit
@@ -188,15 +244,16 @@ def _located(error: BuildError, parsed: ParsedModule) -> BuildError:
     return BuildError(error.message, code=error.code, location=place, diagnostics=findings)
 
 
-def _read(file: str) -> str:
+def _read(file: str) -> bytes:
     if file == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed by who started us
         raise InvalidError("cannot read standard input: it is closed; name a file")
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise InvalidError(f"cannot read {file}: {error.strerror}") from error
-    if data.startswith(_SPIRV_MAGIC):
-        raise InvalidError(f"{file} is a SPIR-V binary, expected IR text")
+
+
+def _decoded(data: bytes, file: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -295,8 +295,8 @@ PACK_FORMATS = {
 class ArgumentPacker:
     """Writes the argument block of a kernel: hidden fields, extents, scalars, addresses.
 
-    Fields are packed by one `struct.Struct`; their values arrive in the order range, base, then parameter by
-    parameter: address, extents, scalar.
+    Fields are packed by one `struct.Struct`; their values arrive in the order range, base, emulated specialization
+    constants, then parameter by parameter: address, extents, scalar.
     """
 
     def __init__(self, kernel: KernelInfo) -> None:
@@ -306,6 +306,7 @@ class ArgumentPacker:
         self.base_dimensions = _used(abi.base_offsets_bytes)
         fields += [(offset, "i") for offset in abi.range_offsets_bytes if offset is not None]
         fields += [(offset, "i") for offset in abi.base_offsets_bytes if offset is not None]
+        fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
         self.has_addresses = False
         # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
         sources: list[tuple[str, int, int]] = []

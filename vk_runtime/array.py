@@ -135,7 +135,7 @@ class Array:
             return
         if not isinstance(out, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise InvalidError(f"copy_to needs a NumPy array or an lp.Array; found {type(out).__name__}")
-        self._require_same(out.shape, out.dtype, "copy_to: the target")
+        self.require_same(out.shape, out.dtype, "copy_to: the target")
         if not out.flags.writeable:
             raise InvalidError("copy_to: the target is read-only")
         self._download(out)
@@ -151,7 +151,7 @@ class Array:
         """
         queue, logical, buffer = self._device.default_queue, self._device.logical, self.buffer
         if isinstance(source, Array):
-            self._require_same(source.host_shape, source.dtype.base, "copy_from: the source")
+            self.require_same(source.host_shape, source.dtype.base, "copy_from: the source")
             if source is self:
                 return self
             if source.device is self._device:
@@ -162,11 +162,12 @@ class Array:
             "np.ndarray[Any, Any]",
             source if isinstance(source, np.ndarray) else host_array(source, self._spelling, "copy_from"),
         )
-        self._require_same(host.shape, host.dtype, "copy_from: the source")
+        self.require_same(host.shape, host.dtype, "copy_from: the source")
         upload(queue, logical, buffer, host.astype(self._dtype.base, copy=False))
         return self
 
-    def _require_same(self, shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
+    def require_same(self, shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
+        """Raises InvalidError where `what` has not this array's host shape and dtype."""
         if tuple(shape) != self.host_shape:
             raise InvalidError(f"{what} has shape {tuple(shape)}; expected {self.host_shape}")
         if dtype.newbyteorder("=") != self.dtype.base:

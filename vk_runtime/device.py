@@ -5,7 +5,7 @@ A `Device` is cheap: its VkDevice is made at the first array, queue or launch on
 
 from __future__ import annotations
 
-import os
+import operator
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.aspects import Aspect
 from ..ir.config import config
+from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .coarse_record import COARSENING, NO_COARSENING, Coarsening
@@ -34,6 +35,7 @@ from .quirks import loop_iteration_cap
 from .runtime import require_devices
 
 if TYPE_CHECKING:
+    from .context import Context
     from .queue import Queue
     from .runtime import Runtime
 
@@ -98,7 +100,7 @@ class Device:
 
     Args:
         physical: what the driver said.
-        selector: names it, a mask left out.
+        selector: names it.
         staged_memory: copy arrays through staging memory even where the host sees device memory.
         mask: what it is made without; `physical` is given without it.
     """
@@ -113,7 +115,7 @@ class Device:
         self._masked: dict[Mask, Device] = {}
         self._physical = physical = mask.apply(physical)
         self._staged_memory = staged_memory
-        self.selector = selector if mask == NO_MASK else f"{selector}[{mask}]"
+        self.selector = selector
         """A text that `device` and LAPILLI_DEVICE accept for this device."""
         self.platform = Platform(
             physical.driver_name,
@@ -136,6 +138,8 @@ class Device:
         self._logical: LogicalDevice | None = None
         self._is_forked = False
         self._default_queue: Queue | None = None
+        self.own_context: Context | None = None
+        """Set by `context.default_context` for a device that is not listed."""
 
     @cached_property
     def target_env(self) -> TargetEnv:
@@ -170,8 +174,38 @@ class Device:
         return self._physical
 
     def has(self, aspect: Aspect | int) -> bool:
-        """Returns whether it has an aspect; numbers that are no aspect it has not."""
-        return aspect in self.aspects
+        """Returns whether it has an aspect; numbers that are no aspect it has not.
+
+        The aspect number of a target of the device configuration it has where it is that target.
+        """
+        if aspect in self.aspects:
+            return True
+        is_number = isinstance(aspect, int)  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        return is_number and aspect >= FIRST_TARGET_NUMBER and aspect in self._target_numbers
+
+    @cached_property
+    def targets(self) -> tuple[str, ...]:
+        """The targets of the device configuration that this device is, by name."""
+        return tuple(target.name for target in device_config().targets.values() if self._is(target))
+
+    @cached_property
+    def _target_numbers(self) -> frozenset[int]:
+        targets = device_config().targets
+        return frozenset(targets[name].aspect_number for name in self.targets)
+
+    def _is(self, target: Target) -> bool:
+        """Whether it is a target: by its numbers, else by having all that the target has."""
+        physical, info = self._unmasked, self.info
+        if target.device is not None:
+            return target.device == f"{physical.vendor_id:04x}:{physical.device_id:04x}"
+        return (
+            (target.aspects or frozenset()) <= self.aspects
+            and set(target.sub_group_sizes or ()) <= set(info.sub_group_sizes)
+            and (target.max_work_group_size or 0) <= info.max_work_group_size
+            and all(map(operator.le, target.max_work_item_sizes or (), info.max_work_item_sizes))
+            and (target.vulkan or (1, 0)) <= physical.api_version
+            and (target.features or frozenset()) <= physical.features
+        )
 
     def masked(
         self, *, without: Iterable[Aspect] = (), limits: Mapping[str, LimitValue] | None = None
@@ -202,8 +236,8 @@ class Device:
             if found is None:
                 if base._is_forked:
                     raise forked_error(self.name)
-                stem = base.selector.partition("[")[0]
-                found = Device(base._unmasked, stem, staged_memory=base._staged_memory, mask=mask)
+                selector = f"{base.selector}[{mask}]"
+                found = Device(base._unmasked, selector, staged_memory=base._staged_memory, mask=mask)
                 found._base = base
                 base._masked[mask] = found
             return found
@@ -238,6 +272,17 @@ class Device:
             if self._default_queue is None or self._default_queue.is_closed:
                 self._default_queue = Queue(self)
             return self._default_queue
+
+    @property
+    def default_context(self) -> Context:
+        """The context of all devices of its platform, the same at every look."""
+        from .context import default_context
+
+        return default_context(self)
+
+    def get_platform(self) -> Platform:
+        """Returns `platform`."""
+        return self.platform
 
     def before_fork(self) -> None:
         """Waits until no other thread changes anything here, so that the child finds no lock taken."""
@@ -298,7 +343,7 @@ def rank_of(physical: PhysicalDevice) -> tuple[int, int]:
 
 def make_devices(found: Sequence[PhysicalDevice]) -> tuple[Device, ...]:
     """Makes the list of devices, best first, each with a selector of its own."""
-    mask = mask_of_environment()
+    mask = mask_of_options()
     counts: dict[str, int] = {}
     made: list[Device] = []
     for physical in sorted(found, key=rank_of):
@@ -311,13 +356,9 @@ def make_devices(found: Sequence[PhysicalDevice]) -> tuple[Device, ...]:
     return tuple(made)
 
 
-DISABLE_VARIABLE = "LAPILLI_DISABLE_ASPECTS"
-
-
-def mask_of_environment() -> Mask:
-    """Returns what LAPILLI_DISABLE_ASPECTS hides of every device, ``fp64,vk_int64``; InvalidError for other names."""
-    names = filter(None, map(str.strip, os.environ.get(DISABLE_VARIABLE, "").split(",")))
-    return Mask(frozenset(aspect_named(name, DISABLE_VARIABLE) for name in names))
+def mask_of_options() -> Mask:
+    """Returns what the option `disable_aspects` hides of every device; InvalidError for names that are no aspects."""
+    return Mask(frozenset(aspect_named(name, "LAPILLI_DISABLE_ASPECTS") for name in config.disable_aspects))
 
 
 def devices() -> tuple[Device, ...]:

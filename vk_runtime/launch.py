@@ -20,8 +20,8 @@ from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
-from .requirements import require_aspects, require_limits
-from .specialization import spec_entries
+from .requirements import require_device, require_limits
+from .specialization import emulated_values, spec_entries
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
@@ -31,9 +31,17 @@ if TYPE_CHECKING:
     from .queue import Queue
     from .reports import KernelReport
 
-__all__ = ["KernelBinding", "LaunchRecord", "check_arguments", "launch", "prepare", "require_aspects"]
+__all__ = [
+    "KernelBinding",
+    "LaunchRecord",
+    "check_arguments",
+    "kernel_pipeline",
+    "launch",
+    "prepare",
+    "require_device",
+]
 
-_Step = tuple[tuple[int, ...], tuple[int, int, int]]
+_Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
 
 
@@ -55,11 +63,18 @@ class LaunchRecord:
         binding: of the kernel.
         plan: the checked range.
         pipeline: specialised for the values and the local size.
+        spec_values: of emulated specialization constants.
     """
 
     def __init__(
-        self, device: Device, binding: KernelBinding, plan: LaunchPlan, pipeline: Pipeline | None
+        self,
+        device: Device,
+        binding: KernelBinding,
+        plan: LaunchPlan,
+        pipeline: Pipeline | None,
+        spec_values: tuple[Scalar, ...] = (),
     ) -> None:
+        self._spec_values = spec_values
         self._device = device
         self._lock = device.logical.lock
         self._binding = binding
@@ -76,6 +91,7 @@ class LaunchRecord:
         self._block_bytes = binding.kernel.abi.argument_block_bytes
         self._push_bytes = self._block_bytes if self._is_block_pushed else 0
         self._has_report = binding.kernel.abi.report_binding is not None
+        self._report_rank = _rank_to_show(binding.kernel, plan.range_)
         self._look_up_functions()
         self._block = ffi.new("char[]", max(self._block_bytes, 1))
         self._block_memory = ffi.buffer(self._block)
@@ -95,7 +111,8 @@ class LaunchRecord:
         """Returns the values of the hidden fields of a dispatch, and its work-group counts."""
         packer = self._packer
         range_ = [self.plan.range_[d] for d in packer.range_dimensions]
-        return (*range_, *[piece.base[d] for d in packer.base_dimensions]), piece.groups
+        base = [piece.base[d] for d in packer.base_dimensions]
+        return (*range_, *base, *self._spec_values), piece.groups
 
     def launch_again(self, args: Sequence[object]) -> Event | None:
         """Records the kernel on the default queue of its device, or returns None where its arguments need a
@@ -108,6 +125,10 @@ class LaunchRecord:
     def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
         return self._record(queue, args, self._checker.check(args, self._device), wait_events)
+
+    def scalars(self, args: Sequence[object]) -> list[Scalar]:
+        """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
+        return self._checker.check(args, self._device)[1]
 
     def _record(
         self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
@@ -208,13 +229,13 @@ class LaunchRecord:
 
     def _report_of(self, queue: Queue) -> KernelReport:
         binding = self._binding
-        return queue.reports.of(self._device.logical, binding, binding.kernel)
+        return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank)
 
     def _write_block(
         self,
         queue: Queue,
         uses: Uses,
-        hidden: Sequence[int],
+        hidden: Sequence[Scalar],
         values: Sequence[Scalar],
         report: KernelReport | None,
     ) -> DescriptorSet:
@@ -244,6 +265,15 @@ class LaunchRecord:
         trace.record(
             "launch", kernel=binding.kernel.name, image=binding.image.digest, device=self._device.selector
         )
+
+
+def _rank_to_show(kernel: KernelInfo, range_: Sequence[int]) -> int:
+    """Returns the dimensions of the ids in messages: those that padding has put in front do not count."""
+    rank = len(range_)
+    if kernel.has_any_rank:
+        while rank > 1 and range_[len(range_) - rank] == 1:
+            rank -= 1
+    return rank
 
 
 def launch(
@@ -307,7 +337,7 @@ def prepare(
         binding = KernelBinding(image, kernel)
         logical.launches.bindings[id(image), id(kernel)] = binding
     binding.checker.check(args, device)
-    require_aspects(device, kernel)
+    require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
     plan = plan_launch(
         kernel,
@@ -317,12 +347,33 @@ def prepare(
         device.name,
         is_nd_range=is_nd_range,
     )
+    pipeline = kernel_pipeline(device, image, kernel, plan, spec_values)
+    emulated = emulated_values(kernel, image.spec_constants, spec_values)
+    return LaunchRecord(device, binding, plan, pipeline, emulated)
+
+
+def kernel_pipeline(
+    device: Device,
+    image: DeviceImage,
+    kernel: KernelInfo,
+    plan: LaunchPlan,
+    spec_values: Mapping[str, bytes],
+) -> Pipeline | None:
+    """Returns the pipeline of a planned launch, made where there is none yet; None where nothing runs.
+
+    Raises:
+        KernelArgumentError: specialization values that do not fit the image.
+        InvalidError: an array length below 1.
+        KernelNotSupportedError: a limit is passed.
+    """
+    require_device(device, kernel, image.requirements)
+    require_limits(device, kernel)
+    logical = device.logical
     ids = kernel.abi.local_size_spec_ids
     entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
     limit = logical.physical.limits.max_shared_memory_bytes
     check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
     if plan.is_empty:
-        return LaunchRecord(device, binding, plan, None)
+        return None
     with logical.lock:
-        pipeline = logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)
-    return LaunchRecord(device, binding, plan, pipeline)
+        return logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)

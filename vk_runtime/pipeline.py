@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from ..ir.kernel_info import BufferParameter, KernelInfo
 from ..spirv.device_image import DeviceImage
@@ -115,6 +116,8 @@ class PipelineStore:
         self._set_layouts: dict[tuple[tuple[int, bool], ...], DescriptorSetLayout] = {}
         self._layouts: dict[tuple[tuple[tuple[int, bool], ...], int], PipelineLayout] = {}
         self._pipelines: OrderedDict[object, Pipeline] = OrderedDict()
+        self._living: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
+        """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since."""
         self.cache = PipelineCache(device)
 
     def pipeline(
@@ -135,9 +138,9 @@ class PipelineStore:
             selector: the device's, for traces.
         """
         key = (image.digest, kernel.entry_point, local_size, entries)
-        found = self._pipelines.get(key)
+        found = self._pipelines.get(key) or self._living.get(key)
         if found is not None:
-            self._pipelines.move_to_end(key)
+            self._keep(key, found)
             return found
         self._device.require_usable()
         module = self._module(image, selector)
@@ -147,10 +150,15 @@ class PipelineStore:
             self._device, self.cache.raw, module, layout, kernel.entry_point, entries, sub_group_size
         )
         trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
-        self._pipelines[key] = made
+        self._living[key] = made
+        self._keep(key, made)
+        return made
+
+    def _keep(self, key: object, pipeline: Pipeline) -> None:
+        self._pipelines[key] = pipeline
+        self._pipelines.move_to_end(key)
         if len(self._pipelines) > CACHED_PIPELINES:
             self._pipelines.popitem(last=False)
-        return made
 
     def _module(self, image: DeviceImage, selector: str) -> ShaderModule:
         module = self._modules.get(image.digest)
@@ -179,7 +187,10 @@ class PipelineStore:
     def _required_sub_group_size(self, kernel: KernelInfo) -> int | None:
         """Returns the size to demand; None where the device has no choice of sizes."""
         physical = self._device.physical
-        return kernel.required_sub_group_size if physical.can_choose_subgroup_size else None
+        if not physical.can_choose_subgroup_size:
+            return None
+        # Left alone, drivers may choose another size for each kernel (SPIR-V 1.6 allows varying sizes).
+        return physical.subgroup_size if kernel.has_primary_sub_group_size else kernel.required_sub_group_size
 
 
 def binding_table(kernel: KernelInfo) -> tuple[tuple[int, bool], ...]:

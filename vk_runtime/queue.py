@@ -14,10 +14,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
-from ..ir.errors import DeviceLostError, FeatureNotSupportedError, InvalidError, KernelTrap
+from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
 from .command_buffer import CommandBuffer
 from .constants import (
     VK_ACCESS_HOST_READ_BIT,
@@ -35,11 +35,17 @@ from .constants import (
 from .event import Event
 from .handle import Handle
 from .headers import NULL, ffi, make
-from .reports import QueueReports, show, show_at_end
+from .reports import QueueReports, is_quiet, show
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from .array import Array
+    from .context import AsyncHandler, Context
     from .device import Device
+    from .handler import CommandGroup, Handler
     from .memory import Buffer
+    from .reports import HostReport
 
 logger = logging.getLogger(__name__)
 
@@ -73,18 +79,43 @@ class Queue(Handle):
     """A queue of one device.  Threads may share it.
 
     Args:
-        device: a `Device`, a selector string, or None for the default device.
-        profiling: time every command, for `Event.elapsed_ns`; commands then run one after the other.
+        device: a `Device`, a selector string, or None: the first of `context`, else the default device.
+        context: what its kernel bundles must belong to; None: the device's default context.
+        in_order: commands run one after the other, in the order in which they were submitted.
+        profiling: time every command, for `Event.elapsed_ns`; commands then run one after the other, too.
+        async_handler: gets the list of errors that commands met while they ran, at the next wait or read; without
+            one there, and none of the context, that raises the first.
 
     Raises:
+        InvalidError: `device` is none of `context`, or `async_handler` is no function.
         FeatureNotSupportedError: `profiling` on a device without timestamps.
         RuntimeFailure: no usable device.
     """
 
-    def __init__(self, device: Device | str | None = None, *, profiling: bool = False) -> None:
+    def __init__(
+        self,
+        device: Device | str | None = None,
+        *,
+        context: Context | None = None,
+        in_order: bool = False,
+        profiling: bool = False,
+        async_handler: AsyncHandler | None = None,
+    ) -> None:
         from .device import resolve_device
 
+        if device is None and context is not None:
+            device = context.devices[0]
         self._device = resolve_device(device)
+        if context is not None and self._device not in context.devices:
+            names = ", ".join(f"'{member.selector}'" for member in context.devices)
+            raise InvalidError(
+                f"lp.Queue: device '{self._device.selector}' is none of the context's: {names}; make a context with it"
+            )
+        if async_handler is not None and not callable(async_handler):  # pyright: ignore[reportUnnecessaryComparison]
+            raise InvalidError(f"lp.Queue(async_handler=…) expects a function, found {async_handler!r}")
+        self._context = context
+        self._async_handler = async_handler
+        self._asynchronous: list[Error] = []
         logical = self._device.logical
         if profiling and not logical.physical.timestamp_valid_bits:
             raise FeatureNotSupportedError(
@@ -94,6 +125,8 @@ class Queue(Handle):
         self._logical = logical
         self._lock = logical.lock
         self.is_profiling = profiling
+        self.is_in_order = in_order
+        self._is_serial = profiling or in_order
         self.submit_after = SUBMIT_AFTER
         """Commands that make the open command buffer be submitted."""
         self.timestamp_period_ns = logical.physical.limits.timestamp_period_ns
@@ -169,6 +202,76 @@ class Queue(Handle):
         """The device that it runs on."""
         return self._device
 
+    @property
+    def context(self) -> Context:
+        """The context that its kernel bundles must belong to."""
+        if self._context is None:
+            self._context = self._device.default_context
+        return self._context
+
+    # ---- command groups ----
+
+    @overload
+    def submit(self) -> CommandGroup: ...
+
+    @overload
+    def submit(self, group: Callable[[Handler], object]) -> Event: ...
+
+    def submit(self, group: Callable[[Handler], object] | None = None) -> Event | CommandGroup:
+        """Submits a command group: ``queue.submit(lambda h: h.parallel_for(n, k, x))``, or a ``with`` block.
+
+        Args:
+            group: is called at once with a `Handler`; without it the result is a context manager that gives one.
+
+        Returns:
+            The event of the group's command; of a group without command, of what it depends on.
+
+        Raises:
+            Error: whatever the group raises, or its command; nothing was submitted then.
+        """
+        from .handler import CommandGroup, run_group
+
+        return CommandGroup(self) if group is None else run_group(self, group)
+
+    def parallel_for(
+        self,
+        range_: object,
+        kernel: object,
+        *args: object,
+        spec: Mapping[Any, object] | None = None,
+        **kwargs: object,
+    ) -> Event:
+        """Launches a kernel over a range: a command group of this one command; see `Handler.parallel_for`."""
+        return self.submit(lambda h: h.parallel_for(range_, kernel, *args, spec=spec, **kwargs))
+
+    def single_task(
+        self, kernel: object, *args: object, spec: Mapping[Any, object] | None = None, **kwargs: object
+    ) -> Event:
+        """Launches a kernel with one work-item; see `Handler.single_task`."""
+        return self.submit(lambda h: h.single_task(kernel, *args, spec=spec, **kwargs))
+
+    def copy(self, source: Array | np.ndarray[Any, Any], target: Array | np.ndarray[Any, Any]) -> Event:
+        """Copies all elements of `source` to `target`; see `Handler.copy`."""
+        return self.submit(lambda h: h.copy(source, target))
+
+    def fill(self, target: Array, value: object) -> Event:
+        """Sets every element of `target`; see `Handler.fill`."""
+        return self.submit(lambda h: h.fill(target, value))
+
+    def marker(self, events: Sequence[Event] = ()) -> Event:
+        """Makes later commands wait for events; returns an event that is done once they, and all before, are."""
+        for event in events:
+            if event.queue.device is not self._device:
+                event.wait()
+        with self._lock:
+            command_buffer = self.open()
+            for event in events:
+                if event.queue.device is self._device:
+                    self.wait_on_device(event.queue, event.value)
+            event = Event(self, command_buffer.value)
+            self.note_launch(command_buffer)
+        return event
+
     # ---- recording; the caller holds the device's lock ----
 
     def open(self) -> CommandBuffer:
@@ -210,7 +313,7 @@ class Queue(Handle):
             value: timeline value of the open command buffer.
         """
         epoch = self._epoch
-        is_hazard = self.is_profiling
+        is_hazard = self._is_serial
         for buffer, writes in uses:
             if buffer.queue is not self:
                 self._take_over(buffer)
@@ -377,7 +480,7 @@ class Queue(Handle):
         """Waits until the timeline reaches `value`; prints what kernels printed.
 
         Raises:
-            KernelTrap: a kernel of this queue failed; once.
+            KernelTrap: a kernel of this queue failed, and there is no ``async_handler``; once.
             DeviceLostError: the driver lost the device.
         """
         if value > self._completed:
@@ -388,8 +491,24 @@ class Queue(Handle):
             with self._lock:
                 self.retire()
                 self._logical.graveyard.drain()
-        if self.reports.pending:
+        if self.reports.pending and not is_quiet():
             self._read_reports()
+
+    def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Buffer, bool]]) -> Event:
+        """Notes a launch that ran on the host, so that the next wait, or read of what it wrote, shows its report.
+
+        Args:
+            report: what it has to tell.
+            uses: its buffers, each with whether it wrote them.
+        """
+        with self._lock:
+            command_buffer = self.open()
+            self.order(uses, command_buffer.value)
+            self.reports.note_launch(report, command_buffer.value)
+            event = Event(self, command_buffer.value)
+            event.elapsed_ticks = 0
+            self.note_launch(command_buffer)
+        return event
 
     def _read_reports(self) -> None:
         """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
@@ -400,8 +519,11 @@ class Queue(Handle):
                 self.flush()
             self._block_until(last)
         with self._lock:
-            found = self.reports.take(self._completed)
-        show(*found)
+            text, traps = self.reports.take(self._completed)
+        show(text)
+        for trap in traps:
+            self.note_error(trap)
+        self.throw_asynchronous()
 
     def _block_until(self, value: int) -> None:
         logical = self._logical
@@ -435,8 +557,50 @@ class Queue(Handle):
                 return True
         return False
 
+    def note_error(self, error: Error) -> None:
+        """Keeps an error that a command met while it ran, for `throw_asynchronous`."""
+        self._asynchronous.append(error)
+
+    def throw_asynchronous(self) -> None:
+        """Hands the errors of commands that have run to the handler of the queue or its context.
+
+        Raises:
+            Error: the first of them, where there is no handler; the others are logged.
+        """
+        errors, self._asynchronous = self._asynchronous, []
+        if not errors:
+            return
+        handler = self._handler()
+        if handler is not None:
+            handler(errors)
+            return
+        for error in errors[1:]:  # only one can be raised
+            logger.error("%s", error)
+        raise errors[0]
+
+    def _handler(self) -> AsyncHandler | None:
+        """Returns what gets the errors of commands that have run: the queue's own, else the context's."""
+        if self._async_handler is not None or self._context is None:
+            return self._async_handler
+        return self._context.async_handler
+
+    def wait_and_throw(self) -> None:
+        """Does what `wait` does; SYCL's name."""
+        self.wait()
+
     def wait(self) -> None:
-        """Submits what is recorded and waits for everything in this queue."""
+        """Submits what is recorded and waits for everything in this queue.
+
+        Raises:
+            Error: a command failed while it ran, and there is no ``async_handler``.
+        """
+        try:
+            self._wait_for_all()
+        except DeviceLostError as error:
+            self.note_error(error)
+        self.throw_asynchronous()
+
+    def _wait_for_all(self) -> None:
         with self._lock:
             recording = self.recording
             value = self._submitted if recording is None else recording.value
@@ -449,7 +613,14 @@ class Queue(Handle):
 
     def end_reports(self) -> None:
         """Shows what kernels reported that nobody has waited for; the device is idle."""
-        show_at_end(*self.reports.take(self._submitted))
+        text, traps = self.reports.take(self._submitted)
+        show(text)
+        for trap in traps:
+            self.note_error(trap)
+        try:
+            self.throw_asynchronous()
+        except Exception as error:  # nobody waits any more: a handler's own error goes to the log, too
+            logger.error("%s", error)
 
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""
@@ -462,14 +633,15 @@ class Queue(Handle):
 
     def close(self) -> None:
         """Waits for the queue's work and gives it up; later use raises."""
-        if not self.is_closed and not self._logical.is_lost and not self._logical.is_closed:
-            try:
-                self.wait()
-            except DeviceLostError:
-                self.abandon()
-            except KernelTrap as trap:  # nobody waits here for what a kernel did
-                logger.error("%s", trap)
-        super().close()
+        try:
+            if not self.is_closed and not self._logical.is_lost and not self._logical.is_closed:
+                self._wait_for_all()
+        except DeviceLostError:
+            self.abandon()
+        except KernelTrap as trap:  # nobody waits here for what a kernel did
+            logger.error("%s", trap)
+        finally:
+            super().close()
 
     def __repr__(self) -> str:
         return f"<lapilli.Queue of {self._device!r}>"

@@ -8,22 +8,21 @@ host sees.  Nothing is read while kernels run: whoever waits for the queue reads
 
 from __future__ import annotations
 
-import logging
-import string
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..ir.config import config
 from ..ir.errors import KernelTrap
 from ..ir.kernel_info import KernelInfo, ReportWord, Site
+from ..ir.site_text import shown, text_of, trap_of
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
-
-logger = logging.getLogger(__name__)
 
 MAXIMUM_PRINT_SIZE_BYTES = 1 << 30
 """More is not taken for the prints of a kernel."""
@@ -34,11 +33,27 @@ _DTYPES = {
 }  # fmt: skip
 
 
+class Report(Protocol):
+    """What launches of a kernel have to tell."""
+
+    last_launch: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing so far."""
+        ...
+
+    def take(self) -> tuple[str, KernelTrap | None]:
+        """Returns the printed lines and the failure, once."""
+        ...
+
+
 class KernelReport:
     """The report buffer of one kernel on one queue.  Use it with the device's lock held."""
 
-    def __init__(self, device: LogicalDevice, kernel: KernelInfo) -> None:
+    def __init__(self, device: LogicalDevice, kernel: KernelInfo, rank: int) -> None:
         self.kernel = kernel
+        self._rank = rank
         prints = any(site.kind == "print" for site in kernel.sites)
         self._capacity = min(config.print_size, MAXIMUM_PRINT_SIZE_BYTES) // 4 if prints else 0
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
@@ -71,7 +86,7 @@ class KernelReport:
         # Lines follow each other without gaps up to the first that found no room; its place is 0 still.
         while position < stop and 0 < (number := int(self._words[position])) <= len(sites):
             site = sites[number - 1]
-            yield _text(site, self._values(site, position + 1, packed=True))
+            yield text_of(site, self._values(site, position + 1, packed=True))
             position += 1 + sum(map(_word_count, site.dtypes))
         lost = int(self._words[ReportWord.LOST])
         if lost:
@@ -95,17 +110,10 @@ class KernelReport:
         first = ReportWord.GLOBAL_ID
         ids = [int(n) for n in words[first : first + kernel.abi.rank]]
         # An invocation that does several work-items is told by the first of them.
-        work_item = tuple(n * lanes for n, lanes in zip(ids, kernel.lanes or (1, 1, 1), strict=False))
+        every = tuple(n * lanes for n, lanes in zip(ids, kernel.lanes or (1, 1, 1), strict=False))
+        work_item = every[kernel.abi.rank - self._rank :]
         values = self._values(site, ReportWord.VALUES, packed=False)
-        where = "" if site.location is None else f"{site.location}: "
-        return KernelTrap(
-            f"{where}kernel '{kernel.name}', work-item {work_item}: {_text(site, values)}; the arrays that the kernel "
-            "writes are undefined",
-            kernel=kernel.name,
-            work_item=work_item,
-            values=tuple(values),
-            location=site.location,
-        )
+        return trap_of(kernel.name, site, work_item, values)
 
 
 def _word_count(dtype: str) -> int:
@@ -116,47 +124,21 @@ def _value(words: np.ndarray[Any, Any], dtype: str) -> object:
     """Returns what a value was, as a Python number that prints as Python prints it."""
     size = np.dtype(_DTYPES[dtype]).itemsize
     scalar = np.frombuffer(words.tobytes()[:size], _DTYPES[dtype])[0]
-    if dtype == "bool":
-        return bool(scalar)
-    if dtype == "f16":
-        scalar = np.float16(scalar)
-    return ShortFloat(scalar) if dtype in ("f16", "f32") else scalar.item()
+    return shown(scalar, dtype)
 
 
-class ShortFloat(float):
-    """A float of fewer bits than Python's: prints with the digits that tell it from its neighbours."""
+class HostReport:
+    """What a launch that ran on the host has to tell, at the time when a device would."""
 
-    def __new__(cls, value: np.floating[Any]) -> ShortFloat:
-        made = super().__new__(cls, value)
-        made._digits = _digits(value)
-        return made
+    is_empty = False
 
-    def __repr__(self) -> str:
-        return self._digits
+    def __init__(self, text: str, trap: KernelTrap | None) -> None:
+        self._found = text, trap
+        self.last_launch = 0
 
-    def __format__(self, spec: str) -> str:
-        return float.__format__(self, spec) if spec else self._digits
-
-    __str__ = __repr__
-    _digits: str
-
-
-def _digits(value: np.floating[Any]) -> str:
-    """Returns the shortest digits of a NumPy float in the layout of Python's repr."""
-    text = np.format_float_scientific(value, unique=True, trim="0") if np.isfinite(value) else ""
-    if not text:
-        return repr(float(value))
-    return repr(float(text))
-
-
-def _text(site: Site, values: Sequence[object]) -> str:
-    try:
-        return string.Formatter().vformat(site.text, values, {})
-    except (
-        ValueError,
-        OverflowError,
-    ) as error:  # a format that does not suit the value, such as {:d} of a float
-        return f"{site.text!r} of {values}: {error}\n"
+    def take(self) -> tuple[str, KernelTrap | None]:
+        """Returns the printed lines and the failure."""
+        return self._found
 
 
 class QueueReports:
@@ -164,17 +146,24 @@ class QueueReports:
 
     def __init__(self) -> None:
         self._reports: dict[object, KernelReport] = {}
-        self.pending: dict[KernelReport, None] = {}
+        self.pending: dict[Report, None] = {}
         """Those with launches that nobody has read after."""
 
-    def of(self, device: LogicalDevice, key: object, kernel: KernelInfo) -> KernelReport:
-        """Returns the report buffer of a kernel, made at its first launch.  Call it with the device's lock held."""
-        found = self._reports.get(key)
+    def of(self, device: LogicalDevice, key: object, kernel: KernelInfo, rank: int) -> KernelReport:
+        """Returns the report buffer of a kernel, made at its first launch.  Call it with the device's lock held.
+
+        Args:
+            device: where the kernel runs.
+            key: of the kernel.
+            kernel: what it reports.
+            rank: dimensions of the launch range: fewer than the kernel's where ranges are padded in front.
+        """
+        found = self._reports.get((key, rank))
         if found is None:
-            found = self._reports[key] = KernelReport(device, kernel)
+            found = self._reports[key, rank] = KernelReport(device, kernel, rank)
         return found
 
-    def note_launch(self, report: KernelReport, value: int) -> None:
+    def note_launch(self, report: Report, value: int) -> None:
         """Notes a launch that reports."""
         report.last_launch = value
         self.pending[report] = None
@@ -201,19 +190,31 @@ class QueueReports:
         return "".join(texts), traps
 
 
-def show(text: str, traps: Sequence[KernelTrap]) -> None:
-    """Prints lines and raises the first failure; the others go to the log, because only one can be raised."""
+def show(text: str) -> None:
+    """Prints lines."""
     if text:
         sys.stdout.write(text)
-    for trap in traps[1:]:
-        logger.error("%s", trap)
-    if traps:
-        raise traps[0]
 
 
-def show_at_end(text: str, traps: Sequence[KernelTrap]) -> None:
-    """Prints lines and logs failures, where nobody waits any more."""
-    if text:
-        sys.stdout.write(text)
-    for trap in traps:
-        logger.error("%s", trap)
+class _Quiet(threading.local):
+    """Whether this thread's waits leave reports for later."""
+
+    depth = 0
+
+
+_quiet = _Quiet()
+
+
+def is_quiet() -> bool:
+    """Whether waits of this thread show no reports."""
+    return _quiet.depth > 0
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """Waits of this thread show no reports while the context lasts: nobody asked for them."""
+    _quiet.depth += 1
+    try:
+        yield
+    finally:
+        _quiet.depth -= 1

@@ -13,9 +13,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.errors import InvalidError, KernelArgumentError
-from ..ir.kernel_info import SpecConstantInfo
+from ..ir.kernel_info import KernelInfo, SpecConstantInfo
 from .dtypes import SIZE_BYTES
 from .headers import NULL, ffi, make, make_array
+
+Scalar = int | float
+
+_HOST_FORMATS = {
+    "bool": "?",
+    "i8": "b",
+    "i16": "h",
+    "i32": "i",
+    "i64": "q",
+    "u8": "B",
+    "u16": "H",
+    "u32": "I",
+    "u64": "Q",
+    "f16": "e",
+    "bf16": "H",
+    "f32": "f",
+    "f64": "d",
+}
+"""How `struct` reads a scalar of a host value; bf16 stays its 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +50,7 @@ def spec_entries(
     values: Mapping[str, bytes],
     local_size: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None,
 ) -> tuple[SpecEntry, ...]:
-    """Returns an entry for each scalar of an image's constants.
+    """Returns an entry for each scalar of an image's native constants.
 
     Args:
         constants: those of the image.
@@ -57,11 +76,43 @@ def spec_entries(
                 f"specialization constant '{constant.name}' ({constant.type}) has {constant.size_bytes} "
                 f"bytes; found {len(data)}"
             )
+        if constant.is_emulated:
+            continue
         entries += _leaf_entries(constant, data)
     if local_size is not None:
         ids, sizes = local_size
         entries += [SpecEntry(i, struct.pack("<I", size)) for i, size in zip(ids, sizes, strict=True)]
     return tuple(entries)
+
+
+def emulated_values(
+    kernel: KernelInfo, constants: Sequence[SpecConstantInfo], values: Mapping[str, bytes]
+) -> tuple[Scalar, ...]:
+    """Returns what goes into the hidden fields `LaunchAbi.spec_fields`, as `struct` packs it.
+
+    Args:
+        kernel: has the fields.
+        constants: those of its image; their sizes were checked by `spec_entries`.
+        values: host bytes by `SpecConstantInfo.symbol`; absent constants take their default.
+
+    Raises:
+        InvalidError: the image describes a field of a constant that is none of it.
+    """
+    if not kernel.abi.spec_fields:
+        return ()
+    known: dict[int, Scalar] = {}
+    for constant in constants:
+        if constant.is_emulated:
+            data = values.get(constant.symbol, constant.default)
+            for leaf in constant.leaves:
+                raw = data[leaf.offset_bytes : leaf.offset_bytes + leaf.size_bytes]
+                (known[leaf.spec_id],) = struct.unpack("<" + _HOST_FORMATS[leaf.dtype], raw)
+    try:
+        return tuple(known[field.spec_id] for field in kernel.abi.spec_fields)
+    except KeyError as error:
+        raise InvalidError(
+            f"kernel '{kernel.name}': its image has no specialization constant with SpecId {error}; build it again"
+        ) from None
 
 
 def _leaf_entries(constant: SpecConstantInfo, data: bytes) -> list[SpecEntry]:

@@ -98,10 +98,22 @@ def reqd_sub_group_size(op: Operation) -> int | None:
     return integer(op.attributes.get(REQD_SUB_GROUP_SIZE))
 
 
+def has_primary_sub_group_size(op: Operation) -> bool:
+    """Returns whether the function asks for the device's primary sub-group size by name."""
+    size = op.attributes.get(REQD_SUB_GROUP_SIZE)
+    return isinstance(size, StringAttr) and size.data == "primary"
+
+
 def unit(op: Operation) -> str:
     """Returns the translation unit; "" where the function does not say."""
     name = op.attributes.get(UNIT)
     return name.data if isinstance(name, StringAttr) else ""
+
+
+def is_same_unit(one: Operation, other: Operation) -> bool:
+    """Returns whether two functions are of one translation unit; one that does not say is of any."""
+    names = unit(one), unit(other)
+    return "" in names or names[0] == names[1]
 
 
 def is_external(op: Operation) -> bool:

@@ -45,8 +45,12 @@ PARAMETERS = "kernel.parameters"
 """Array of dictionaries, one per argument: see `KernelParameter`."""
 RANK = "kernel.rank"
 """i32: dimensions of the launch range, 1 to 3."""
+ANY_RANK = "kernel.any_rank"
+"""Unit: it names no dimension, so that a range of fewer dimensions may be padded with ones in front."""
 MASKED = "kernel.masked"
 """Unit: the body itself skips work-items beyond the range."""
+LINKAGE_NAME = "kernel.linkage_name"
+"""String, on functions with `aspect.external`: the linker's symbol, where it is not the function's name."""
 LOCAL_SIZE = "kernel.local_size"
 """array<i32>: fixed local size in invocations, slowest dimension first."""
 
@@ -195,12 +199,18 @@ def _foreign_dtype(type_: Attribute) -> str:
 def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
-    * they stand on kernels only, and no other name begins with `kernel.`
+    * they stand on kernels only, but `kernel.linkage_name`, and no other name begins with `kernel.`
+    * `kernel.linkage_name` is a string with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
-    * `kernel.rank` is an i32 of 1 to 3; `kernel.masked` and `kernel.no_contraction` are units
+    * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and `kernel.no_contraction` are units
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
+    if LINKAGE_NAME in names:
+        names.remove(LINKAGE_NAME)
+        symbol = op.attributes[LINKAGE_NAME]
+        if not isinstance(op, Function) or not isinstance(symbol, StringAttr) or not symbol.data:
+            raise VerifyException(f"'{LINKAGE_NAME}' is a string with content on a function, found {symbol}")
     if not names:
         return
     if not is_kernel(op) or not isinstance(op, Function):
@@ -212,7 +222,7 @@ def verify_attributes(op: Operation) -> None:
             _verify_rank(op.attributes[name])
         elif name == LOCAL_SIZE:
             _verify_local_size(op.attributes[name])
-        elif name not in (MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
+        elif name not in (ANY_RANK, MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
             raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
 
 
@@ -276,6 +286,7 @@ class GlobalRangeOp(IRDLOperation):
 
 __all__ = [
     "ACCESS_MODES",
+    "ANY_RANK",
     "DTYPES",
     "GPU_KERNEL",
     "KERNEL",

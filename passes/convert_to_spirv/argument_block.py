@@ -32,6 +32,8 @@ class FieldKind(IntEnum):
     """Extent of an array along a dimension."""
     SCALAR = 4
     """A scalar argument."""
+    SPEC_CONSTANT = 5
+    """A scalar of an emulated specialization constant."""
 
 
 HIDDEN = -1
@@ -46,7 +48,7 @@ class FieldKey:
     """Number in the signature, or `HIDDEN`."""
     kind: FieldKind
     dimension: int = 0
-    """Lapilli's: slowest first."""
+    """Lapilli's: slowest first; of an emulated specialization constant the SpecId."""
 
 
 @dataclass(slots=True)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.call_graph import Function
 from ...ir.dialects import spirv
 from ..narrowing import is_memref_type
 from .function_lowering import FunctionLowering, Handler
-from .module_lowering import only_block
+from .module_lowering import LoweredFunction, only_block
+from .types import integer_attribute
 from .work_item_handlers import entry_of
 
 
@@ -22,11 +26,25 @@ def _call(fn: FunctionLowering, op: Operation) -> None:
     function = fn.module.function(callee)
     call = spirv.FunctionCallOp.create(
         operands=tuple(fn.value(value) for value in op.operands),
-        result_types=[fn.type(result.type) for result in op.results],
+        result_types=function.outputs,
         properties={"callee": function.symbol},
     )
     fn.add(call)
-    fn.values.update(zip(op.results, call.results, strict=True))
+    fn.values.update(zip(op.results, _results(fn, function, call), strict=True))
+
+
+def _results(fn: FunctionLowering, function: LoweredFunction, call: Operation) -> Sequence[SSAValue]:
+    if len(function.results) <= 1:
+        return call.results
+    return [
+        fn.emit(
+            spirv.CompositeExtractOp,
+            call.results,
+            type_,
+            {"indices": ArrayAttr([integer_attribute(number, 32)])},
+        )
+        for number, type_ in enumerate(function.results)
+    ]
 
 
 def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:

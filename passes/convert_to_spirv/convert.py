@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...ir.call_graph import Function, functions, has_body
-from ...ir.dialects import spirv
+from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import is_kernel
 from ...ir.dialects.spirv.enums import AddressingModel
 from ...ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
@@ -82,6 +82,9 @@ def convert_to_spirv(
         module.reserve(entry.name)
     for entry in entries:
         entry.lower()
+    for function in functions(kernel_ir):
+        if aspect.is_external(function) and has_body(function) and not is_kernel(function):
+            module.function(function)
     module.finish_spec_constants(DEFAULT_LOCAL_SIZE)
     result = _assemble(module, entries)
     result.location = kernel_ir.location

@@ -29,6 +29,7 @@ from ...ir.call_graph import Function, function_name
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import (
     ALIGNED_ROWS,
+    ANY_RANK,
     LANES,
     MASKED,
     GlobalRangeOp,
@@ -37,7 +38,15 @@ from ...ir.dialects.kernel import (
     kernel_rank,
 )
 from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
-from ...ir.kernel_info import AspectUse, BufferParameter, KernelInfo, LaunchAbi, Parameter, ScalarParameter
+from ...ir.kernel_info import (
+    AspectUse,
+    BufferParameter,
+    KernelInfo,
+    LaunchAbi,
+    Parameter,
+    ScalarParameter,
+    SpecField,
+)
 from ...ir.target_env import BindingModel
 from ..errors import PassError, operation_location
 from ..narrowing import is_integer_type, is_memref_type
@@ -147,9 +156,15 @@ class KernelEntry:
         number = self._scalars.get(value)
         if number is None:
             raise PassError(f"a value of type {value.type} is used that nothing has lowered", self._kernel)
+        return self._narrowed(FieldKey(number, FieldKind.SCALAR), self._fn.type(value.type))
+
+    def spec_constant(self, spec_id: int, type_: Attribute) -> SSAValue:
+        """Returns a scalar of an emulated specialization constant, in its type on the device."""
+        return self._narrowed(FieldKey(HIDDEN, FieldKind.SPEC_CONSTANT, spec_id), type_)
+
+    def _narrowed(self, key: FieldKey, type_: Attribute) -> SSAValue:
+        """Returns a field that holds a scalar of `type_`, narrow ones in 32 bits."""
         fn = self._fn
-        type_ = fn.type(value.type)
-        key = FieldKey(number, FieldKind.SCALAR)
         if is_integer_type(type_) and type_.width.data < 32:
             wide = self._block.field(key, i32)
             if type_.width.data == 1:
@@ -321,7 +336,8 @@ class KernelEntry:
         modes = [
             spirv.ExecutionModeOp(self.name, ExecutionMode.SignedZeroInfNanPreserve, (bits,))
             for bits in self._module.env.signed_zero_inf_nan_preserve_bits
-            if bits in used
+            # What the imported functions compute with is not known here.
+            if bits in used or self._module.has_imports
         ]
         for mode in modes:
             mode.location = self._kernel.location
@@ -341,6 +357,7 @@ class KernelEntry:
             ),
             local_size_spec_ids=self._module.local_size_spec_ids,
             is_masked=MASKED in kernel.attributes,
+            spec_fields=self._spec_fields(),
             argument_block_bytes=block.size_bytes,
             argument_block_binding=self._block_binding,
             report_binding=self._report_binding,
@@ -352,6 +369,7 @@ class KernelEntry:
             abi=abi,
             required_work_group_size=aspect.reqd_work_group_size(kernel) or self._local_size,
             required_sub_group_size=aspect.reqd_sub_group_size(kernel),
+            has_primary_sub_group_size=aspect.has_primary_sub_group_size(kernel),
             aspects=tuple(sorted(number for number in used if number >= 0)),
             aspect_uses=self._aspect_uses(used),
             location=operation_location(kernel, self.name),
@@ -361,7 +379,16 @@ class KernelEntry:
             lanes=integers(kernel.attributes.get(LANES)) or (),
             aligned_rows=integers(kernel.attributes.get(ALIGNED_ROWS)) or (),
             has_loops=any(isinstance(op, scf.ForOp | scf.WhileOp) for op in kernel.body.walk()),
+            has_any_rank=ANY_RANK in kernel.attributes,
         )
+
+    def _spec_fields(self) -> tuple[SpecField, ...]:
+        fields: list[SpecField] = []
+        for leaf in self._module.spec_constants.emulated_leaves():
+            offset = self._block.offset_bytes(FieldKey(HIDDEN, FieldKind.SPEC_CONSTANT, leaf.spec_id))
+            if offset is not None:
+                fields.append(SpecField(spec_id=leaf.spec_id, dtype=leaf.dtype, offset_bytes=offset))
+        return tuple(fields)
 
     def _aspect_uses(self, used: frozenset[int]) -> tuple[AspectUse, ...]:
         location = operation_location(self._kernel, self.name)
@@ -402,7 +429,8 @@ def local_size(kernel: Function) -> tuple[int, ...] | None:
 
 def vulkan_order(size: Sequence[int]) -> tuple[int, int, int]:
     """Returns (x, y, z) of a size given slowest dimension first; missing dimensions are 1."""
-    x, y, z = (*reversed(size), 1, 1)[:3]
+    # No device has more: an image with such a size is refused before its code is read.
+    x, y, z = (*(min(extent, 2**31 - 1) for extent in reversed(size)), 1, 1)[:3]
     return x, y, z
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import gpu
@@ -18,14 +18,16 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...ir.call_graph import Function, function_name, has_body, resolve
-from ...ir.dialects import spirv
+from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp
 from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
 from ...ir.dialects.kernel_reports import REPORT_NAMES
+from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.target_env import TargetEnv
 from ..errors import PassError
+from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
 from .spec_constant_table import SpecConstantTable
 from .types import TypeConverter, integer_attribute
@@ -61,7 +63,17 @@ class LoweredFunction:
     """A helper that became a function of its own."""
 
     symbol: SymbolRefAttr
-    has_result: bool
+    results: tuple[Attribute, ...]
+    """Several come as members of one struct: SPIR-V functions return one value."""
+    linkage: spirv.LinkageAttributesAttr | None = None
+    """How other modules know it."""
+
+    @property
+    def outputs(self) -> tuple[Attribute, ...]:
+        """What the SPIR-V function returns: nothing, or one type."""
+        if len(self.results) <= 1:
+            return self.results
+        return (spirv.StructType.get([spirv.StructMember(type_) for type_ in self.results]),)
 
 
 class ModuleLowering:
@@ -83,13 +95,18 @@ class ModuleLowering:
         the object with BuiltIn WorkgroupSize holds for every entry point (Vulkan 1.3, WorkgroupSize)."""
         self.local_size_spec_ids: tuple[int, int, int] | None = None
         """SpecIds of the local size as (x, y, z), after `finish_spec_constants`."""
+        self.has_imports = False
+        """Whether functions of other modules are called."""
         self._local_size_symbols: dict[int, str] = {}
         self._symbols: dict[str, SymbolRefAttr] = {}
         self._helpers: dict[Operation, LoweredFunction] = {}
         self._inlined: dict[Operation, bool | None] = {}
 
     def survey(self, kernel_ir: Operation) -> None:
-        """Finds out what all of a module decides: `keeps_float_bits` and `orders_memory`."""
+        """Finds out what all of a module decides: `keeps_float_bits`, `orders_memory`, and what stays native of
+        emulated constants."""
+        if self.env.emulates_spec_constants:
+            self.spec_constants.survey(kernel_ir)
         for op in kernel_ir.walk():
             if op.name in _BARRIERS:
                 self.orders_memory = True
@@ -166,9 +183,10 @@ class ModuleLowering:
         name = reference.root_reference.data
         if not isinstance(found, Function):
             raise PassError(f"call of @{name}, which the module does not define", op, function=caller)
-        if not has_body(found):
+        if not has_body(found) and not aspect.is_external(found):
             raise PassError(
-                f"call of @{name}, which is declared but not defined here; link its definition first",
+                f"call of @{name}, which is declared but not defined here; link its definition first, or "
+                "declare it aspect.external to import it",
                 op,
                 function=caller,
             )
@@ -178,7 +196,8 @@ class ModuleLowering:
         """Whether calls of `function` are replaced by its body.
 
         They are where SPIR-V has no such function: pointers to buffers cannot be passed freely, one result is
-        the limit, and work-item ids and barriers belong to an entry point.
+        the limit, and work-item ids and barriers belong to an entry point.  Exported and imported functions
+        never are: they are what other modules know.
         """
         if function in self._inlined:
             known = self._inlined[function]
@@ -203,48 +222,64 @@ class ModuleLowering:
         for op in function.body.walk():
             if isinstance(op, _NEEDS_KERNEL) or op.name in NEEDS_KERNEL_NAMES:
                 answer = True
+            elif isinstance(op, GetOp) and self.spec_constants.is_emulated(op):
+                answer = True  # its value is among the kernel's arguments
             reference = op.properties.get("callee")
             if isinstance(reference, SymbolRefAttr) and op.name == "func.call":
                 name = function_name(function)
                 answer |= self.is_inlined(self.callee(op, reference, name), name)
-        return answer
+        return answer and not aspect.is_external(function)
 
     def function(self, function: Function) -> LoweredFunction:
         """Returns the function of its own that a helper has become, lowering it at the first call."""
         known = self._helpers.get(function)
         if known is None:
-            symbol = self.symbol(self.reserve(function_name(function)))
-            known = LoweredFunction(symbol, len(function.function_type.outputs) == 1)
-            self._helpers[function] = known
-            self._lower_helper(function, symbol)
+            name = function_name(function)
+            symbol = self.symbol(self.reserve(name))
+            linkage = linkage_of(function)
+            if linkage is not None:
+                check_external(function)
+                self.has_imports |= not has_body(function)
+            try:
+                inputs = [self.types(type_) for type_ in function.function_type.inputs]
+                outputs = tuple(self.types(type_) for type_ in function.function_type.outputs)
+            except TypeError as error:
+                raise PassError(f"signature of @{name}: {error}", function, function=name) from error
+            known = self._helpers[function] = LoweredFunction(symbol, outputs, linkage)
+            if has_body(function):
+                self._lower_helper(function, known, inputs)
+            else:
+                self._add_helper(function, known, inputs, Region())
         return known
 
-    def _lower_helper(self, function: Function, symbol: SymbolRefAttr) -> None:
+    def _lower_helper(
+        self, function: Function, lowered: LoweredFunction, inputs: Sequence[Attribute]
+    ) -> None:
         name = function_name(function)
         fn = FunctionLowering(
             self, name, function.location, no_contraction="kernel.no_contraction" in function.attributes
         )
         block = only_block(function)
-        try:
-            inputs = [self.types(type_) for type_ in function.function_type.inputs]
-            outputs = [self.types(type_) for type_ in function.function_type.outputs]
-        except TypeError as error:
-            raise PassError(f"signature of @{name}: {error}", function, function=name) from error
         for argument, type_ in zip(block.args, inputs, strict=True):
             fn.values[argument] = fn.body.insert_arg(type_, len(fn.body.args))
         terminator = fn.lower_block(block)
         assert terminator is not None
         fn.location = terminator.location
-        if outputs:
-            fn.add(spirv.ReturnValueOp.create(operands=(fn.value(terminator.operands[0]),)))
+        results = [fn.value(value) for value in terminator.operands]
+        if len(results) > 1:
+            results = [fn.emit(spirv.CompositeConstructOp, results, lowered.outputs[0])]
+        if results:
+            fn.add(spirv.ReturnValueOp.create(operands=results))
         else:
             fn.add(spirv.ReturnOp.create())
-        self.add_function(
-            spirv.FuncOp(
-                symbol.root_reference.data, FunctionType.from_lists(inputs, outputs), Region(fn.finish())
-            ),
-            function,
-        )
+        self._add_helper(function, lowered, inputs, Region(fn.finish()))
+
+    def _add_helper(
+        self, function: Function, lowered: LoweredFunction, inputs: Sequence[Attribute], body: Region
+    ) -> None:
+        type_ = FunctionType.from_lists(inputs, lowered.outputs)
+        name = lowered.symbol.root_reference.data
+        self.add_function(spirv.FuncOp(name, type_, body, linkage_attributes=lowered.linkage), function)
 
     def add_function(self, lowered: spirv.FuncOp, origin: Operation) -> None:
         """Adds a function to the module."""

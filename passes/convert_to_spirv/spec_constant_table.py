@@ -1,10 +1,13 @@
 """Specialization constants of a module: one `spirv.SpecConstant` with a SpecId a scalar, composites above.
 
-SpecIds count from 0 in the order in which the image first uses the constants.
+SpecIds count from 0 in the order in which the image first uses the constants.  Where the environment emulates
+constants, their scalars are hidden fields of the argument block instead, under the same numbers; those that array
+lengths are computed from stay native.
 """
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,7 +25,7 @@ from xdsl.dialects.builtin import (
     i16,
     i32,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.attribute_values import integers
 from ...ir.dialects import spirv
@@ -51,6 +54,7 @@ class _Constant:
     type: Attribute
     declaration: DeclareOp
     first_spec_id: int
+    is_emulated: bool = False
 
 
 class SpecConstantTable:
@@ -65,16 +69,73 @@ class SpecConstantTable:
         """SpecIds of scalars by symbol."""
         self.ops: list[Operation] = []
         """Definitions, each after what it is made of."""
+        self.native_symbols: set[str] = set()
+        """Constants that array lengths depend on: never emulated."""
+
+    def survey(self, kernel_ir: Operation) -> None:
+        """Finds out which constants array lengths depend on."""
+        for op in kernel_ir.walk():
+            if op.name in ("memref.alloc", "memref.alloca"):
+                for operand in op.operands:
+                    self._keep_native(operand)
+
+    def _keep_native(self, value: SSAValue) -> None:
+        owner = value.owner
+        if isinstance(owner, GetOp):
+            self.native_symbols.add(owner.constant.string_value())
+        elif isinstance(owner, Operation):
+            for operand in owner.operands:
+                self._keep_native(operand)
+
+    def is_emulated(self, op: GetOp) -> bool:
+        """Whether the constant that `op` reads travels with the arguments."""
+        return (
+            self._module.env.emulates_spec_constants and op.constant.string_value() not in self.native_symbols
+        )
+
+    def emulated(self, fn: FunctionLowering, op: GetOp) -> SSAValue:
+        """Returns the value of an emulated constant, put together at the kernel's start."""
+        symbol = op.constant.string_value()
+        known = self._constants.get(symbol)
+        if known is None:
+            declaration = self._declaration(fn, op)
+            type_ = self._module.types(declaration.const_type)
+            known = self._constants[symbol] = _Constant(
+                symbol, type_, declaration, self.next_spec_id, is_emulated=True
+            )
+            self.next_spec_id += len(declaration.default.data)
+        entry, ids = fn.entry, itertools.count(known.first_spec_id)
+        assert entry is not None, "functions that read emulated constants are inlined"
+        return _assembled(fn, known.type, lambda type_: entry.spec_constant(next(ids), type_))
+
+    def frozen(self, fn: FunctionLowering, op: GetOp) -> SSAValue:
+        """Returns the default of a constant as a value of plain constants."""
+        declaration = self._declaration(fn, op)
+        leaves = (_device_leaf(leaf) for leaf in declaration.default.data)
+
+        def leaf(type_: Attribute) -> SSAValue:
+            return fn.constant_of(next(leaves), type_)
+
+        return _assembled(fn, self._module.types(declaration.const_type), leaf)
+
+    def emulated_leaves(self) -> list[SpecConstantLeaf]:
+        """Returns the scalars of the emulated constants used so far."""
+        infos = (_info(symbol, constant, 0) for symbol, constant in self._constants.items())
+        return [leaf for info in infos if info.is_emulated for leaf in info.leaves]
+
+    def _declaration(self, fn: FunctionLowering, op: GetOp) -> DeclareOp:
+        declaration = op.declaration()
+        if declaration is None:
+            symbol = op.constant.string_value()
+            raise PassError(f"@{symbol} is not declared in this module", op, function=fn.name)
+        return declaration
 
     def reference(self, fn: FunctionLowering, op: GetOp) -> spirv.ReferenceOfOp:
         """Returns a new reference to the constant that `op` reads."""
         symbol = op.constant.string_value()
         known = self._constants.get(symbol)
         if known is None:
-            declaration = op.declaration()
-            if declaration is None:
-                raise PassError(f"@{symbol} is not declared in this module", op, function=fn.name)
-            known = self._constants[symbol] = self._define(declaration)
+            known = self._constants[symbol] = self._define(self._declaration(fn, op))
         return spirv.ReferenceOfOp.create(
             properties={"spec_const": self._module.symbol(known.symbol)}, result_types=(known.type,)
         )
@@ -126,6 +187,19 @@ class SpecConstantTable:
         return tuple(infos)
 
 
+def _assembled(fn: FunctionLowering, type_: Attribute, leaf: Callable[[Attribute], SSAValue]) -> SSAValue:
+    """Returns a value of a device type at the function's start; `leaf` makes each scalar, in C order."""
+    count = element_count(type_)
+    if count is None:
+        return leaf(type_)
+    parts: list[SSAValue] = []
+    for index in range(count):
+        element = element_type_at(type_, index)
+        assert element is not None
+        parts.append(_assembled(fn, element, leaf))
+    return fn.first(spirv.CompositeConstructOp.create(operands=parts, result_types=(type_,)))
+
+
 def _device_leaf(leaf: Attribute) -> Attribute:
     if is_float_attribute(leaf) and isinstance(leaf.type, BFloat16Type):
         return IntegerAttr(bf16_bits(leaf.value.data), i16)
@@ -170,6 +244,7 @@ def _info(symbol: str, constant: _Constant, offset_bytes: int) -> SpecConstantIn
         size_bytes=len(default),
         default=bytes(default),
         leaves=tuple(leaves),
+        is_emulated=constant.is_emulated,
     )
 
 
@@ -223,7 +298,13 @@ def lower_get(fn: FunctionLowering, op: Operation) -> None:
     symbol = op.constant.string_value()
     known = fn.spec_constants.get(symbol)
     if known is None:
-        known = fn.spec_constants[symbol] = fn.add_constant(table.reference(fn, op))
+        if fn.module.env.freezes_spec_constants:
+            known = table.frozen(fn, op)
+        elif table.is_emulated(op):
+            known = table.emulated(fn, op)
+        else:
+            known = fn.add_constant(table.reference(fn, op))
+        fn.spec_constants[symbol] = known
     fn.values[op.results[0]] = known
 
 

@@ -47,9 +47,14 @@ _NAMES_BY_MODULE = {
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
     "frontend.spec_constant": "SpecializationId",
+    "frontend.spec_parameters": "KernelHandler Spec",
     "frontend.ranges": "NdRange Range",
     "frontend.kernel": "kernel func",
     "frontend.compile_options": "compile_options",
+    "frontend.externals": "external extern",
+    "frontend.function_attributes": (
+        "device_has uses_aspects reqd_work_group_size reqd_sub_group_size work_group_size_hint SubGroupSize"
+    ),
     "frontend.kernel_from_source": "kernel_from_source",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
@@ -61,13 +66,26 @@ _NAMES_BY_MODULE = {
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
-        "KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
+        "AspectWarning KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
+    ),
+    "frontend.bundles": (
+        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join "
+        "this_module"
     ),
     "vk_runtime.array": "Array",
+    "vk_runtime.bundle_image": "DeviceImage",
+    "vk_runtime.bundle_state": "BundleState",
+    "vk_runtime.build_properties": "properties",
+    "vk_runtime.context": "Context",
+    "vk_runtime.kernel_bundle": "Backend KernelBundle",
+    "vk_runtime.kernel_id": "KernelId",
+    "vk_runtime.kernel_object": "Kernel",
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",
     "vk_runtime.queue": "Queue",
+    "vk_runtime.spec_placeholder": "SpecConstant",
+    "vk_runtime.handler": "Handler",
     "vk_runtime.trace": "TraceEvent trace",
 }
 """Public names by the module that defines them."""
@@ -78,7 +96,13 @@ _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for nam
 __all__ = sorted(name for name in _MODULE_OF if not hasattr(builtins, name))  # pyright: ignore[reportUnsupportedDunderAll]
 
 
+_PUBLIC_PACKAGES = ("spirv",)
+"""Subpackages with public names of their own: ``lp.spirv.link``."""
+
+
 def __getattr__(name: str) -> object:
+    if name in _PUBLIC_PACKAGES:
+        return importlib.import_module(f".{name}", __name__)
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'lapilli' has no attribute {name!r}")
@@ -92,4 +116,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+    return sorted({*globals(), *_MODULE_OF, *_PUBLIC_PACKAGES})

@@ -1,14 +1,26 @@
 # What type checkers see.  Kernel code is Python that never runs, so its names are typed by what they compute:
 # the float types are float, the integer types int, arrays give Any.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform, overload
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
+from .frontend.bundles import build as build
+from .frontend.bundles import compile as compile
+from .frontend.bundles import get_kernel_bundle as get_kernel_bundle
+from .frontend.bundles import get_kernel_id as get_kernel_id
+from .frontend.bundles import get_kernel_ids as get_kernel_ids
+from .frontend.bundles import has_kernel_bundle as has_kernel_bundle
+from .frontend.bundles import is_compatible as is_compatible
+from .frontend.bundles import join as join
+from .frontend.bundles import link as link
+from .frontend.bundles import this_module as this_module
+from .frontend.function_attributes import SubGroupSize as SubGroupSize
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .ir.aspects import Aspect as Aspect
 from .ir.config import config as config
+from .ir.errors import AspectWarning as AspectWarning
 from .ir.errors import BackendMismatchError as BackendMismatchError
 from .ir.errors import BuildError as BuildError
 from .ir.errors import CompileError as CompileError
@@ -29,13 +41,23 @@ from .ir.errors import NdRangeError as NdRangeError
 from .ir.errors import RuntimeFailure as RuntimeFailure
 from .ir.errors import UnknownKernelError as UnknownKernelError
 from .vk_runtime.array import Array as _RuntimeArray
+from .vk_runtime.build_properties import properties as properties
+from .vk_runtime.bundle_image import DeviceImage as DeviceImage
+from .vk_runtime.bundle_state import BundleState as BundleState
+from .vk_runtime.context import Context as Context
 from .vk_runtime.device import Device as Device
 from .vk_runtime.device import Platform as Platform
 from .vk_runtime.device import device as device
 from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
 from .vk_runtime.event import Event as Event
+from .vk_runtime.handler import Handler as Handler
+from .vk_runtime.kernel_bundle import Backend as Backend
+from .vk_runtime.kernel_bundle import KernelBundle as KernelBundle
+from .vk_runtime.kernel_id import KernelId as KernelId
+from .vk_runtime.kernel_object import Kernel as Kernel
 from .vk_runtime.queue import Queue as Queue
+from .vk_runtime.spec_placeholder import SpecConstant as SpecConstant
 from .vk_runtime.trace import TraceEvent as TraceEvent
 from .vk_runtime.trace import trace as trace
 
@@ -60,8 +82,10 @@ _Scope: TypeAlias = Literal["work_item", "sub_group", "work_group", "device"]
 _Order: TypeAlias = Literal["relaxed", "acquire", "release", "acq_rel"]
 _Combine: TypeAlias = Literal["add", "mul", "min", "max", "and", "or", "xor"]
 _Shape: TypeAlias = int | tuple[int, ...]
+_T = TypeVar("_T")
 _C = TypeVar("_C", bound=type)
 _F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T")
 
 class _ArrayParameter:
     @property
@@ -191,6 +215,11 @@ def struct(cls: _C, /) -> _C: ...
 @dataclass_transform()
 def struct(*, align: int | None = None) -> Callable[[_C], _C]: ...
 
+Spec: TypeAlias = Annotated[_T, "specialization constant"]
+
+class KernelHandler:
+    def get_specialization_constant(self, constant: Any, /) -> Any: ...
+
 class SpecializationId:
     # In a kernel the id is the value, which may be of any type.
     def __new__(cls, type: Any, *default: Any) -> Any: ...
@@ -215,6 +244,10 @@ class _KernelFunction:
     def name(self) -> str: ...
     @property
     def qualified_name(self) -> str: ...
+    @property
+    def specialization_ids(self) -> Mapping[str, Any]: ...
+    @property
+    def kernel_id(self) -> KernelId: ...
     def inspect(
         self, stage: Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
     ) -> str: ...
@@ -228,13 +261,19 @@ def kernel(function: Callable[..., None], /) -> _KernelFunction: ...
 def kernel(
     *,
     name: str | None = None,
-    local_size: int | tuple[int, ...] | None = None,
+    # Names and expressions of Spec parameters, and ids, which checkers see as Any.
+    local_size: int | str | tuple[int | str, ...] | None = None,
     index: type[int] | None = None,
     contract: bool = True,
     math_accuracy: str | Mapping[str, str] | None = None,
     opt_level: Literal[0, 1, 2] | None = None,
 ) -> Callable[[Callable[..., None]], _KernelFunction]: ...
 def func(function: _F) -> _F: ...
+def device_has(*aspects: Aspect) -> Callable[[_T], _T]: ...
+def uses_aspects(*aspects: Aspect) -> Callable[[_T], _T]: ...
+def reqd_work_group_size(*sizes: int) -> Callable[[_T], _T]: ...
+def reqd_sub_group_size(size: int | SubGroupSize) -> Callable[[_T], _T]: ...
+def work_group_size_hint(*sizes: int) -> Callable[[_T], _T]: ...
 def compile_options(
     *,
     fixed_targets: Sequence[str] | None = None,
@@ -243,6 +282,11 @@ def compile_options(
     opt_level: Literal[0, 1, 2] | None = None,
     spec_constants: Literal["native", "emulated"] | None = None,
 ) -> None: ...
+@overload
+def external(function: _F, /) -> _F: ...
+@overload
+def external(name: str | None = None, /) -> Callable[[_F], _F]: ...
+def extern(name: str, /) -> Callable[[_F], _F]: ...
 def kernel_from_source(
     text: str, *, name: str | None = None, namespace: Mapping[str, object] | None = None
 ) -> _KernelFunction: ...

@@ -34,6 +34,7 @@ def set_first(first: lp.Array[lp.f32], second: lp.Array[lp.f32]):
     second[0] = 1.0
 
 
+@pytest.mark.native_only("the interpreter has no bindings, so no limit of them")
 def test_an_array_larger_than_a_binding_is_named(device):
     limit = device.physical.limits.max_storage_buffer_range_bytes
     if limit > 1 << 28 or limit >= device.info.max_mem_alloc_size:

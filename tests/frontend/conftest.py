@@ -1,26 +1,22 @@
-"""Fixtures of the frontend's tests: the interpreter of kernel-level IR."""
+"""Fixtures of the frontend's tests: running the kernel-level IR that it makes."""
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
+import numpy as np
 import pytest
 
-_PATH = Path(__file__).with_name("ir_interpreter.py")
-
-
-def _load():
-    spec = importlib.util.spec_from_file_location("lapilli_test_ir_interpreter", _PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-_interpreter = _load()
+from lapilli.ir.interpret.launch import HostArray, LaunchShape, interpret_module
 
 
 @pytest.fixture
 def run_kernel():
-    """`run_kernel(module, name, arguments, shape)`: runs a kernel of a built module on the CPU."""
-    return _interpreter.run_kernel
+    """`run_kernel(module, name, arguments, shape)`: interprets a kernel of a built module on NumPy arrays."""
+    return _run_kernel
+
+
+def _run_kernel(module, name, arguments, shape, *, local=None):
+    given = [
+        HostArray(value.reshape(-1).view(np.uint8), value.shape) if isinstance(value, np.ndarray) else value
+        for value in arguments
+    ]
+    interpret_module(module, name, LaunchShape(range_=shape, local=local or (4,) * len(shape)), given)

@@ -237,6 +237,11 @@ def specialization_unrolled(x: lp.Array[lp.f32]):
         x[k] = 1.0
 
 
+@case("LP2057", "takes a specialization id by its name", "n")
+def constant_by_value(kh: lp.KernelHandler, n: lp.i32, x: lp.Array[lp.f32]):
+    x[0] = kh.get_specialization_constant(n)
+
+
 @case("LP2043", "an integer to a negative power", "a**-1")
 def negative_power(a: lp.i32, x: lp.Array[lp.f32]):
     x[0] = a**-1
@@ -419,27 +424,27 @@ def format_string(x: lp.Array[lp.f32]):
     f = f"{x}"
 
 
-@case("LP2057", "kernels cannot print lp.Array[lp.f32]", "x")
+@case("LP2058", "kernels cannot print lp.Array[lp.f32]", "x")
 def print_array(x: lp.Array[lp.f32]):
     print("all of it:", x)
 
 
-@case("LP2057", "has no format 'd'", "x[0]")
+@case("LP2058", "has no format 'd'", "x[0]")
 def print_float_as_integer(x: lp.Array[lp.f32]):
     print(f"{x[0]:d}")
 
 
-@case("LP2057", "a short literal", "x[0]")
+@case("LP2058", "a short literal", "x[0]")
 def print_with_computed_format(x: lp.Array[lp.f32]):
     print(f"{x[0]:{FOUR}}")
 
 
-@case("LP2057", "33 numbers are shown at once, at most 32", "print(c)")
+@case("LP2058", "33 numbers are shown at once, at most 32", "print(c)")
 def print_too_much(x: lp.Array[lp.f32], c: lp.FixedArray[lp.f32, 33]):
     print(c)
 
 
-@case("LP2057", "no '!a'", "x[0]")
+@case("LP2058", "no '!a'", "x[0]")
 def print_ascii(x: lp.Array[lp.f32]):
     print(f"{x[0]!a}")
 

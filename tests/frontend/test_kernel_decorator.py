@@ -35,13 +35,14 @@ def named(x: Out[t.f32]) -> None: ...
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """Replaces the composition root by one that records."""
     recorded: list[tuple[Any, ...]] = []
-    root = types.ModuleType("lapilli.frontend.compile")
-    root.launch = lambda *args: recorded.append(args)  # type: ignore[attr-defined]
-    root.inspect = lambda kernel, stage: f"{kernel.name} as {stage}"  # type: ignore[attr-defined]
     import lapilli.frontend
 
-    monkeypatch.setitem(sys.modules, "lapilli.frontend.compile", root)
-    monkeypatch.setattr(lapilli.frontend, "compile", root, raising=False)
+    for name in ("compile", "inspection"):
+        root = types.ModuleType(f"lapilli.frontend.{name}")
+        root.launch = lambda *args: recorded.append(args)  # type: ignore[attr-defined]
+        root.inspect = lambda kernel, stage: f"{kernel.name} as {stage}"  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, root.__name__, root)
+        monkeypatch.setattr(lapilli.frontend, name, root, raising=False)
     return recorded
 
 

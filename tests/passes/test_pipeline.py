@@ -67,7 +67,7 @@ def test_an_f64_that_is_optimised_away_warns_but_is_not_required() -> None:
     result = compile_module(module, TargetEnv())
     assert result.splits[0].requirements.aspects == ()
     (warning,) = result.diagnostics
-    assert warning.location == Location("k.py", 2, 9)
+    assert warning.location is None and warning.message.endswith("compile with '-g' to get source location")
     assert warning.message.startswith("function 'k' uses aspect 'fp64' not listed in 'sycl::device_has'")
 
 

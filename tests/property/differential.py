@@ -9,6 +9,7 @@ import types
 import numpy as np
 
 import lapilli as lp
+from lapilli.frontend.interpretation import interpret
 
 from .programs import COLUMNS, COMMON, HEADER, ROWS, SPECS, TABLES, WIDE, WORK_ITEMS, Generator
 from .typed_python import TYPES, HostArray, Language
@@ -49,20 +50,24 @@ class Program:
         self.code = compile(self.text.replace("import lapilli as lp", ""), str(self.path), "exec")
 
     def check(self, device, number, *, with_specs, aliased):
-        """Runs kernel `number` on the device and on the host.
+        """Runs kernel `number` on the device, in the interpreter where `device` is None, and on the host.
 
         Raises:
             Mismatch: they differ.
         """
         host, inputs = self.on_host(number, with_specs, aliased)
-        found = self.on_device(device, number, inputs, with_specs, aliased)
+        if device is None:
+            found = self.in_interpreter(number, inputs, with_specs, aliased)
+        else:
+            found = self.on_device(device, number, inputs, with_specs, aliased)
+        where_it_ran = "the interpreter" if device is None else device.selector
         for name, expected in host.items():
             actual = found[name]
             same = _same(actual, expected)
             if not same.all():
                 where = tuple(int(i) for i in np.argwhere(~same)[0])
                 raise Mismatch(
-                    f"{self.path} kernel k{number} on {device.selector}, specs {with_specs}, aliased {aliased}: "
+                    f"{self.path} kernel k{number} on {where_it_ran}, specs {with_specs}, aliased {aliased}: "
                     f"{name}{list(where)} is {actual[where]!r}, expected {expected[where]!r}"
                 )
 
@@ -116,10 +121,23 @@ class Program:
         kernel = getattr(self.module, f"k{number}")
         launch = kernel[SHAPES[self.ranks[number]]]
         if with_specs:
-            ids = [getattr(self.module, name) for name, *_ in (*SPECS, *TABLES)]
-            launch = launch.spec(dict(zip(ids, OTHER_SPECS, strict=True)))
+            launch = launch.spec(self.spec_values())
         launch(**arrays)
         return {name: arrays[name].numpy() for name in ("w", "v", "out", "outf")}
+
+    def in_interpreter(self, number, inputs, with_specs, aliased):
+        arrays = {name: array.copy() for name, array in inputs.items()}
+        if aliased:
+            arrays["v"] = arrays["w"]
+        kernel = getattr(self.module, f"k{number}")
+        spec = self.spec_values() if with_specs else None
+        interpret(kernel, SHAPES[self.ranks[number]], kwargs=arrays, spec=spec)
+        return {name: arrays[name] for name in ("w", "v", "out", "outf")}
+
+    def spec_values(self):
+        """Returns other values than the defaults for all specialization constants of the file."""
+        ids = [getattr(self.module, name) for name, *_ in (*SPECS, *TABLES)]
+        return dict(zip(ids, OTHER_SPECS, strict=True))
 
 
 def _same(actual, expected):

@@ -1,4 +1,4 @@
-"""``make fuzz``: random kernels on every device until the time is up; mismatching programs are kept.
+"""``make fuzz``: random kernels on every device and in the interpreter; mismatching programs are kept.
 
 python -m tests.property.soak --seconds 300 --start 0
 """
@@ -38,7 +38,8 @@ def main() -> int:
 def _one(seed: int, folder: Path) -> tuple[int, int]:
     is_wide = seed % 2 == 1
     program = Program(seed, folder, wide=is_wide, kernels=KERNELS)
-    devices = [d for d in lp.devices() if not is_wide or d.has(lp.Aspect.FP64)]
+    devices = [None, *(d for d in lp.devices() if not is_wide or d.has(lp.Aspect.FP64))]
+    """None is the interpreter."""
     failures = 0
     for device in devices:
         for number in range(KERNELS):

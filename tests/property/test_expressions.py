@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lapilli as lp
+from lapilli.frontend.interpretation import interpret
 
 from . import scalars
 from .expressions import float_expressions, int_expressions
@@ -54,6 +55,12 @@ def run(kernel, device, columns):
     return out.numpy()
 
 
+def run_in_interpreter(kernel, columns):
+    out = np.empty_like(columns[0])
+    interpret(kernel, out.size, (*columns, out))
+    return out
+
+
 def columns_of(values, dtype):
     triples = list(itertools.product(values, repeat=3))[:: max(1, len(values) ** 3 // 600)]
     return [np.array(column, dtype=dtype) for column in zip(*triples, strict=True)]
@@ -84,30 +91,31 @@ def max_of(a, b):
 @given(expression=int_expressions(("a", "b", "c"), signed=True))
 def test_signed_integer_expressions_match_python(device, tmp_path, expression):
     columns = columns_of([v - 2**32 if v >= 2**31 else v for v in EDGE_INTS], np.int32)
-    actual = run(compile_source(tmp_path, "i32", expression), device, columns)
-    np.testing.assert_array_equal(
-        actual, expected_values(expression, scalars.i32, columns, np.int32), expression
-    )
+    kernel = compile_source(tmp_path, "i32", expression)
+    expected = expected_values(expression, scalars.i32, columns, np.int32)
+    np.testing.assert_array_equal(run(kernel, device, columns), expected, expression)
+    np.testing.assert_array_equal(run_in_interpreter(kernel, columns), expected, expression)
 
 
 @SETTINGS
 @given(expression=int_expressions(("a", "b", "c"), signed=False))
 def test_unsigned_integer_expressions_match_python(device, tmp_path, expression):
     columns = columns_of(EDGE_INTS, np.uint32)
-    actual = run(compile_source(tmp_path, "u32", expression), device, columns)
-    np.testing.assert_array_equal(
-        actual, expected_values(expression, scalars.u32, columns, np.uint32), expression
-    )
+    kernel = compile_source(tmp_path, "u32", expression)
+    expected = expected_values(expression, scalars.u32, columns, np.uint32)
+    np.testing.assert_array_equal(run(kernel, device, columns), expected, expression)
+    np.testing.assert_array_equal(run_in_interpreter(kernel, columns), expected, expression)
 
 
 @SETTINGS
 @given(expression=float_expressions(("a", "b", "c")))
 def test_float_expressions_match_numpy(device, tmp_path, expression):
     columns = columns_of(EDGE_FLOATS, np.float32)
-    actual = run(compile_source(tmp_path, "f32", expression), device, columns)
+    kernel = compile_source(tmp_path, "f32", expression)
     expected = expected_values(expression, scalars.f32, columns, np.float32)
     # min and max may return either zero of (-0, +0): IEEE 754 leaves the sign open, so compare by value.
-    np.testing.assert_array_equal(actual, expected, expression)
+    np.testing.assert_array_equal(run(kernel, device, columns), expected, expression)
+    np.testing.assert_array_equal(run_in_interpreter(kernel, columns), expected, expression)
 
 
 @SETTINGS

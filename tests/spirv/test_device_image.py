@@ -93,8 +93,17 @@ def test_digest_tells_images_apart() -> None:
         replace(one, requirements=Requirements()),
         replace(one, target_env=TargetEnv()),
         replace(one, kernels=()),
+        replace(one, imports=("f",)),
+        replace(one, exports=("f",)),
     ]
-    assert len({one.digest, *(other.digest for other in others)}) == 5
+    assert len({one.digest, *(other.digest for other in others)}) == 7
+
+
+def test_symbols_come_back() -> None:
+    one = replace(image(), imports=("f", "g"), exports=("h",))
+    again = DeviceImage.from_bytes(one.to_bytes())
+    assert (again.imports, again.exports, again.is_object) == (("f", "g"), ("h",), True)
+    assert not image().is_object
 
 
 @given(st.data())
@@ -151,6 +160,7 @@ def _set(*path: Any) -> Callable[[Any], object]:
 
 KERNEL = ("kernels", 0)
 CONSTANT = ("spec_constants", 0)
+FIELD = {"class": "SpecField", "spec_id": 0, "dtype": "f32", "offset_bytes": 0}
 
 
 @pytest.mark.parametrize(
@@ -178,6 +188,14 @@ CONSTANT = ("spec_constants", 0)
         (_set(*CONSTANT, "leaves", 1, "size_bytes", 8), "a scalar of type 'f32' and 8 bytes"),
         (_set(*CONSTANT, "leaves", 1, "spec_id", 0), "a SpecId appears twice"),
         (_set(*CONSTANT, "size_bytes", 4), "a default of 8 bytes"),
+        (_set(*CONSTANT, "is_emulated", 1), "is_emulated: expected bool"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD]), "hidden field for SpecId 0, which is not emulated"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD, FIELD]), "twice among the hidden fields|not emulated"),
+        (_set(*KERNEL, "abi", "spec_fields", [FIELD | {"dtype": "f80"}]), "f80|not emulated"),
+        (
+            _set(*KERNEL, "abi", "spec_fields", [FIELD | {"offset_bytes": 1 << 20}]),
+            "a field of 4|not emulated",
+        ),
         (_set("requirements", "work_group_sizes", [[0]]), "not positive"),
         (_set(*KERNEL, "sites", 0, "kind", "crash"), "no check is called 'crash'"),
         (_set(*KERNEL, "sites", 0, "text", "{0.__class__}"), "names '0.__class__'"),
@@ -187,6 +205,9 @@ CONSTANT = ("spec_constants", 0)
         (_set(*KERNEL, "sites", 0, "dtypes", ["bf16"]), "a check or print of values"),
         (_set(*KERNEL, "abi", "report_binding", -1), "a report buffer at binding -1"),
         (_set(*KERNEL, "abi", "report_binding", None), "without a report buffer"),
+        (_set("imports", ["b", "a"]), "imports are not sorted"),
+        (_set("exports", ["a", "a"]), "exports are not sorted"),
+        (lambda fields: fields.update(imports=["a"], exports=["a"]), "imports and exports 'a'"),
     ],
 )
 def test_forged_headers_are_refused(edit: Callable[[Any], object], message: str) -> None:

@@ -14,7 +14,7 @@ from lapilli.spirv.errors import SpirvError
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.tables import Decoration, Op, StorageClass
 from lapilli.spirv.tools import spirv_tools
-from lapilli.spirv.validate import validate
+from lapilli.spirv.validation import validate
 
 from .corpus_modules import CORPUS_MODULES
 

@@ -16,7 +16,7 @@ import pytest
 
 from lapilli.spirv.binary import Module, parse, serialise
 from lapilli.spirv.tools import SpirvTools, spirv_tools
-from lapilli.spirv.validate import validate
+from lapilli.spirv.validation import validate
 
 CORPUS = Path(__file__).parent / "corpus"
 

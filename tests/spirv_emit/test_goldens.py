@@ -18,7 +18,7 @@ from lapilli.ir.target_env import TargetEnv
 from lapilli.spirv.emit import emit
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.tools import spirv_tools
-from lapilli.spirv.validate import validate
+from lapilli.spirv.validation import validate
 
 Parse = Callable[[str], spirv.ModuleOp]
 VULKAN_VERSIONS = [(1, 1), (1, 2), (1, 3), (1, 4)]

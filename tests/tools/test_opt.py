@@ -150,3 +150,43 @@ def test_a_module_without_kernels_makes_no_spirv() -> None:
     result = opt("-t", "spirv", stdin="func.func @f() attributes {aspect.external} {\n  func.return\n}\n")
     assert result.exit_code == 1
     assert "the module has no kernel" in result.stderr
+
+
+def test_constants_of_binaries_are_set_and_frozen(tmp_path: Path) -> None:
+    from lapilli.spirv.reflect import reflect
+    from lapilli.spirv.tools import spirv_tools
+
+    text = """
+    OpCapability Shader
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint GLCompute %main "main"
+    OpExecutionMode %main LocalSize 1 1 1
+    OpDecorate %n SpecId 3
+    %void = OpTypeVoid
+    %type = OpTypeFunction %void
+    %int = OpTypeInt 32 0
+    %n = OpSpecConstant %int 5
+    %main = OpFunction %void None %type
+    %label = OpLabel
+    OpReturn
+    OpFunctionEnd
+    """
+    source, out = tmp_path / "in.spv", tmp_path / "out.spv"
+    source.write_bytes(spirv_tools().assemble(text, "vulkan1.3"))
+
+    def run(*options: str):
+        return CliRunner().invoke(command, [str(source), *options, "-o", str(out)])
+
+    assert run("--set-spec-constants=3:7").exit_code == 0
+    assert [constant.default for constant in reflect(out.read_bytes()).spec_constants] == [7]
+    assert run("--set-spec-constants=3:7", "--freeze-spec-constants").exit_code == 0
+    assert reflect(out.read_bytes()).spec_constants == ()
+    assert "OpConstant %uint 7" in spirv_tools().disassemble(out.read_bytes())
+    for options, message in (
+        (["--set-spec-constants=9:7"], "SpecId 9; it has 3"),
+        (["--set-spec-constants=x"], "expected SPEC_ID:VALUE pairs"),
+        (["-p", "cse", "--freeze-spec-constants"], "passes run over IR text"),
+        ([], "expected IR text"),
+    ):
+        done = run(*options)
+        assert (done.exit_code, message in done.stderr) == (1, True), done.stderr

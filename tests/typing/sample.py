@@ -21,6 +21,29 @@ def saxpy(a: lp.f32, x: lp.Array[lp.f32], y: lp.Array[lp.f32]) -> None:
     y[i] = a * x[i] + y[i]
 
 
+@lp.uses_aspects(lp.Aspect.FP64)
+@lp.struct
+class Sample:
+    value: lp.f32 = 1.0
+
+
+@lp.device_has(lp.Aspect.FP64, lp.Aspect.FP16)
+def halved(value: lp.f64) -> lp.f32:
+    return lp.f32(value * 0.5)
+
+
+@lp.reqd_work_group_size(8, 8)
+@lp.reqd_sub_group_size(lp.SubGroupSize.PRIMARY)
+@lp.kernel
+def decorated(out: lp.Out[lp.f32, 2]) -> None:
+    out[lp.global_id(0), lp.global_id(1)] = halved(Sample(2.0).value)
+
+
+lp.work_group_size_hint(4)(decorated)[8, 8](
+    lp.zeros((8, 8), device=lp.device().masked(without=[lp.Aspect.FP64]))
+)
+
+
 @lp.kernel(name="blur", local_size=(8, 8), index=lp.i64, contract=False)
 def convolve(
     image: lp.In[lp.f32, 2], out: lp.Out[lp.f32, 2], limit: lp.f32 = 1.0, *, flip: lp.bool_ = False

@@ -73,6 +73,7 @@ def test_every_device_compiles_online(device):
     assert not device.has(123456)
 
 
+@pytest.mark.behaviour("ASP-22")
 def test_aspects_follow_features():
     for aspect, row in ASPECT_ROWS.items():
         features, operations = row.features, row.sub_group_operations

@@ -14,7 +14,7 @@ from lapilli.ir.errors import Location
 from lapilli.ir.kernel_info import AspectUse
 from lapilli.vk_runtime import launch_plan
 from lapilli.vk_runtime.device import Device
-from lapilli.vk_runtime.launch import launch, prepare, require_aspects
+from lapilli.vk_runtime.launch import launch, prepare, require_device
 
 from . import kernels
 
@@ -104,7 +104,8 @@ def test_arrays_by_address(device):
 def test_specialization_is_native(device):
     """One module, one pipeline for each set of values, none for a set seen before."""
     image, kernel = kernels.affine()
-    fresh = dataclasses.replace(image.requirements, sub_group_sizes=(4,))  # another digest, so a new module
+    online = lp.Aspect.ONLINE_COMPILER  # another digest, so a new module
+    fresh = dataclasses.replace(image.requirements, aspects=(online,))
     image = dataclasses.replace(image, requirements=fresh)
     queue = device.default_queue
     expected = 1.0
@@ -175,7 +176,7 @@ def test_missing_aspect_is_refused_in_the_seeds_words(device):
     use = AspectUse(aspect=absent, location=Location("model.py", 12, 5), what="f64 value")
     kernel = dataclasses.replace(kernel, aspects=(absent,), aspect_uses=(use,))
     with pytest.raises(lp.KernelNotSupportedError) as caught:
-        require_aspects(device, kernel)
+        require_device(device, kernel)
     first, *rest = str(caught.value).splitlines()
     assert first == (
         f"Kernel uses optional feature corresponding to 'aspect::{absent.spelling}' but device does not "

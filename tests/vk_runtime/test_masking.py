@@ -226,14 +226,19 @@ def test_masks_have_a_text_that_reads_back():
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [("fp64, VK_INT64", "False False True"), ("nonsense", "InvalidError"), ("", "{fp64} {int64} True")],
+    [
+        ("fp64, VK_INT64", "False False True True"),
+        ("nonsense", "InvalidError"),
+        ("", "{fp64} {int64} True True"),
+    ],
 )
 def test_aspects_disabled_by_the_environment(value, expected):
     program = (
         "import lapilli as lp\n"
         "try:\n"
         "    d = lp.devices()[0]\n"
-        "    print(d.has(lp.Aspect.FP64), d.has(lp.Aspect.VK_INT64), d.has(lp.Aspect.ONLINE_COMPILER))\n"
+        "    print(d.has(lp.Aspect.FP64), d.has(lp.Aspect.VK_INT64), d.has(lp.Aspect.ONLINE_COMPILER),"
+        " lp.device(d.selector) is d and '[' not in d.selector)\n"
         "except lp.Error as error:\n"
         "    print(type(error).__name__)\n"
     )

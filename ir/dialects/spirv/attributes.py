@@ -17,6 +17,7 @@ from .enums import (
     ExecutionModel,
     FunctionControl,
     GroupOperation,
+    LinkageType,
     LoopControl,
     MemoryAccess,
     MemoryModel,
@@ -175,6 +176,41 @@ class LoopControlAttr(FlagsAttr[LoopControl]):
 
 
 @irdl_attr_definition
+class LinkageAttributesAttr(Data[tuple[str, LinkageType]]):
+    """`#spirv.linkage_attributes<linkage_name = "f", linkage_type = <Export>>`: a symbol of the linker."""
+
+    name = "spirv.linkage_attributes"
+
+    @property
+    def linkage_name(self) -> str:
+        """The symbol, as other modules know it."""
+        return self.data[0]
+
+    @property
+    def linkage_type(self) -> LinkageType:
+        """Whether the module defines it or asks for it."""
+        return self.data[1]
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[str, LinkageType]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("linkage_name")
+            parser.parse_punctuation("=")
+            name = parser.parse_str_literal()
+            parser.parse_punctuation(",")
+            parser.parse_keyword("linkage_type")
+            parser.parse_punctuation("=")
+            with parser.in_angle_brackets():
+                return name, parse_enumerant(parser, LinkageType)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string("linkage_name = ")
+            printer.print_string_literal(self.linkage_name)
+            printer.print_string(f", linkage_type = <{self.linkage_type.name}>")
+
+
+@irdl_attr_definition
 class VerCapExtAttr(Data[tuple[str, tuple[str, ...], tuple[str, ...]]]):
     """`#spirv.vce<v1.3, [Shader], [SPV_KHR_…]>`: version, capabilities and extensions that a module may use.
 
@@ -229,5 +265,6 @@ ATTRIBUTES: list[type[Attribute]] = [
     FunctionControlAttr,
     SelectionControlAttr,
     LoopControlAttr,
+    LinkageAttributesAttr,
     VerCapExtAttr,
 ]

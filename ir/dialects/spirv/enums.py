@@ -101,6 +101,13 @@ class Decoration(enum.IntEnum):
     AliasedPointer = 5356
 
 
+class LinkageType(enum.IntEnum):
+    """What a linker does with a symbol (§3.48)."""
+
+    Export = 0
+    Import = 1
+
+
 class Scope(enum.IntEnum):
     """Who takes part in an operation (§3.27)."""
 

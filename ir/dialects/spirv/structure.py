@@ -42,11 +42,20 @@ from .attributes import (
     ExecutionModeAttr,
     ExecutionModelAttr,
     FunctionControlAttr,
+    LinkageAttributesAttr,
     MemoryModelAttr,
     VerCapExtAttr,
 )
 from .base import check_same, fail, inside_spirv_module, lookup_symbol
-from .enums import AddressingModel, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, StorageClass
+from .enums import (
+    AddressingModel,
+    ExecutionMode,
+    ExecutionModel,
+    FunctionControl,
+    LinkageType,
+    MemoryModel,
+    StorageClass,
+)
 from .types import (
     ArrayType,
     PointerType,
@@ -95,13 +104,17 @@ class ModuleOp(IRDLOperation):
 
 @irdl_op_definition
 class FuncOp(IRDLOperation):
-    """A function: at most one result, its body a CFG, symbol `sym_name`."""
+    """A function: at most one result, its body a CFG, symbol `sym_name`.
+
+    With `linkage_attributes` it is a symbol of the linker as well; an import has no body.
+    """
 
     name = "spirv.func"
 
     function_type = prop_def(FunctionType)
     sym_name = prop_def(StringAttr)
     function_control = prop_def(FunctionControlAttr)
+    linkage_attributes = opt_prop_def(LinkageAttributesAttr)
     body = region_def()
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
@@ -112,20 +125,34 @@ class FuncOp(IRDLOperation):
         function_type: FunctionType,
         body: Region | None = None,
         function_control: FunctionControl = FunctionControl.None_,
+        linkage_attributes: LinkageAttributesAttr | None = None,
     ):
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
                 "function_type": function_type,
                 "function_control": FunctionControlAttr(function_control),
+                "linkage_attributes": linkage_attributes,
             },
             regions=[body or Region(Block(arg_types=function_type.inputs.data))],
         )
 
+    @property
+    def is_import(self) -> bool:
+        """Whether another module defines it."""
+        linkage = self.linkage_attributes
+        return linkage is not None and linkage.linkage_type is LinkageType.Import
+
     def verify_(self) -> None:
+        if self.linkage_attributes is not None and not self.linkage_attributes.linkage_name:
+            fail(self, f"@{self.sym_name.data} has an empty linkage name")
         if len(self.function_type.outputs.data) > 1:
             fail(self, f"@{self.sym_name.data} can have one result, found {self.function_type}")
         entry = self.body.blocks.first
+        if self.is_import:
+            if entry is not None:
+                fail(self, f"@{self.sym_name.data} is imported, so it has no body here")
+            return
         if entry is None:
             fail(self, f"@{self.sym_name.data} has no body")
         if tuple(entry.arg_types) != self.function_type.inputs.data:

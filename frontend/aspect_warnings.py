@@ -1,0 +1,49 @@
+"""Findings of the passes as Python warnings: once per function and aspect in a process, at the user's own line."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Iterable
+
+from ..ir.errors import AspectWarning, Diagnostic, warning_text
+
+PACKAGE = __name__.partition(".")[0]
+
+_lock = threading.Lock()
+_reported: set[tuple[str, str]] = set()
+"""Module, and the first line of the text: it names function and aspect."""
+
+
+def warn_once(diagnostics: Iterable[Diagnostic], module_name: str) -> None:
+    """Hands findings about the kernels of a Python module to `warnings`, each one once in the process.
+
+    Raises:
+        AspectWarning: the program turned such warnings into errors; the finding is reported again then.
+    """
+    for diagnostic in diagnostics:
+        key = module_name, diagnostic.message.partition("\n")[0]
+        with _lock:
+            is_new = key not in _reported
+            _reported.add(key)
+        if is_new:
+            try:
+                warnings.warn(AspectWarning(warning_text(diagnostic), diagnostic), stacklevel=_user_level())
+            except AspectWarning:
+                with _lock:
+                    _reported.discard(key)
+                raise
+
+
+def _user_level() -> int:
+    """Returns the `stacklevel` of the innermost frame that is not lapilli's."""
+    level, frame = 2, sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+def _is_own(module_name: str) -> bool:
+    return module_name == PACKAGE or module_name.startswith(f"{PACKAGE}.")

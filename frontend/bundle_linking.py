@@ -1,0 +1,83 @@
+"""Linking the images of kernel bundles: each image with kernels, and all that it imports.
+
+Functions that Python modules export have images without kernels.  An image with kernels is linked with those that
+define what it calls, directly or not, so that images of different requirements stay apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir.errors import LinkError
+from ..spirv.device_image import DeviceImage
+from ..spirv.link_images import link_images
+from ..vk_runtime.toolchain import LinkedImage
+from .compile import compile_lock
+from .linking import exporter, object_image
+
+
+def link_kernels(images: Sequence[DeviceImage], *, is_whole_program: bool) -> list[LinkedImage]:
+    """Returns the images that have kernels, linked.
+
+    Args:
+        images: compiled for one environment.
+        is_whole_program: whether functions of imported Python modules may come in addition; else everything must
+            be in `images`.
+
+    Raises:
+        LinkError: a symbol is exported twice or by nobody, or the definitions do not suit; names the symbol.
+    """
+    exporting = _exporting(images)
+    with compile_lock:
+        linked = [_linked(images, number, exporting, is_whole_program) for number in range(len(images))]
+    return [item for image, item in zip(images, linked, strict=True) if image.kernels]
+
+
+def _exporting(images: Sequence[DeviceImage]) -> dict[str, int]:
+    """Returns which image exports each symbol."""
+    found: dict[str, int] = {}
+    for number, image in enumerate(images):
+        for symbol in image.exports:
+            if symbol in found:
+                raise LinkError(
+                    f"symbol '{symbol}' is exported twice, by two images of the kernel bundles; give one another name "
+                    'with @lp.external("name")'
+                )
+            found[symbol] = number
+    return found
+
+
+def _linked(
+    images: Sequence[DeviceImage], first: int, exporting: dict[str, int], is_whole_program: bool
+) -> LinkedImage:
+    """Returns an image linked with what it imports; raises for unresolved imports of images without kernels too."""
+    parts, added = [first], dict[str, DeviceImage]()
+    pending = [(symbol, images[first]) for symbol in images[first].imports]
+    while pending:
+        symbol, user = pending.pop(0)
+        number = exporting.get(symbol)
+        if number is not None:
+            if number in parts:
+                continue
+            parts.append(number)
+            provider = images[number]
+        else:
+            if symbol in added:
+                continue
+            provider = added[symbol] = _of_program(symbol, user, is_whole_program)
+        pending += [(name, provider) for name in provider.imports]
+    together = [*(images[number] for number in parts), *added.values()]
+    image = link_images(together) if images[first].is_object and images[first].kernels else images[first]
+    return LinkedImage(image, tuple(parts))
+
+
+def _of_program(symbol: str, user: DeviceImage, is_whole_program: bool) -> DeviceImage:
+    if is_whole_program:
+        return object_image(exporter(symbol, user, {}), user.target_env).image
+    names = ", ".join(
+        (*(f"kernel '{kernel.name}'" for kernel in user.kernels), *(f"'{e}'" for e in user.exports))
+    )
+    raise LinkError(
+        f"unresolved symbol '{symbol}', called by {names}: none of the kernel bundles exports it; link a bundle of the "
+        "Python module that does, or use lp.build, which looks in all imported modules"
+    )

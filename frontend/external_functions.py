@@ -1,0 +1,177 @@
+"""Calls of functions of other translation units, and the functions that a unit exports.
+
+A caller has a declaration and no body, so arguments and result have exactly the annotated types: a vector or
+struct is passed as its scalars, a fixed array whole.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.ir import Attribute, Region, SSAValue
+
+from ..ir.dialects.aspect import DECLARED, EXTERNAL, UNIT, aspects_attribute
+from ..ir.dialects.kernel import LINKAGE_NAME
+from .composites import convert_composite, typed_value_of
+from .errors import compile_error
+from .externals import ExternalFunction
+from .fixed_arrays import fixed_array_type
+from .function_builder import FunctionBuilder
+from .helper_arguments import annotated, bound_arguments
+from .helpers import HelperInstance, call_helper, compile_helper, leaves_of, rebuilt
+from .ir_types import ir_type
+from .module_builder import ModuleBuilder
+from .types import MAX_DIMENSIONS, Type
+from .values import FixedArray, Scalar, Static, Tuple, Value, describe
+
+
+def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Call) -> Value:
+    """Compiles a call of an exported or declared function; in its own unit it is an ordinary function.
+
+    Raises:
+        CompileError: arguments that do not match, or two functions are known to the linker by one name.
+    """
+    module = fb.module
+    if function.is_defined and function.unit == module.unit:
+        return call_helper(fb, function.function, node)
+    values = bound_arguments(fb, function.function, function.source, node)
+    fb.node = node
+    values = annotated(fb, function.source, values, node)
+    operands = [
+        leaf
+        for parameter in function.signature.parameters
+        for leaf in _operands(fb, parameter.name, parameter.type, values[parameter.name], node)
+    ]
+    symbol = _declared(fb, function, node)
+    result = Static(None, "None") if function.result is None else typed_value_of(function.result)
+    if fb.is_dry:
+        return rebuilt(result, None, [])
+    call = func.CallOp.create(
+        operands=operands,
+        result_types=_types_of(function.result),
+        properties={"callee": SymbolRefAttr(symbol)},
+    )
+    fb.append(call)
+    return rebuilt(result, iter(call.results), [])
+
+
+def _operands(fb: FunctionBuilder, name: str, kind: Type, value: Value, node: ast.AST) -> list[SSAValue]:
+    converted = convert_composite(fb, value, kind, node, f"parameter '{name}'")
+    return [] if fb.is_dry else leaves_of(fb, converted)
+
+
+def _types_of(kind: Type | None) -> list[Attribute]:
+    """Returns the IR types that a value of a type is passed as."""
+    return [] if kind is None else _leaf_types(typed_value_of(kind))
+
+
+def _leaf_types(value: Value) -> list[Attribute]:
+    match value:
+        case Scalar(type=scalar):
+            return [ir_type(scalar)]
+        case FixedArray(type=fixed):
+            return [fixed_array_type(fixed)]
+        case Tuple(items=items):
+            return [type_ for item in items for type_ in _leaf_types(item)]
+        case _:
+            raise AssertionError(f"a value that is {describe(value)}")
+
+
+def _signature(function: ExternalFunction) -> FunctionType:
+    inputs = [type_ for p in function.signature.parameters for type_ in _types_of(p.type)]
+    return FunctionType.from_lists(inputs, _types_of(function.result))
+
+
+def _declared(fb: FunctionBuilder, function: ExternalFunction, node: ast.Call) -> str:
+    """Returns the symbol of the function's declaration in this module."""
+    module = fb.module
+    known = module.captures.imports.setdefault(function.symbol, function)
+    if known is not function and ((known.is_defined and function.is_defined) or _differ(known, function)):
+        raise fb.error(
+            node,
+            f"'{function.symbol}' is the linker's name of two functions, of {known.unit} and of {function.unit}",
+            "LP2080",
+            hint='give one of them another name with @lp.external("name")',
+        )
+    if function.is_defined and not known.is_defined:
+        module.captures.imports[function.symbol] = function
+    symbol = module.imports.get(function.symbol)
+    if symbol is None:
+        symbol = module.imports[function.symbol] = module.unique_symbol(function.symbol)
+        declaration = func.FuncOp.create(
+            properties={
+                "sym_name": StringAttr(symbol),
+                "function_type": _signature(function),
+                "sym_visibility": StringAttr("private"),
+            },
+            attributes=_attributes(function, symbol),
+            regions=[Region()],
+            location=fb.location(),
+        )
+        module.functions.append(declaration)
+    return symbol
+
+
+def _differ(one: ExternalFunction, other: ExternalFunction) -> bool:
+    return _signature(one) != _signature(other)
+
+
+def _attributes(function: ExternalFunction, symbol: str) -> dict[str, Attribute]:
+    attributes: dict[str, Attribute] = {EXTERNAL: UnitAttr()}
+    if function.is_defined:
+        attributes[UNIT] = StringAttr(function.unit)
+    if symbol != function.symbol:
+        attributes[LINKAGE_NAME] = StringAttr(function.symbol)
+    if function.declared_aspects is not None:
+        attributes[DECLARED] = aspects_attribute(function.declared_aspects)
+    return attributes
+
+
+def build_external(module: ModuleBuilder, function: ExternalFunction) -> None:
+    """Compiles an exported function into a module.
+
+    Raises:
+        CompileError: its body breaks a rule, uses what only a launched kernel has, or returns something else than
+            annotated.
+    """
+    # Ids are refused below, with a better message than one about dimensions.
+    module.kernel_name, module.rank, module.is_rank_given = function.symbol, MAX_DIMENSIONS, True
+    values = {p.name: typed_value_of(p.type) for p in function.signature.parameters}
+    checks, module.uses_reports = module.checks, False
+    if checks == "debug":
+        module.checks = "asserts"  # what only debug mode checks has no kernel to report to
+    instance = compile_helper(module, function.source, values, has_fixed_result=True)
+    _check_body(function, instance, uses_reports=module.uses_reports)
+    module.checks = checks
+    made = module.functions[-1]
+    assert made.sym_name.data == instance.symbol, "the function is the last that was compiled"
+    made.sym_visibility = None  # public: an exported function is a root
+    made.attributes.update(_attributes(function, instance.symbol))
+
+
+def _check_body(function: ExternalFunction, instance: HelperInstance, *, uses_reports: bool) -> None:
+    for is_used, what in (
+        (instance.uses_barrier, "barriers, group functions or shared arrays"),
+        (instance.uses_work_items, "ids or sizes of the launch"),
+        (instance.makes_arrays, "arrays made in place"),
+        (uses_reports, "assert or print"),
+    ):
+        if is_used:
+            raise compile_error(
+                function.source,
+                None,
+                f"external function '{function.__name__}' uses {what}, which only a launched kernel has",
+                code="LP2082",
+                hint="pass the values as arguments, or make it a plain function, which is compiled with its caller",
+            )
+    if list(instance.result_types) != _types_of(function.result):
+        raise compile_error(
+            function.source,
+            function.source.tree.returns,
+            f"external function '{function.__name__}' returns {describe(instance.result)}; its annotation says "
+            f"{function.result}",
+            code="LP2049",
+            hint="return a value of the annotated type on every path",
+        )

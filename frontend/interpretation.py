@@ -1,0 +1,288 @@
+"""Running kernels in the reference interpreter (`ir.interpret`) instead of on a device.
+
+Two ways lead here.  With ``lp.config.interpret`` (LAPILLI_INTERPRET=1) every launch is checked like any other and
+then interpreted: its arrays are read from their device, and written back before the launch returns.  `interpret`
+runs one kernel on NumPy arrays and needs no Vulkan device at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.errors import InvalidError, KernelArgumentError, KernelTrap, NdRangeError
+from ..ir.interpret.launch import (
+    DEFAULT_STEP_LIMIT,
+    DEFAULT_SUB_GROUP_SIZE,
+    HostArray,
+    LaunchShape,
+    Options,
+    interpret_module,
+)
+from ..vk_runtime import trace
+from ..vk_runtime.arguments import scalar_value
+from ..vk_runtime.array import Array
+from ..vk_runtime.dtypes import numpy_dtype
+from ..vk_runtime.event import Event
+from ..vk_runtime.reports import HostReport, quiet
+from .arguments import bind_arguments, scalars_of_arguments
+from .captures import Captures
+from .checking import checks_of
+from .compile_options import options_of
+from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
+from .struct_types import scalar_leaves
+from .types import ArrayType
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..vk_runtime.launch import LaunchRecord
+    from ..vk_runtime.queue import Queue
+    from .kernel import KernelFunction
+    from .spec_constant import SpecializationId
+
+_DEFAULT_LOCAL_SIZES = {1: (64,), 2: (4, 16), 3: (2, 4, 8)}
+
+
+def interpret(
+    kernel: KernelFunction,
+    range_: object,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
+    *,
+    local: int | tuple[int, ...] | None = None,
+    spec: Mapping[SpecializationId, object] | None = None,
+    sub_group_size: int = DEFAULT_SUB_GROUP_SIZE,
+    step_limit: int = DEFAULT_STEP_LIMIT,
+    optional_aspects: Iterable[int] = (),
+) -> None:
+    """Runs a kernel in the reference interpreter, as ``kernel[range_](*args)`` would on a device.
+
+    Args:
+        kernel: made by ``@lp.kernel``.
+        range_: what stands in the brackets of a launch.
+        args: by position: numbers, and NumPy arrays of the parameters' dtypes, which are changed in place.
+        kwargs: by name.
+        local: work-group size, slowest dimension first; None: the range's, the kernel's own, or any.
+        spec: values of specialization constants.
+        sub_group_size: work-items of a sub-group, up to 128.
+        step_limit: loop iterations, in the work-groups that run at once, after which a loop counts as endless.
+        optional_aspects: what the code may rely on beside what it needs, see `TargetEnv.optional_aspects`.
+
+    Raises:
+        KernelTrap: the kernel does what no kernel may; see `ir.interpret.launch`.
+        KernelArgumentError: arguments that do not suit the parameters.
+        NdRangeError: a range or local size that cannot be.
+        BuildError: the kernel cannot be compiled.
+    """
+    if not 1 <= sub_group_size <= 128 or sub_group_size & (sub_group_size - 1):
+        raise InvalidError(
+            f"interpret: sub_group_size is a power of two from 1 to 128; found {sub_group_size}"
+        )
+    values = bind_arguments(kernel.signature, tuple(args), kwargs or {}, kernel.name)
+    if kernel.signature.has_composites:
+        values = scalars_of_arguments(kernel.signature, values, kernel.name)
+    arrays: dict[int, _NumPyArray] = {}
+    bound = [
+        _argument(kernel, name, dtype, ndim, value, arrays)
+        for (name, dtype, ndim), value in zip(_parameters(kernel), values, strict=True)
+    ]
+    checked = launch_range(range_)
+    module = _module(kernel, len(checked.extents), tuple(optional_aspects))
+    shape = LaunchShape(range_=checked.extents, local=_local_size(kernel, module, checked, local))
+    try:
+        interpret_module(
+            module,
+            kernel.name,
+            shape,
+            bound,
+            spec_values={
+                constant.symbol: constant.to_bytes(value) for constant, value in (spec or {}).items()
+            },
+            options=Options(sub_group_size=sub_group_size, step_limit=step_limit),
+        )
+    finally:
+        for array in arrays.values():
+            array.write_back()
+
+
+def interpret_launch(
+    kernel: KernelFunction,
+    record: LaunchRecord,
+    queue: Queue,
+    values: Sequence[object],
+    spec: Iterable[tuple[str, bytes]],
+    events: Iterable[Event],
+) -> Event:
+    """Interprets a launch that was checked, and waits for what it depends on; returns an event that is done.
+
+    A failed ``assert``, and what was printed, waits for the next wait or read, as with a device.
+
+    Raises:
+        KernelTrap: the kernel does what no kernel may.
+        KernelArgumentError: arguments that do not suit the parameters.
+    """
+    scalars = iter(record.scalars(values))
+    device, plan = queue.device, record.plan
+    hosts: dict[int, tuple[Array, npt.NDArray[Any], HostArray]] = {}
+    bound: list[HostArray | int | float | bool] = []
+    with quiet():  # what earlier launches report waits for a wait of the user's
+        for event in events:
+            event.wait()
+        for (_, dtype, _), value in zip(_parameters(kernel), values, strict=True):
+            if not isinstance(value, Array):
+                bound.append(_number(next(scalars), dtype))
+                continue
+            if id(value.buffer) not in hosts:
+                data = value.numpy()
+                hosts[id(value.buffer)] = value, data, HostArray(_bytes_of(data), value.shape)
+            bound.append(hosts[id(value.buffer)][2])
+    module = _module(kernel, len(plan.range_), device.target_env.optional_aspects)
+    shape = LaunchShape(range_=plan.range_, local=plan.local)
+    size = max(device.info.sub_group_sizes, default=DEFAULT_SUB_GROUP_SIZE)
+    trace.record("launch", kernel=kernel.name, device=device.selector)
+    changed: frozenset[int] = frozenset(range(len(bound)))  # where it traps, as far as it came
+    printed: list[str] = []
+    failed: KernelTrap | None = None
+    try:
+        options = Options(sub_group_size=min(size, 128))
+        changed = interpret_module(
+            module, kernel.name, shape, bound, spec_values=dict(spec), options=options, write=printed.append
+        )
+    except KernelTrap as trap:
+        if trap.code != KernelTrap.code:
+            raise
+        failed = trap  # a check of the kernel's own is told as devices tell it
+    finally:
+        written = {id(bound[i]) for i in changed}
+        with quiet():
+            for array, data, host in hosts.values():
+                if id(host) in written:
+                    array.copy_from(data)
+        uses = tuple((array.buffer, id(host) in written) for array, _, host in hosts.values())
+        event = Event(queue, 0)
+        if printed or failed is not None:
+            event = queue.note_host_launch(HostReport("".join(printed), failed), uses)
+    return event
+
+
+def _bytes_of(data: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Returns the bytes of a C-ordered array, shared with it."""
+    return data.reshape(-1).view(np.uint8)
+
+
+def _number(value: int | float, dtype: str) -> int | float:
+    """Returns a checked scalar as a number: bf16 comes as its bits."""
+    if dtype != "bf16":
+        return value
+    return float(np.array([int(value) << 16], np.uint32).view(np.float32)[0])
+
+
+def _parameters(kernel: KernelFunction) -> list[tuple[str, str, int | None]]:
+    """Returns name, dtype and dimensions of each array and scalar that a launch passes."""
+    found: list[tuple[str, str, int | None]] = []
+    for parameter in kernel.signature.parameters:
+        if isinstance(parameter.type, ArrayType):
+            found.append((parameter.name, parameter.type.element.spelling, parameter.type.ndim))
+        else:
+            leaves = scalar_leaves(parameter.type)
+            found += [(parameter.name + path, scalar.spelling, None) for path, scalar, _ in leaves]
+    return found
+
+
+def _module(kernel: KernelFunction, rank: int, optional_aspects: tuple[int, ...]) -> ModuleOp:
+    """Returns the kernel-level module: verified, not optimised, and with every index as it was written."""
+    from ..ir.verify import verify_module
+    from .builder import build_module
+
+    checks = checks_of(options_of(kernel.function.__module__))
+    key = ("interpreted", rank, optional_aspects, checks)
+    found = cast("tuple[ModuleOp, Captures] | None", kernel.compiled.get(key))
+    if found is None or not found[1].are_current():
+        captures = Captures()
+        module = build_module(
+            [kernel],
+            rank=rank,
+            captures=captures,
+            optional_aspects=optional_aspects,
+            checks=checks,
+            clamps_indices=False,
+        )
+        verify_module(module)
+        found = kernel.compiled[key] = module, captures
+    return found[0]
+
+
+def _local_size(
+    kernel: KernelFunction, module: ModuleOp, range_: LaunchRange, local: int | tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """Returns the work-group size of `interpret`."""
+    from ..ir.call_graph import function_name, functions
+    from ..ir.dialects.kernel import MASKED
+
+    (function,) = (f for f in functions(module) if function_name(f) == kernel.name)
+    is_masked, rank = MASKED in function.attributes, len(range_.extents)
+    given = local if local is not None else range_.local or kernel.options.local_size
+    if given is None and not is_masked:
+        raise InvalidError(
+            f"the work-items of kernel '{kernel.name}' work together, so it needs a local size: "
+            "interpret(…, local=…), @lp.kernel(local_size=…) or a range lp.NdRange(global_, local_)"
+        )
+    sizes = _DEFAULT_LOCAL_SIZES[rank] if given is None else normalise_local_size(given, what="local size")
+    if len(sizes) != rank:
+        raise NdRangeError(
+            f"kernel '{kernel.name}': range {range_.extents} has {rank} dimensions, local size {sizes} has "
+            f"{len(sizes)}; expected as many"
+        )
+    if not is_masked:
+        check_multiple(range_.extents, sizes)
+    return sizes
+
+
+class _NumPyArray:
+    """A NumPy array as an argument: its elements in C order, whatever its strides."""
+
+    def __init__(self, array: npt.NDArray[Any], ndim: int) -> None:
+        self._array = array
+        self._data = np.array(array, order="C")
+        self.host = HostArray(_bytes_of(self._data), array.shape[:ndim])
+        self._before = self._data.tobytes()
+
+    def write_back(self) -> None:
+        """Copies the elements back, where any changed."""
+        if self._data.tobytes() != self._before:
+            self._array[...] = self._data
+
+
+def _argument(
+    kernel: KernelFunction,
+    name: str,
+    dtype: str,
+    ndim: int | None,
+    value: object,
+    arrays: dict[int, _NumPyArray],
+) -> HostArray | int | float | bool:
+    """Checks an argument of `interpret`."""
+    what = f"kernel '{kernel.name}', argument '{name}'"
+    if ndim is None:
+        try:
+            return _number(scalar_value(value, dtype), dtype)
+        except ValueError as error:
+            raise KernelArgumentError(f"{what}: expected lp.{dtype}, found {error}") from None
+    wanted = numpy_dtype(dtype)
+    if not isinstance(value, np.ndarray):
+        raise KernelArgumentError(f"{what}: expected a NumPy array of {wanted}, found {type(value).__name__}")
+    array = cast("npt.NDArray[Any]", value)
+    inner = wanted.shape
+    if array.dtype != wanted.base or array.ndim != ndim + len(inner) or array.shape[ndim:] != inner:
+        raise KernelArgumentError(
+            f"{what}: expected dtype {wanted.base} and {ndim} dimensions{f' and {inner}' * bool(inner)}, found "
+            f"{array.dtype} of shape {array.shape}"
+        )
+    found = arrays.get(id(array))
+    if found is None:
+        found = arrays[id(array)] = _NumPyArray(array, ndim)
+    return found.host

@@ -1,0 +1,113 @@
+"""Links a compiled kernel with the exported functions of other Python modules that it calls.
+
+Each exported function is compiled once for an environment, as an object image of its own, when a kernel first needs
+it, so that a kernel needs of a module what it calls and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..ir.errors import LinkError
+from ..ir.target_env import TargetEnv
+from ..passes.pipeline import analyse, lower_image
+from ..spirv.build_image import build_image
+from ..spirv.device_image import DeviceImage
+from ..spirv.link_images import link_images
+from .builder import build_module
+from .captures import Captures
+from .externals import EXTERNALS, ExternalFunction
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectImage:
+    """An exported function compiled for one environment."""
+
+    image: DeviceImage
+    captures: Captures
+
+
+def link_externals(image: DeviceImage, captures: Captures) -> DeviceImage:
+    """Returns an image linked with all that it imports, directly or not; itself where it imports nothing.
+
+    Args:
+        image: of a kernel.
+        captures: what its compilation read; from now on also what that of the linked functions did.
+
+    Raises:
+        LinkError: nothing, or more than one module, exports a symbol; or the definitions do not suit.
+        BuildError: an exported function cannot be compiled.
+    """
+    images = [image]
+    chosen: dict[str, ExternalFunction] = {}
+    pending = [(symbol, image, captures.imports) for symbol in image.imports]
+    while pending:
+        symbol, user, imports = pending.pop(0)
+        function = exporter(symbol, user, imports)
+        known = chosen.get(symbol)
+        if known is function:
+            continue
+        if known is not None:
+            raise LinkError(
+                f"symbol '{symbol}' is exported twice: by {_described(known)} and by {_described(function)}; give one "
+                'another name with @lp.external("name")'
+            )
+        chosen[symbol] = function
+        compiled = object_image(function, image.target_env)
+        captures.include(compiled.captures)
+        images.append(compiled.image)
+        pending += [(name, compiled.image, compiled.captures.imports) for name in compiled.image.imports]
+    return link_images(images) if image.is_object else image
+
+
+def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunction]) -> ExternalFunction:
+    """Returns the function that is meant by a symbol: the object that was called, else the one of that name.
+
+    Raises:
+        LinkError: no Python module exports the symbol, or several do.
+    """
+    called = imports.get(symbol)
+    if called is not None and called.is_defined:
+        return called
+    found = EXTERNALS.exporting(symbol)
+    if len(found) == 1:
+        return found[0]
+    name = ", ".join(
+        (*(f"kernel '{kernel.name}'" for kernel in user.kernels), *(f"'{e}'" for e in user.exports))
+    )
+    if not found:
+        raise LinkError(
+            f"unresolved symbol '{symbol}', called by {name}: no imported Python module exports it; export a function "
+            f'with @lp.external("{symbol}"), or link the SPIR-V library that has it'
+        )
+    raise LinkError(
+        f"symbol '{symbol}', called by {name}, is exported twice: by "
+        + " and by ".join(map(_described, found))
+    )
+
+
+def _described(function: ExternalFunction) -> str:
+    return f"'{function.unit}.{function.function.__qualname__}'"
+
+
+def object_image(function: ExternalFunction, env: TargetEnv) -> ObjectImage:
+    """Returns an exported function compiled for an environment.
+
+    Raises:
+        BuildError: it cannot be compiled.
+    """
+    found: ObjectImage | None = function.compiled.get(env)
+    if found is None or not found.captures.are_current():
+        captures = Captures()
+        module = build_module(
+            [],
+            externals=[function],
+            captures=captures,
+            optional_aspects=env.optional_aspects,
+            checks=env.checks,
+        )
+        (analysed,) = analyse(module, env).images
+        image = build_image(lower_image(analysed, env), env)
+        found = function.compiled[env] = ObjectImage(image, captures)
+    return found

@@ -1,0 +1,363 @@
+"""The device images of translation units: IR made once, and SPIR-V made of it once for each environment.
+
+A unit is analysed as a whole: its kernels are built into one module and divided by the module's options.  A kernel that
+cannot be built gets an image of its own, which raises its error when it is compiled.  An analysis holds until a
+kernel comes or goes, or something that the kernels read from around themselves changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..ir.errors import BuildError
+from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
+from ..ir.target_env import TargetEnv
+from ..vk_runtime.build_properties import TextStream
+from ..vk_runtime.device import Device
+from ..vk_runtime.kernel_id import KernelId
+from ..vk_runtime.spec_values import SpecConstant
+from ..vk_runtime.trace import record
+from .annotations import Signature
+from .captures import Captures
+from .checking import checks_of
+from .compile import Executable, compile_lock, environment_of, load_compiler
+from .compile_options import options_of
+from .definition import KernelOptions
+from .externals import EXTERNALS, ExternalFunction
+from .source import FunctionSource
+from .spec_constant import live_id
+from .units import default_local_size, id_of, kernels_of, unit_names, unit_of
+
+if TYPE_CHECKING:
+    from ..passes.pipeline import AnalysedImage
+    from ..spirv.device_image import DeviceImage
+    from .kernel import KernelFunction
+
+MAX_RANK = 3
+"""Dimensions that a launch range may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A kernel under the name that it has in its unit."""
+
+    name: str
+    options: KernelOptions
+    signature: Signature
+    source: FunctionSource
+
+
+@dataclass(eq=False)
+class UnitImage:
+    """Some kernels of one unit that are compiled together; a `vk_runtime.toolchain.InputImage`."""
+
+    kernel_ids: Mapping[str, KernelId]
+    env: TargetEnv
+    requirements: Requirements
+    spec_symbols: Mapping[str, SpecConstant]
+    captures: Captures
+    functions: Mapping[str, weakref.ref[KernelFunction]]
+    """The kernels by the image's names, as long as somebody uses them."""
+    analysed: AnalysedImage | None
+    """The IR; None where there is an error."""
+    error: BuildError | None = None
+    """Why there is no IR."""
+    local_sizes: Mapping[str, tuple[int, ...] | None] = field(
+        default_factory=dict[str, "tuple[int, ...] | None"]
+    )
+    """The options ``local_size`` by the image's names, for the defaults of the constants in them."""
+    _digest: bytes | None = None
+    _constants: tuple[SpecConstantInfo, ...] | None = None
+    _compiled: dict[TargetEnv, DeviceImage] = field(default_factory=dict[TargetEnv, "DeviceImage"])
+
+    def text(self) -> str:
+        """Returns the IR, or the source text of a kernel that has none."""
+        if self.analysed is not None:
+            return str(self.analysed.module) + "\n"
+        return "".join(f"// {line}\n" for line in str(self.error).splitlines())
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the names, the environment and the IR."""
+        if self._digest is None:
+            self._digest = self._hash()
+        return self._digest
+
+    def _hash(self) -> bytes:
+        parts = [*(f"{name}={id_.qualified_name}" for name, id_ in self.kernel_ids.items()), repr(self.env)]
+        return hashlib.sha256("\0".join([*parts, self.text()]).encode("utf-8", "surrogatepass")).digest()
+
+    @property
+    def spec_constants(self) -> tuple[SpecConstantInfo, ...]:
+        """The specialization constants with the SpecIds that they will have."""
+        if self.analysed is None or not self.spec_symbols:
+            return ()
+        from ..passes.pipeline import lower_image
+
+        with compile_lock:
+            if self._constants is None:
+                self._constants = lower_image(self.analysed, self.env).spec_constants
+            return self._constants
+
+    def translate(self, env: TargetEnv, devices: Sequence[Device], log: Sequence[object] = ()) -> DeviceImage:
+        """Compiles the image, once for each environment; see `InputImage.translate`."""
+        env = replace(
+            self.env,
+            vulkan_version=env.vulkan_version,
+            max_push_constant_bytes=env.max_push_constant_bytes,
+            signed_zero_inf_nan_preserve_bits=env.signed_zero_inf_nan_preserve_bits,
+            debug_info=env.debug_info or self.env.debug_info,
+            emulates_spec_constants=env.emulates_spec_constants or self.env.emulates_spec_constants,
+            freezes_spec_constants=env.freezes_spec_constants,
+        )
+        with compile_lock:
+            image = self._compiled.get(env)
+            if image is None:
+                image = self._compiled[env] = self._lower(env, devices, log)
+            self._offer(image, env, devices)
+        for stream in log:
+            _write(stream, f"compiled {_names(image)}: {len(image.spirv)} bytes of SPIR-V\n")
+        return image
+
+    def _lower(self, env: TargetEnv, devices: Sequence[Device], log: Sequence[object]) -> DeviceImage:
+        if self.analysed is None:
+            assert self.error is not None, "an image has IR or an error"
+            for stream in log:
+                _write(stream, f"{self.error.log}\n")
+            raise self.error
+        from ..passes.pipeline import lower_image
+        from ..spirv.build_image import build_image
+
+        image = build_image(lower_image(self.analysed, env), env)
+        image = replace(
+            image, kernels=tuple(replace(k, default_local_size=self._local_size(k)) for k in image.kernels)
+        )
+        selector = devices[0].selector if len(devices) == 1 else ""
+        only = "".join(self.kernel_ids) if len(self.kernel_ids) == 1 else ""
+        record("compile", kernel=only, image=image.digest, device=selector)
+        return image
+
+    def _local_size(self, kernel: KernelInfo) -> tuple[int, ...] | None:
+        """Returns the local size that the kernel's options ask for, where it has as many dimensions as the kernel."""
+        local = self.local_sizes.get(kernel.name)
+        return local if local is not None and len(local) == kernel.abi.rank else None
+
+    def _offer(self, image: DeviceImage, env: TargetEnv, devices: Sequence[Device]) -> None:
+        """Lets launches outside of bundles use the image, where they have not compiled the kernel themselves."""
+        own = self.env
+        if env != replace(
+            env, debug_info=own.debug_info, emulates_spec_constants=own.emulates_spec_constants
+        ):
+            return
+        if env.freezes_spec_constants or image.is_object:
+            return
+        for info in image.kernels:
+            kernel = self.functions[info.name]()
+            if kernel is None:
+                continue
+            ranks = range(1, info.abi.rank + 1) if info.has_any_rank else (info.abi.rank,)
+            wanted = (environment_of(kernel, device.target_env) for device in devices)
+            # Debug mode may have been switched since the image was analysed.
+            suitable = [env for env in wanted if env.checks == own.checks]
+            for key in ((rank, env) for env in suitable for rank in ranks):
+                known: Executable | None = kernel.compiled.get(key)
+                if known is None or not known.captures.are_current():
+                    kernel.compiled[key] = Executable(image, info, self.captures)
+
+
+def _names(image: DeviceImage) -> str:
+    return ", ".join((*(kernel.name for kernel in image.kernels), *image.exports))
+
+
+def _write(stream: object, text: str) -> None:
+    if isinstance(stream, TextStream):
+        stream.write(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Analysis:
+    """The images of a unit as they were found."""
+
+    module: str
+    kernels: tuple[weakref.ref[KernelFunction], ...]
+    exported: tuple[ExternalFunction, ...]
+    images: tuple[UnitImage, ...]
+
+    def is_current(self, kernels: Sequence[KernelFunction]) -> bool:
+        """Whether it is of these kernels, nothing that they read has changed, and what was broken still is."""
+        return (
+            len(kernels) == len(self.kernels)
+            and all(ref() is kernel for ref, kernel in zip(self.kernels, kernels, strict=True))
+            and all(image.captures.are_current() for image in self.images)
+            and not any(self._is_mended(image) for image in self.images if image.error is not None)
+        )
+
+    def _is_mended(self, image: UnitImage) -> bool:
+        """Whether a kernel that could not be built can be now: a name that it lacked may be defined."""
+        kernels = {name: kernel for name, ref in image.functions.items() if (kernel := ref()) is not None}
+        try:
+            if image.functions:
+                _images(self.module, kernels, image.env)
+            else:
+                _images(self.module, {}, image.env, self.exported)
+        except BuildError:
+            return False
+        return True
+
+
+_analyses: dict[tuple[str, TargetEnv, str], _Analysis] = {}
+"""The latest analysis of each unit for each environment and each of `target_env.CHECKS`."""
+
+
+def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
+    """Returns the device images of a Python module's kernels, as IR.
+
+    Args:
+        module: its name.
+        env: of the devices, see `TargetEnv.meet`.
+    """
+    kernels, exported = kernels_of(module), EXTERNALS.of_unit(module)
+    key = (module, env, checks_of(options_of(module)))
+    with compile_lock:
+        found = _analyses.get(key)
+        if found is None or found.exported != exported or not found.is_current(kernels):
+            found = _analyses[key] = _Analysis(
+                module,
+                tuple(weakref.ref(kernel) for kernel in kernels),
+                exported,
+                (*_analyse(module, kernels, env), *_exports(module, exported, env)),
+            )
+        return found.images
+
+
+def images_of_kernel(what: str, kernel_id: KernelId, env: TargetEnv) -> tuple[UnitImage, ...]:
+    """Returns the images that hold a kernel, and those of the functions that its unit exports.
+
+    Raises:
+        InvalidError: in the name of `what`: the kernel is gone.
+    """
+    module = unit_of(what, kernel_id)
+    return tuple(
+        image
+        for image in images_of_unit(module, env)
+        if kernel_id in image.kernel_ids.values() or not image.kernel_ids
+    )
+
+
+def all_images(env: TargetEnv) -> tuple[UnitImage, ...]:
+    """Returns the images of all units, also of those that only export functions."""
+    units = dict.fromkeys((*unit_names(), *EXTERNALS.units()))
+    return tuple(image for name in units for image in images_of_unit(name, env))
+
+
+def _analyse(module: str, kernels: Sequence[KernelFunction], env: TargetEnv) -> tuple[UnitImage, ...]:
+    load_compiler()
+    named = _unit_names(kernels)
+    by_level: dict[TargetEnv, list[str]] = {}
+    for name, kernel in named.items():
+        by_level.setdefault(environment_of(kernel, env), []).append(name)
+    images: list[UnitImage] = []
+    for level_env, names in by_level.items():
+        images += _analyse_together(module, {name: named[name] for name in names}, level_env)
+    return tuple(images)
+
+
+def _unit_names(kernels: Sequence[KernelFunction]) -> dict[str, KernelFunction]:
+    """Returns the kernels under names that differ: the second of one name gets ``~2``."""
+    named: dict[str, KernelFunction] = {}
+    for kernel in kernels:
+        name, count = kernel.name, 1
+        while name in named:
+            count += 1
+            name = f"{kernel.name}~{count}"
+        named[name] = kernel
+    return named
+
+
+def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: TargetEnv) -> list[UnitImage]:
+    """Returns the images of kernels in one module; each kernel that cannot be built has one of its own."""
+    try:
+        return _images(module, kernels, env)
+    except BuildError as error:
+        if len(kernels) == 1:
+            return [_broken(kernels, env, error)]
+    good: dict[str, KernelFunction] = {}
+    broken: list[UnitImage] = []
+    for name, kernel in kernels.items():
+        try:
+            _images(module, {name: kernel}, env)
+            good[name] = kernel
+        except BuildError as error:
+            broken.append(_broken({name: kernel}, env, error))
+    return [*(_images(module, good, env) if good else ()), *broken]
+
+
+def _exports(module: str, exported: tuple[ExternalFunction, ...], env: TargetEnv) -> list[UnitImage]:
+    """Returns the images of the functions that a unit exports; apart from its kernels, so that any kernel can be
+    linked with them without getting the unit's kernels too."""
+    options = options_of(module)
+    env = replace(options.environment(env), checks=checks_of(options))
+    try:
+        return _images(module, {}, env, exported) if exported else []
+    except BuildError as error:
+        return [_broken({}, env, error)]
+
+
+def _images(
+    module: str,
+    kernels: Mapping[str, KernelFunction],
+    env: TargetEnv,
+    exported: Sequence[ExternalFunction] = (),
+) -> list[UnitImage]:
+    from ..passes.pipeline import analyse
+    from .builder import build_module
+
+    captures = Captures()
+    definitions = [_Definition(n, k.options, k.signature, k.source) for n, k in kernels.items()]
+    ir = build_module(
+        definitions,
+        captures=captures,
+        optional_aspects=env.optional_aspects,
+        checks=env.checks,
+        any_rank=True,
+        externals=exported,
+    )
+    options = options_of(module)
+    analysis = analyse(ir, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+    return [_image(image, kernels, env, captures) for image in analysis.images]
+
+
+def _image(
+    analysed: AnalysedImage, kernels: Mapping[str, KernelFunction], env: TargetEnv, captures: Captures
+) -> UnitImage:
+    from ..ir.dialects.spec_constant import DeclareOp
+
+    symbols = [op.sym_name.data for op in analysed.module.walk() if isinstance(op, DeclareOp)]
+    held = {name: kernels[name] for name in analysed.aspect_uses}
+    return UnitImage(
+        kernel_ids={name: id_of(kernel) for name, kernel in held.items()},
+        env=env,
+        requirements=analysed.requirements,
+        spec_symbols={symbol: live_id(symbol) for symbol in symbols},
+        captures=captures,
+        functions={name: weakref.ref(kernel) for name, kernel in held.items()},
+        analysed=analysed,
+        local_sizes={name: default_local_size(kernel) for name, kernel in held.items()},
+    )
+
+
+def _broken(kernels: Mapping[str, KernelFunction], env: TargetEnv, error: BuildError) -> UnitImage:
+    return UnitImage(
+        kernel_ids={name: id_of(kernel) for name, kernel in kernels.items()},
+        env=env,
+        requirements=Requirements(),
+        spec_symbols={},
+        captures=Captures(),
+        functions={name: weakref.ref(kernel) for name, kernel in kernels.items()},
+        analysed=None,
+        error=error,
+    )

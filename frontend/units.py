@@ -1,0 +1,181 @@
+"""Translation units: the kernels of each Python module, by the order of their decoration, and their names.
+
+The registry does not keep kernels alive, and defining a kernel loads nothing of the runtime.  A module-level kernel
+that was defined anew (a notebook's cell, a reload) is no longer part of its unit; the two functions that one ``def``
+makes in a loop both are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..ir.errors import InvalidError, UnknownKernelError
+from .arguments import bind_arguments, scalars_of_arguments
+
+if TYPE_CHECKING:
+    from ..vk_runtime.kernel_id import Binder, KernelId, LocalSizeOf
+    from .annotations import Signature
+    from .kernel import KernelFunction
+
+_lock = threading.Lock()
+_serials = itertools.count()
+_units: dict[str, dict[int, weakref.ref[KernelFunction]]] = {}
+"""By Python module: kernels by serial number, oldest first."""
+
+
+def register(kernel: KernelFunction) -> None:
+    """Makes a kernel part of the unit of its Python module."""
+    module, serial = kernel.function.__module__, next(_serials)
+
+    def forget(_: object) -> None:  # runs at any time, so it takes no lock
+        _units.get(module, {}).pop(serial, None)
+
+    with _lock:
+        _units.setdefault(module, {})[serial] = weakref.ref(kernel, forget)
+
+
+def unit_names() -> list[str]:
+    """Returns the Python modules that have living kernels."""
+    return [name for name in list(_units) if kernels_of(name)]
+
+
+def kernels_of(module: str) -> list[KernelFunction]:
+    """Returns the kernels of a Python module, oldest first."""
+    with _lock:
+        living = [kernel for reference in list(_units.get(module, {}).values()) if (kernel := reference())]
+    latest = {_definition(kernel): kernel.function.__code__ for kernel in living}
+    return [kernel for kernel in living if latest[_definition(kernel)] is kernel.function.__code__]
+
+
+def _definition(kernel: KernelFunction) -> tuple[str, str, object]:
+    """Returns what a new definition replaces; functions inside of functions replace nothing."""
+    code = kernel.function.__code__
+    return kernel.function.__qualname__, kernel.name, code if "<locals>" in code.co_qualname else None
+
+
+def all_kernels() -> list[KernelFunction]:
+    """Returns every kernel of the application, by module, oldest first."""
+    return [kernel for name in unit_names() for kernel in kernels_of(name)]
+
+
+def id_of(kernel: KernelFunction) -> KernelId:
+    """Returns the identity of a kernel, the same object at every call."""
+    from ..vk_runtime.kernel_id import make_kernel_id
+
+    with _lock:
+        found = kernel.known_id
+        if found is None:
+            found = kernel.known_id = make_kernel_id(
+                kernel.name,
+                kernel.qualified_name,
+                _binder(kernel.name, kernel.signature),
+                kernel.parameter_names,
+                _local_size(kernel),
+            )
+        return found
+
+
+def default_local_size(kernel: KernelFunction) -> tuple[int, ...] | None:
+    """Returns the work-group size that a kernel asks for while every constant in it has its default; None: none, or
+    none that can be."""
+    try:
+        return None if kernel.local_size is None else kernel.local_size.sizes({}, kernel.name)
+    except InvalidError:
+        return None
+
+
+def _local_size(kernel: KernelFunction) -> LocalSizeOf | None:
+    """Returns what computes a work-group size of specialization constants; None where it is none of these."""
+    local, name = kernel.local_size, kernel.name
+    return None if local is None or local.is_fixed else lambda values: local.sizes(values, name)
+
+
+def _binder(name: str, signature: Signature) -> Binder:
+    """Returns what binds arguments; it does not refer to the kernel function, which an id does not keep alive."""
+
+    def bind(args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
+        values = bind_arguments(signature, args, kwargs, name)
+        return scalars_of_arguments(signature, values, name) if signature.has_composites else values
+
+    return bind
+
+
+def find_id(what: str, kernel: object) -> KernelId:
+    """Returns the id that a user's value stands for: an id, a kernel function, or its name.
+
+    Args:
+        what: the function that was called, for messages.
+        kernel: the value.
+
+    Raises:
+        UnknownKernelError: there is no kernel of that name.
+        InvalidError: the name is that of several kernels.
+        TypeError: the value stands for no kernel.
+    """
+    from ..vk_runtime.kernel_id import given_id, no_kernel
+
+    if isinstance(kernel, str):
+        return id_of(kernel_named(what, kernel))
+    found = given_id(kernel)
+    if found is not None:
+        return found
+    if callable(kernel) and not isinstance(kernel, type):
+        name = getattr(kernel, "__qualname__", repr(kernel))
+        raise InvalidError(
+            f"{what}: function '{name}' is no kernel; expected one decorated with @lp.kernel (a lambda cannot be: "
+            "write it with def)"
+        )
+    raise no_kernel(what, kernel)
+
+
+def kernel_named(what: str, name: str) -> KernelFunction:
+    """Returns the kernel of a name: its module-qualified name, or ``name=`` where that is unambiguous.
+
+    Raises:
+        UnknownKernelError: there is none; the text lists names that are alike.
+        InvalidError: several have it.
+    """
+    kernels = all_kernels()
+    qualified = [kernel for kernel in kernels if kernel.qualified_name == name]
+    if qualified:
+        return qualified[-1]
+    named = {kernel.qualified_name: kernel for kernel in kernels if kernel.name == name}
+    if len(named) > 1:
+        raise InvalidError(
+            f"{what}: {name!r} is the name of several kernels; name one of {', '.join(sorted(named))}",
+            code="LP1032",
+        )
+    if not named:
+        raise UnknownKernelError(f"{what}: there is no kernel {name!r}{_candidates(name, kernels)}")
+    return next(iter(named.values()))
+
+
+def _candidates(name: str, kernels: list[KernelFunction]) -> str:
+    import difflib  # only for messages
+
+    known = list(dict.fromkeys([k.name for k in kernels] + [k.qualified_name for k in kernels]))
+    close = difflib.get_close_matches(name, known, 3)
+    if close:
+        return "; did you mean " + " or ".join(map(repr, close)) + "?"
+    shown = ", ".join(sorted({k.qualified_name for k in kernels})[:10])
+    return f"; there are {shown}" if shown else "; the application has none"
+
+
+def unit_of(what: str, kernel_id: KernelId) -> str:
+    """Returns the Python module of a kernel.
+
+    Raises:
+        InvalidError: the kernel function is gone, or was defined anew.
+    """
+    for name in unit_names():
+        if any(kernel.known_id is kernel_id for kernel in kernels_of(name)):
+            return name
+    raise InvalidError(
+        f"{what}: the application has no kernel '{kernel_id.qualified_name}' of this id any more: its function is "
+        "gone or was defined anew; get the id again with lp.get_kernel_id",
+        code="LP1033",
+    )

@@ -1,0 +1,1 @@
+"""The reference interpreter of kernel-level IR; see `launch`."""

@@ -1,0 +1,308 @@
+"""The reference interpreter: runs a kernel of a kernel-level module with NumPy, and checks what devices do not.
+
+It is slow, and right: what an operation does is written down here once, without a compiler or a driver
+between.  A launch ends with `KernelTrap` at the first
+
+* index out of range of an array, a fixed array or a vector,
+* read of shared or private memory that nothing was written to,
+* data race: accesses of one location, at least one a write and not both atomic, that no barrier orders,
+* barrier that only some work-items of a work-group reach,
+* loop without end, as far as a limit on iterations tells,
+* arithmetic that SPIR-V leaves undefined, which the front end never emits,
+* failed check of the kernel's own: ``assert``, and those of debug mode.
+
+The work-items of a work-group run in lockstep, several work-groups at once where the memory for it is small.
+Atomic operations happen in the order of the work-items' numbers, so every run gives the same result.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..attribute_values import memref_element_type
+from ..call_graph import Function, function_name, functions
+from ..dialects.kernel import is_kernel, kernel_parameters
+from ..errors import InvalidError
+from . import (
+    atomic_ops,
+    barrier_ops,
+    composite_ops,
+    control_flow_ops,
+    conversion_ops,
+    float_ops,
+    integer_ops,
+    math_ops,
+    memory_ops,
+    report_ops,
+    spec_constant_ops,
+    sub_group_ops,
+    work_item_ops,
+)
+from .dispatch import HANDLERS, Handler
+from .frame import Batch
+from .layout import size_bytes
+from .memory import ArrayName, Memory
+from .races import Timeline
+from .scalars import number
+from .values import ArrayRef
+
+OPERATIONS = (
+    atomic_ops,
+    barrier_ops,
+    composite_ops,
+    control_flow_ops,
+    conversion_ops,
+    float_ops,
+    integer_ops,
+    math_ops,
+    memory_ops,
+    report_ops,
+    spec_constant_ops,
+    sub_group_ops,
+    work_item_ops,
+)
+"""The modules whose import fills `dispatch`."""
+
+BATCH_SIZE = 4096
+"""Work-items that run at once, at most, unless one work-group has more."""
+DEFAULT_SUB_GROUP_SIZE = 32
+DEFAULT_STEP_LIMIT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a launch is interpreted."""
+
+    sub_group_size: int = DEFAULT_SUB_GROUP_SIZE
+    """Work-items of a sub-group."""
+    step_limit: int = DEFAULT_STEP_LIMIT
+    """Iterations that all loops together may take, in the work-groups that run at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchShape:
+    """The work-items of a launch."""
+
+    range_: tuple[int, ...]
+    """What the user asked for, slowest dimension first."""
+    local: tuple[int, ...]
+    """Work-items of a work-group, slowest dimension first."""
+
+    @property
+    def group_counts(self) -> tuple[int, ...]:
+        """Work-groups, slowest dimension first; the last ones may reach beyond the range."""
+        return tuple(-(-n // size) for n, size in zip(self.range_, self.local, strict=True))
+
+    def global_id(self, item: int) -> tuple[int, ...]:
+        """Returns the global id of the work-item with a number; they are numbered group by group."""
+        group, own = divmod(item, self.group_size)
+        groups, owns = np.unravel_index(group, self.group_counts), np.unravel_index(own, self.local)
+        parts = zip(groups, self.local, owns, strict=True)
+        return tuple(int(g) * size + int(n) for g, size, n in parts)
+
+    @property
+    def group_size(self) -> int:
+        """Work-items of a work-group."""
+        return math.prod(self.local)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostArray:
+    """An array argument: its bytes and its shape.  The same object given twice is the same memory."""
+
+    data: np.ndarray[Any, np.dtype[np.uint8]]
+    """All elements, C order; changed in place."""
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedArray:
+    """An argument that is memory of each work-group: its shape is all that a launch gives."""
+
+    shape: tuple[int, ...]
+
+
+Argument = HostArray | SharedArray | int | float | bool
+"""What a launch passes for one argument of the kernel's function."""
+_Bound = Callable[[Batch], Any]
+"""An argument: its value in a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A block, looked up once."""
+
+    steps: tuple[tuple[Operation, Handler, tuple[SSAValue, ...], tuple[SSAValue, ...]], ...]
+    """Operation, handler, operands and results."""
+    yielded: tuple[SSAValue, ...]
+    """Operands of the terminator."""
+
+
+@dataclass(eq=False)
+class Launch:
+    """A kernel on its way; see `interpret_module`."""
+
+    kernel: Function
+    name: str
+    shape: LaunchShape
+    options: Options
+    spec_values: Mapping[str, bytes]
+    timeline: Timeline
+    callees: dict[str, Function]
+    """All functions of the module by name."""
+    bound: list[_Bound]
+    """The arguments."""
+    lines: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """What work-items printed, with their numbers."""
+    sites: list[Operation] = field(default_factory=list[Operation])
+    """The operations that accessed memory, by number."""
+    _site_numbers: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    _code: dict[Block, Code] = field(default_factory=dict[Block, Code])
+
+    def code(self, block: Block) -> Code:
+        """Returns what a block consists of.
+
+        Raises:
+            InvalidError: there is an operation that is no part of kernel-level IR.
+        """
+        found = self._code.get(block)
+        if found is None:
+            *body, terminator = block.ops
+            steps = [(op, _handler(op), tuple(op.operands), tuple(op.results)) for op in body]
+            found = self._code[block] = Code(tuple(steps), tuple(terminator.operands))
+        return found
+
+    def site(self, op: Operation) -> int:
+        """Returns the number of an operation that accesses memory."""
+        found = self._site_numbers.get(op)
+        if found is None:
+            found = self._site_numbers[op] = len(self.sites)
+            self.sites.append(op)
+        return found
+
+
+def _handler(op: Operation) -> Handler:
+    found = HANDLERS.get(op.name)
+    if found is None:
+        raise InvalidError(f"the interpreter has no operation '{op.name}'")
+    return found
+
+
+def interpret_module(
+    module: ModuleOp,
+    name: str,
+    shape: LaunchShape,
+    arguments: Sequence[Argument],
+    *,
+    spec_values: Mapping[str, bytes] | None = None,
+    options: Options | None = None,
+    write: Callable[[str], object] | None = None,
+) -> frozenset[int]:
+    """Runs a kernel over a range.
+
+    Args:
+        module: a verified kernel-level module, not yet optimised: optimising removes what is checked.
+        name: of the kernel.
+        shape: the range and the local size.
+        arguments: one for each argument of the kernel's function; arrays are changed in place.
+        spec_values: host bytes of specialization constants by symbol; absent ones have their default.
+        options: of the interpreter.
+        write: gets what the kernel printed, in the order of the work-items; None: sys.stdout.
+
+    Returns:
+        The positions of the arrays that were stored to.
+
+    Raises:
+        KernelTrap: a check found something wrong; the arrays that the kernel writes are as far as it came.
+        InvalidError: there is no such kernel, or an operation that is no part of kernel-level IR.
+    """
+    options = options or Options()
+    callees = {function_name(function): function for function in functions(module)}
+    kernel = callees.get(name)
+    if kernel is None or not is_kernel(kernel):
+        raise InvalidError(f"the module has no kernel '{name}'")
+    if 0 in shape.range_:
+        return frozenset()
+    timeline = Timeline(shape.group_size, min(options.sub_group_size, shape.group_size))
+    bound, memories = _bind(kernel, arguments)
+    launch = Launch(kernel, name, shape, options, spec_values or {}, timeline, callees, bound)
+    try:
+        _run(launch)
+    finally:
+        for host, memory in memories.items():
+            if memory.is_changed:
+                host.data[:] = memory.bytes[: len(host.data)]
+        if launch.lines:
+            ordered = sorted(launch.lines, key=lambda line: line[0])
+            (write or sys.stdout.write)("".join(text for _, text in ordered))
+    changed = {host for host, memory in memories.items() if memory.is_changed}
+    return frozenset(i for i, argument in enumerate(arguments) if argument in changed)
+
+
+def _run(launch: Launch) -> None:
+    shape = launch.shape
+    groups, per_batch = math.prod(shape.group_counts), max(1, BATCH_SIZE // shape.group_size)
+    with np.errstate(all="ignore"):
+        for first in range(0, groups, per_batch):
+            numbers = np.arange(first, min(first + per_batch, groups))
+            batch = Batch(launch, numbers)
+            launch.timeline.enter(first * shape.group_size, batch.size, groups * shape.group_size)
+            batch.run()
+
+
+def _bind(kernel: Function, arguments: Sequence[Argument]) -> tuple[list[_Bound], dict[HostArray, Memory]]:
+    """Returns the arguments as the interpreter has them, and the memory of each array of the host."""
+    parameters, types = kernel_parameters(kernel), kernel.function_type.inputs.data
+    if len(arguments) != len(types):
+        raise InvalidError(f"expected {len(types)} arguments, found {len(arguments)}")
+    bound: list[_Bound] = []
+    memories: dict[HostArray, Memory] = {}
+    for parameter, type_, argument in zip(parameters, types, arguments, strict=True):
+        element = memref_element_type(type_)
+        if isinstance(argument, int | float):
+            bound.append(partial(_scalar, number(argument, type_)))
+            continue
+        if element is None or len(argument.shape) != parameter.ndim:
+            raise InvalidError(
+                f"parameter '{parameter.name}' is a {type_}; found an array of {argument.shape}"
+            )
+        if isinstance(argument, SharedArray):
+            name = ArrayName(parameter.name, "shared array")
+            bound.append(partial(_shared, name, element, argument.shape))
+            continue
+        if argument not in memories:
+            memories[argument] = _memory(parameter.name, element, argument)
+        reference = ArrayRef(memories[argument], None, argument.shape, element)
+        bound.append(partial(_same, reference))
+    return bound, memories
+
+
+def _memory(name: str, element: Attribute, array: HostArray) -> Memory:
+    size = math.prod(array.shape) * size_bytes(element)
+    if len(array.data) != size:
+        raise InvalidError(f"parameter '{name}': expected {size} bytes, found {len(array.data)}")
+    memory = Memory(ArrayName(name), element, array.shape, is_defined=True)
+    memory.bytes[:size] = array.data
+    return memory
+
+
+def _same(value: Any, batch: Batch) -> Any:
+    return value
+
+
+def _scalar(value: Any, batch: Batch) -> Any:
+    return np.full(batch.size, value)
+
+
+def _shared(name: ArrayName, element: Attribute, shape: tuple[int, ...], batch: Batch) -> ArrayRef:
+    memory = Memory(name, element, shape, copies=batch.group_count)
+    return ArrayRef(memory, batch.group_of_lane * memory.copy_bytes, shape, element)

@@ -1,0 +1,121 @@
+"""Kernel ids: which kernels there are, and how they are named."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import lapilli as lp
+
+from . import kernels, other_kernels
+
+
+@pytest.mark.behaviour("KID-01")
+def test_function_and_names_give_the_same_id():
+    id_ = lp.get_kernel_id(kernels.looked_up)
+    assert lp.get_kernel_id("looked_up") is id_
+    assert lp.get_kernel_id(kernels.looked_up.qualified_name) is id_
+    assert lp.get_kernel_id(id_) is id_
+    assert lp.get_kernel_id("only here") is lp.get_kernel_id(other_kernels.named)
+    assert kernels.looked_up.kernel_id is id_
+
+
+@pytest.mark.behaviour("KID-02")
+@pytest.mark.parametrize("name", ["nope", "", "looked_upp"])
+def test_unknown_name_is_diagnosed(name):
+    with pytest.raises(lp.UnknownKernelError) as caught:
+        lp.get_kernel_id(name)
+    assert caught.value.errc is lp.Errc.INVALID
+    assert isinstance(caught.value, KeyError)
+    assert repr(name) in str(caught.value)
+    if name == "looked_upp":
+        assert "did you mean 'looked_up'" in str(caught.value)
+
+
+def test_short_name_of_two_kernels_is_refused_with_the_candidates():
+    with pytest.raises(lp.InvalidError) as caught:
+        lp.get_kernel_id("scaled")
+    assert kernels.scaled.qualified_name in str(caught.value)
+    assert other_kernels.scaled.qualified_name in str(caught.value)
+
+
+@pytest.mark.behaviour("KID-03", "KID-05", "KB-09")
+def test_ids_are_equal_only_for_the_same_kernel():
+    first, second = lp.get_kernel_id(kernels.scaled), lp.get_kernel_id(other_kernels.scaled)
+    assert first == lp.get_kernel_id(kernels.scaled)
+    assert first != second
+    assert first.get_name() == second.name == "scaled"
+    assert copy.copy(first) is first and copy.deepcopy(first) is first
+    assert {first: 1}[lp.get_kernel_id(kernels.scaled)] == 1
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(first)
+
+
+@pytest.mark.behaviour("KID-04", "KB-11")
+@pytest.mark.parametrize("kind", [lp.KernelId, lp.KernelBundle, lp.DeviceImage, lp.Kernel])
+def test_classes_have_no_public_constructor(kind):
+    with pytest.raises(TypeError, match="no public constructor"):
+        kind()
+    with pytest.raises(TypeError, match="no public constructor"):
+        kind("x", y=1)
+
+
+@pytest.mark.behaviour("KID-06")
+def test_all_kernels_of_the_application_are_listed(fresh):
+    fresh("""
+assert lp.get_kernel_ids() == []
+
+@lp.kernel
+def a(x: lp.Array[lp.f32]): x[0] = 1.0
+@lp.kernel
+def b(x: lp.Array[lp.f32]): x[0] = 1.0
+@lp.kernel(name="c c")
+def c(x: lp.Array[lp.f32]): x[0] = 1.0
+def make(number):
+    @lp.kernel
+    def inner(x: lp.Array[lp.f32]): x[0] = number
+    return inner
+made = [make(1), make(2)]
+
+ids = lp.get_kernel_ids()
+assert [i.name for i in ids] == ["a", "b", "c c", "inner", "inner"], ids
+assert len(set(ids)) == 5
+bundle = lp.get_kernel_bundle(context, state=EXECUTABLE)
+assert set(bundle.get_kernel_ids()) == set(ids)
+assert lp.get_kernel_ids() == ids
+del made, bundle
+""")
+
+
+def test_a_kernel_that_is_defined_anew_replaces_the_old_one(fresh):
+    fresh("""
+source = "@lp.kernel\\ndef k(x: lp.Array[lp.f32]): x[lp.global_id(0)] = {}\\n"
+import linecache
+def cell(number, value):
+    text = source.format(value)
+    linecache.cache[f"<cell {number}>"] = (len(text), None, text.splitlines(True), f"<cell {number}>")
+    exec(compile(text, f"<cell {number}>", "exec"), globals())
+cell(1, "missing")
+old = k
+cell(2, "2.0")
+assert lp.get_kernel_ids() == [lp.get_kernel_id("k")] == [k.kernel_id]
+assert lp.get_kernel_bundle(context, state=EXECUTABLE).has_kernel(k)
+try:
+    lp.is_compatible([old.kernel_id], device)
+except lp.InvalidError as error:
+    assert "defined anew" in str(error)
+else:
+    raise AssertionError("the old kernel is not of the application any more")
+""")
+
+
+@pytest.mark.behaviour("KID-08")
+def test_a_function_that_is_no_kernel_has_no_id():
+    with pytest.raises(lp.InvalidError, match="is no kernel"):
+        lp.get_kernel_id(lambda: None)
+    with pytest.raises(lp.InvalidError, match="is no kernel"):
+        lp.get_kernel_id(test_a_function_that_is_no_kernel_has_no_id)
+    with pytest.raises(TypeError, match="a kernel function or its name"):
+        lp.get_kernel_id(3)

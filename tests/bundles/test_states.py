@@ -1,0 +1,155 @@
+"""Bundle states: which members exist, and what images hold."""
+
+from __future__ import annotations
+
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime.kernel_bundle import make_bundle
+
+from . import kernels
+
+pytestmark = pytest.mark.device
+
+INPUT, OBJECT, EXECUTABLE, SOURCE = (
+    lp.BundleState.INPUT,
+    lp.BundleState.OBJECT,
+    lp.BundleState.EXECUTABLE,
+    lp.BundleState.SOURCE,
+)
+STATES = (INPUT, OBJECT, EXECUTABLE)
+
+
+def bundle_in(context: lp.Context, state: lp.BundleState) -> lp.KernelBundle:
+    if state is SOURCE:
+        return make_bundle(context, context.devices, SOURCE, ())
+    return lp.get_kernel_bundle(context, state=state, kernel=kernels.scaled)
+
+
+@pytest.mark.behaviour("ST-01", "ST-11")
+def test_states_are_distinct_and_source_has_two_names():
+    assert len({*STATES, SOURCE}) == 4
+    assert lp.BundleState.EXT_ONEAPI_SOURCE is SOURCE
+
+
+MEMBERS = {
+    "context": (*STATES, SOURCE),
+    "get_context": (*STATES, SOURCE),
+    "devices": (*STATES, SOURCE),
+    "get_devices": (*STATES, SOURCE),
+    "backend": (*STATES, SOURCE),
+    "get_backend": (*STATES, SOURCE),
+    "state": (*STATES, SOURCE),
+    "empty": STATES,
+    "__iter__": STATES,
+    "__len__": STATES,
+    "kernel_ids": STATES,
+    "get_kernel_ids": STATES,
+    "kernel_names": STATES,
+    "get_kernel_names": STATES,
+    "has_kernel": STATES,
+    "contains_specialization_constants": STATES,
+    "has_spec_constant": STATES,
+    "native_specialization_constant": STATES,
+    "native_spec_constant": STATES,
+    "has_specialization_constant": STATES,
+    "get_specialization_constant": STATES,
+    "specialization_constants": STATES,
+    "ext_oneapi_has_kernel": STATES,
+    "set_specialization_constant": (INPUT,),
+    "get_kernel": (EXECUTABLE,),
+}
+ARGUMENTS = {
+    "has_kernel": (kernels.scaled,),
+    "get_kernel": (kernels.scaled,),
+    "has_specialization_constant": (kernels.COEFF,),
+    "get_specialization_constant": (kernels.COEFF,),
+    "set_specialization_constant": (kernels.COEFF, 1.0),
+    "ext_oneapi_has_kernel": ("scaled",),
+}
+
+
+@pytest.mark.behaviour("ST-12", "KB-12")
+@pytest.mark.parametrize("state", [*STATES, SOURCE], ids=lambda state: state.name)
+@pytest.mark.parametrize("member", MEMBERS)
+def test_members_exist_in_their_states_only(context, member, state):
+    bundle = bundle_in(context, state)
+
+    def use() -> object:
+        found = getattr(bundle, member)
+        return found(*ARGUMENTS.get(member, ())) if callable(found) else found
+
+    if state in MEMBERS[member]:
+        use()
+        return
+    with pytest.raises(TypeError) as caught:
+        use()
+    assert member in str(caught.value) and state.name in str(caught.value)
+
+
+@pytest.mark.behaviour("ST-02", "ST-06", "ST-07")
+@pytest.mark.parametrize("state", [*STATES, SOURCE], ids=lambda state: state.name)
+def test_transitions_take_their_state_only(context, state):
+    bundle = bundle_in(context, state)
+    for function, takes, gives in (
+        (lp.compile, INPUT, OBJECT),
+        (lp.build, INPUT, EXECUTABLE),
+        (lp.link, OBJECT, EXECUTABLE),
+    ):
+        if state is takes:
+            assert function(bundle).state is gives
+        else:
+            with pytest.raises(TypeError, match=f"{takes.name}"):
+                function(bundle)
+    assert bundle.state is state
+
+
+@pytest.mark.behaviour("ST-06", "ST-07", "ST-08", "ST-09")
+def test_images_hold_what_their_state_says(context):
+    (source,) = bundle_in(context, INPUT)
+    assert (source.state, source.format) == (INPUT, "ir")
+    assert "func.func @scaled" in source.disassemble()
+    with pytest.raises(TypeError, match="INPUT"):
+        source.spirv()
+    (compiled,) = bundle_in(context, OBJECT)
+    assert (compiled.state, compiled.format) == (OBJECT, "spirv")
+    (linked,) = bundle_in(context, EXECUTABLE)
+    assert (linked.state, linked.format) == (EXECUTABLE, "spirv")
+    assert linked.spirv()[:4] == b"\x03\x02\x23\x07"
+    text = linked.disassemble()
+    assert "OpEntryPoint GLCompute" in text and '"scaled"' in text
+    assert "OpCapability Linkage" not in text
+    for image in (source, compiled, linked):
+        assert "scaled" in image.kernels
+        assert lp.get_kernel_id(kernels.scaled) in image.kernel_ids
+        assert image.target.startswith("vulkan1.")
+        assert (image.frozen, image.spec_constant_block) == (False, None)
+        assert {c.name for c in image.spec_constants} == {"COEFF", "TABLE"}
+        assert image.requirements.aspects == ()
+
+
+@pytest.mark.behaviour("ST-04")
+def test_every_compatible_kernel_is_executable(fresh):
+    fresh("""
+@lp.kernel
+def a(x: lp.Array[lp.f32]): x[lp.global_id(0)] = 1.0
+@lp.kernel
+def d(x: lp.Array[lp.f64]): x[lp.global_id(0)] = 1.0
+@lp.kernel
+def h(x: lp.Array[lp.f16]): x[lp.global_id(0)] = lp.f16(1.0)
+able = {i for i in lp.get_kernel_ids() if lp.is_compatible([i], device)}
+assert lp.get_kernel_id(a) in able
+for state in (INPUT, OBJECT, EXECUTABLE):
+    assert set(lp.get_kernel_bundle(context, state=state).get_kernel_ids()) == able
+""")
+
+
+@pytest.mark.behaviour("ST-05", "ST-10")
+def test_online_compiler_and_linker_are_aspects(device, context):
+    assert device.has(lp.Aspect.ONLINE_COMPILER)
+    assert device.has(lp.Aspect.ONLINE_LINKER)
+    for state, aspect in ((INPUT, lp.Aspect.ONLINE_COMPILER), (OBJECT, lp.Aspect.ONLINE_LINKER)):
+        assert bundle_in(context, state).has_kernel(kernels.scaled)
+        without = lp.Context([device.masked(without=[aspect])])
+        with pytest.raises(lp.InvalidError, match=aspect.spelling):
+            bundle_in(without, state)

@@ -1,0 +1,245 @@
+"""Kernels that call functions of other Python modules, compiled apart and linked, on every device."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+Load = Callable[..., types.ModuleType]
+NUMBERS = np.arange(1, 9, dtype=np.float32)
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`load(name, text)`: writes a Python module and imports it; it is gone after the test."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names: list[str] = []
+
+    def load(name: str, text: str) -> types.ModuleType:
+        (tmp_path / f"{name}.py").write_text("import lapilli as lp\n" + text, encoding="utf-8")
+        importlib.invalidate_caches()
+        names.append(name)
+        return importlib.import_module(name)
+
+    yield load
+    for name in names:
+        sys.modules.pop(name, None)
+    gc.collect()
+
+
+def run(kernel: object, device: lp.Device, spec: dict[object, object] | None = None) -> np.ndarray:
+    """Launches `kernel` over `NUMBERS` and returns what it made of them."""
+    y = lp.asarray(NUMBERS, device=device)
+    launch = kernel[y.size]  # type: ignore[index]
+    (launch if spec is None else launch.spec(spec))(y)
+    return y.numpy()
+
+
+LIBRARY = """
+def helper(x):
+    return x * 2.0
+
+@lp.external
+def scaled(x: lp.f32) -> lp.f32:
+    return helper(x) + 1.0
+"""
+
+USER = """
+import ext_library
+
+def helper(x):
+    return x - 10.0
+
+@lp.kernel
+def k(y: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    y[i] = ext_library.scaled(helper(y[i]))
+"""
+
+
+@pytest.mark.behaviour("EXT-10", "CLB-15")
+def test_a_function_of_another_module(device: lp.Device, load: Load) -> None:
+    load("ext_library", LIBRARY)
+    user = load("ext_user", USER)
+    with lp.trace() as trace:
+        found = run(user.k, device)
+    np.testing.assert_array_equal(found, (NUMBERS - 10) * 2 + 1)  # exact in f32
+    assert (trace.count("link"), trace.count("module")) == (1, 1)
+    with lp.trace() as trace:
+        run(user.k, device)
+    assert (trace.count("compile"), trace.count("link")) == (0, 0)
+
+
+@pytest.mark.behaviour("EXT-10")
+def test_a_chain_of_three_modules(device: lp.Device, load: Load) -> None:
+    load("ext_library", LIBRARY)
+    load(
+        "ext_middle",
+        "import ext_library\n\n@lp.external('middle.f')\ndef f(x: lp.f32) -> lp.f32:\n"
+        "    return ext_library.scaled(x) if x > 3.0 else -x\n",
+    )
+    user = load(
+        "ext_user",
+        "import ext_library\n@lp.extern('middle.f')\ndef f(x: lp.f32) -> lp.f32: ...\n\n"
+        "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    i = lp.global_id(0)\n"
+        "    y[i] = f(y[i]) + ext_library.scaled(0.5)\n",
+    )
+    expected = np.where(NUMBERS > 3, NUMBERS * 2 + 1, -NUMBERS) + 2
+    np.testing.assert_array_equal(run(user.k, device), expected)
+
+
+TYPES = """
+@lp.struct
+class Particle:
+    position: lp.f32x3
+    charge: lp.i32
+    weights: lp.FixedArray[lp.f32, 2]
+
+@lp.external
+def moved(p: Particle, by: lp.f32x3, flag: lp.bool_) -> Particle:
+    p.position = p.position + by
+    if flag:
+        p.charge = p.charge * 3
+    return p
+
+@lp.external
+def total(weights: lp.FixedArray[lp.f32, 2], v: lp.f32x2) -> lp.f32:
+    return weights[0] * v.x + weights[1] * v.y
+
+@lp.external
+def is_large(x: lp.f32, limit: lp.u32) -> lp.bool_:
+    return x > limit
+"""
+
+TYPES_USER = """
+import ext_types
+
+@lp.kernel
+def k(y: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    p = ext_types.Particle(lp.f32x3(y[i], 1.0, 2.0), 7, lp.FixedArray[lp.f32, 2](0.5, 4.0))
+    p = ext_types.moved(p, lp.f32x3(10.0), ext_types.is_large(y[i], 4))
+    y[i] = p.position.x + p.position.z + p.charge + ext_types.total(p.weights, lp.f32x2(2.0, 1.0))
+"""
+
+
+@pytest.mark.behaviour("EXT-10")
+def test_structs_vectors_and_arrays_by_value(device: lp.Device, load: Load) -> None:
+    load("ext_types", TYPES)
+    user = load("ext_types_user", TYPES_USER)
+    expected = NUMBERS + 10 + 12 + np.where(NUMBERS > 4, 21, 7) + 5
+    np.testing.assert_array_equal(run(user.k, device), expected)
+
+
+CONSTANTS = """
+FACTOR = lp.SpecializationId(lp.f32, 2.0)
+OFFSET = lp.SpecializationId(lp.f32, 0.5)
+
+@lp.external
+def adjusted(x: lp.f32) -> lp.f32:
+    return x * FACTOR + OFFSET
+"""
+
+CONSTANTS_USER = """
+import ext_constants
+OWN = lp.SpecializationId(lp.i32, 1)
+
+@lp.kernel
+def k(y: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    y[i] = ext_constants.adjusted(y[i]) + OWN * ext_constants.FACTOR
+"""
+
+
+@pytest.mark.behaviour("SC-33", "SC-21")
+def test_a_constant_read_in_another_module_has_the_value_set_by_the_caller(
+    device: lp.Device, load: Load
+) -> None:
+    constants = load("ext_constants", CONSTANTS)
+    user = load("ext_constants_user", CONSTANTS_USER)
+    np.testing.assert_array_equal(run(user.k, device), NUMBERS * 2 + 0.5 + 2)
+    with lp.trace() as trace:
+        found = run(user.k, device, {constants.FACTOR: 3.0, user.OWN: 4})
+    np.testing.assert_array_equal(found, NUMBERS * 3 + 0.5 + 12)
+    assert trace.count("module") == 0
+    # Only the other module reads it.
+    np.testing.assert_array_equal(run(user.k, device, {constants.OFFSET: 100.0}), NUMBERS * 2 + 102)
+
+
+@pytest.mark.behaviour("EXT-09")
+def test_what_a_linked_function_uses_counts(device: lp.Device, load: Load) -> None:
+    load(
+        "ext_wide",
+        "@lp.external\ndef third(x: lp.f32) -> lp.f32:\n    return lp.f32(lp.f64(x) / lp.f64(3.0))\n",
+    )
+    user = load(
+        "ext_wide_user",
+        "import ext_wide\n@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    i = lp.global_id(0)\n"
+        "    y[i] = ext_wide.third(y[i])\n",
+    )
+    if device.has(lp.Aspect.FP64):
+        expected = (NUMBERS.astype(np.float64) / 3).astype(np.float32)
+        np.testing.assert_array_max_ulp(run(user.k, device), expected, maxulp=1)  # division: 2.5 ulp of f64
+        return
+    with pytest.raises(lp.KernelNotSupportedError, match="fp64"):
+        run(user.k, device)
+
+
+@pytest.mark.behaviour("EXT-10", "CLB-14")
+def test_unresolved_symbols_end_the_launch(device: lp.Device, load: Load) -> None:
+    user = load(
+        "ext_alone",
+        "@lp.extern('nowhere')\ndef f(x: lp.f32) -> lp.f32: ...\n@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n"
+        "    i = lp.global_id(0)\n    if y[i] < 0.0:\n        y[i] = f(y[i])\n",
+    )
+    with pytest.raises(lp.LinkError, match="unresolved symbol 'nowhere', called by kernel 'k'"):
+        run(user.k, device)
+    load("ext_nowhere", "@lp.external('nowhere')\ndef g(x: lp.f32) -> lp.f32:\n    return -x\n")
+    np.testing.assert_array_equal(run(user.k, device), NUMBERS)
+
+
+def test_a_changed_name_of_the_other_module_is_seen(device: lp.Device, load: Load) -> None:
+    library = load("ext_changing", "K = 2.0\n@lp.external\ndef f(x: lp.f32) -> lp.f32:\n    return x * K\n")
+    user = load(
+        "ext_changing_user",
+        "import ext_changing\n@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    i = lp.global_id(0)\n"
+        "    y[i] = ext_changing.f(y[i])\n",
+    )
+    np.testing.assert_array_equal(run(user.k, device), NUMBERS * 2)
+    library.K = 5.0
+    np.testing.assert_array_equal(run(user.k, device), NUMBERS * 5)
+
+
+def test_a_kernel_with_a_barrier_calls_another_module(device: lp.Device, load: Load) -> None:
+    load("ext_library", LIBRARY)
+    user = load(
+        "ext_group",
+        "import ext_library\n@lp.kernel(local_size=4)\ndef k(y: lp.Array[lp.f32]):\n"
+        "    shared = lp.local.array(4, lp.f32)\n    i = lp.local_id(0)\n    shared[i] = y[lp.global_id(0)]\n"
+        "    lp.barrier()\n    y[lp.global_id(0)] = ext_library.scaled(shared[3 - i])\n",
+    )
+    expected = NUMBERS.reshape(2, 4)[:, ::-1].reshape(-1) * 2 + 1
+    np.testing.assert_array_equal(run(user.k, device), expected)
+
+
+def test_nan_survives_a_linked_function(device: lp.Device, load: Load) -> None:
+    load("ext_nan", "@lp.external\ndef times(x: lp.f32, y: lp.f32) -> lp.f32:\n    return x * y\n")
+    user = load(
+        "ext_nan_user",
+        "import ext_nan\n@lp.kernel\ndef k(y: lp.Array[lp.f32], z: lp.f32):\n    i = lp.global_id(0)\n"
+        "    y[i] = ext_nan.times(y[i], z)\n",
+    )
+    y = lp.asarray(np.array([np.nan, np.inf, -1.0], np.float32), device=device)
+    user.k[3](y, 0.0)
+    found = y.numpy()
+    assert np.isnan(found[:2]).all()
+    assert np.signbit(found[2])

@@ -1,0 +1,258 @@
+"""``@lp.external`` and ``@lp.extern``: what they accept, what they say, what they become in the IR."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import lapilli as lp
+from lapilli.frontend.builder import build_module
+from lapilli.frontend.captures import Captures
+from lapilli.frontend.externals import EXTERNALS, ExternalFunction
+from lapilli.frontend.linking import link_externals, object_image
+from lapilli.ir.target_env import TargetEnv
+from lapilli.passes.pipeline import analyse, lower_image
+from lapilli.spirv.build_image import build_image
+from lapilli.spirv.device_image import DeviceImage
+
+ENV = TargetEnv()
+Load = Callable[..., types.ModuleType]
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`load(name, text)`: writes a Python module and imports it; it is gone after the test."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names: list[str] = []
+
+    def load(name: str, text: str) -> types.ModuleType:
+        (tmp_path / f"{name}.py").write_text("import lapilli as lp\n" + text, encoding="utf-8")
+        importlib.invalidate_caches()
+        names.append(name)
+        return importlib.import_module(name)
+
+    yield load
+    for name in names:
+        sys.modules.pop(name, None)
+    gc.collect()
+
+
+@lp.external
+def doubled(x: lp.f32) -> lp.f32:
+    return x + x
+
+
+@lp.extern("far.away")
+def far(x: lp.f32, n: lp.i32) -> lp.f32:
+    """Defined elsewhere."""
+
+
+@lp.kernel
+def uses_both(y: lp.Array[lp.f32]):
+    y[0] = doubled(y[0]) + far(y[0], 2)
+
+
+def external(function: object) -> ExternalFunction:
+    assert isinstance(function, ExternalFunction)
+    return function
+
+
+def test_what_the_decorators_make() -> None:
+    made = external(doubled)
+    assert (made.symbol, made.unit, made.is_defined) == ("doubled", __name__, True)
+    assert str(made.signature) == "(x: f32)"
+    assert repr(made.result) == "lp.f32"
+    assert (external(far).symbol, external(far).is_defined) == ("far.away", False)
+    assert doubled.__name__ == "doubled"
+    assert made in EXTERNALS.of_unit(__name__)
+    assert EXTERNALS.exporting("far.away") == ()
+
+
+def test_an_exported_function_runs_on_the_host_and_a_declared_one_does_not() -> None:
+    assert doubled(2.0) == 4.0
+    with pytest.raises(lp.InvalidError, match=r"'far' is declared with lp\.extern, so it has no body to run"):
+        far(1.0, 2)
+
+
+def test_in_its_own_module_an_exported_function_is_an_ordinary_one() -> None:
+    captures = Captures()
+    text = str(build_module([uses_both], captures=captures))
+    assert 'sym_name = "doubled"' in text or "@doubled(" in text
+    assert "@doubled() attributes {aspect.external" not in text
+    assert captures.imports == {"far.away": far}
+    assert "aspect.external" in text
+
+
+def test_an_exported_function_is_compiled_alone() -> None:
+    compiled = object_image(external(doubled), ENV)
+    assert (compiled.image.exports, compiled.image.imports, compiled.image.kernels) == (("doubled",), (), ())
+    assert object_image(external(doubled), ENV) is compiled
+
+
+def compiled(kernel: object) -> tuple[DeviceImage, Captures]:
+    captures = Captures()
+    (image,) = analyse(build_module([kernel], captures=captures), ENV).images  # type: ignore[list-item]
+    return build_image(lower_image(image, ENV), ENV), captures
+
+
+@pytest.mark.behaviour("CLB-09", "EXT-10")
+def test_a_symbol_that_no_module_exports_is_a_link_error() -> None:
+    image, captures = compiled(uses_both)
+    assert image.imports == ("far.away",)
+    with pytest.raises(
+        lp.LinkError, match=r"unresolved symbol 'far\.away', called by kernel 'uses_both'"
+    ) as caught:
+        link_externals(image, captures)
+    assert caught.value.errc is lp.Errc.BUILD
+
+
+@pytest.mark.behaviour("EXT-10")
+def test_a_declaration_finds_the_export_of_its_name(load: Load) -> None:
+    load("ext_far", '@lp.external("far.away")\ndef f(x: lp.f32, n: lp.i32) -> lp.f32:\n    return x * n\n')
+    linked = link_externals(*compiled(uses_both))
+    assert (linked.imports, linked.exports) == ((), ())
+
+
+@pytest.mark.behaviour("CLB-09")
+def test_two_exports_of_one_name_are_a_link_error(load: Load) -> None:
+    text = '@lp.external("far.away")\ndef f(x: lp.f32, n: lp.i32) -> lp.f32:\n    return x * n\n'
+    load("ext_one", text)
+    load("ext_two", text)
+    with pytest.raises(
+        lp.LinkError, match=r"symbol 'far\.away'.* exported twice: by 'ext_one\.f' and by 'ext_two\.f'"
+    ):
+        link_externals(*compiled(uses_both))
+
+
+def test_a_signature_that_does_not_match_is_a_link_error(load: Load) -> None:
+    load("ext_int", '@lp.external("far.away")\ndef f(x: lp.i32, n: lp.i32) -> lp.i32:\n    return x * n\n')
+    with pytest.raises(
+        lp.LinkError, match=r"symbol 'far\.away' has type \(f32, u32\) -> f32 .* \(u32, u32\) -> u32"
+    ):
+        link_externals(*compiled(uses_both))
+
+
+def test_exports_of_a_module_that_is_gone_are_forgotten(load: Load) -> None:
+    module = load("ext_gone", "@lp.external\ndef gone_one(x: lp.f32) -> lp.f32:\n    return x\n")
+    assert [f.unit for f in EXTERNALS.exporting("gone_one")] == ["ext_gone"]
+    importlib.reload(module)
+    gc.collect()
+    assert len(EXTERNALS.exporting("gone_one")) == 1
+    del sys.modules["ext_gone"], module
+    gc.collect()
+    assert EXTERNALS.exporting("gone_one") == ()
+
+
+def test_recursion_across_modules_is_a_link_error(load: Load) -> None:
+    load(
+        "ext_a",
+        '@lp.extern("pong")\ndef pong(x: lp.f32) -> lp.f32: ...\n'
+        "@lp.external\ndef ping(x: lp.f32) -> lp.f32:\n    return pong(x)\n",
+    )
+    b = load(
+        "ext_b",
+        "import ext_a\n@lp.external\ndef pong(x: lp.f32) -> lp.f32:\n    return ext_a.ping(x)\n"
+        "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[0] = ext_a.ping(y[0])\n",
+    )
+    with pytest.raises(lp.LinkError, match="recursion"):
+        link_externals(*compiled(b.k))
+
+
+MISTAKES = {
+    "array": (
+        "LP2080",
+        "def f(x: lp.Array[lp.f32]) -> lp.f32:\n    return x[0]",
+        "arrays cannot be passed between",
+    ),
+    "no result annotation": ("LP2010", "def f(x: lp.f32):\n    return x", "has no annotation of its result"),
+    "no annotation": ("LP2010", "def f(x) -> lp.f32:\n    return x", "parameter 'x' has no annotation"),
+    "variadic": ("LP2013", "def f(*x: lp.f32) -> lp.f32:\n    return x", "takes no"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_signatures_are_checked_at_decoration(load: Load, mistake: str) -> None:
+    code, text, message = MISTAKES[mistake]
+    with pytest.raises(lp.CompileError, match=message) as caught:
+        load("ext_mistake", f"@lp.external\n{text}\n")
+    assert caught.value.code == code
+    assert caught.value.location is not None
+    assert caught.value.location.line == 3
+
+
+BODIES = {
+    "ids": ("LP2082", "return x + lp.global_id(0)", "ids or sizes of the launch"),
+    "barrier": ("LP2082", "lp.barrier()\n    return x", "barriers, group functions"),
+    "array": (
+        "LP2082",
+        "a = lp.private.array(4, lp.f32)\n    a[0] = x\n    return a[0]",
+        "arrays made in place",
+    ),
+    "nothing": ("LP2049", "y = x", "returns None; its annotation says f32"),
+    "recursion": ("LP2044", "return f(x)", "recursion: f"),
+}
+
+
+@pytest.mark.parametrize("mistake", BODIES)
+def test_bodies_are_checked_when_they_are_compiled(load: Load, mistake: str) -> None:
+    code, body, message = BODIES[mistake]
+    module = load("ext_mistake", f"@lp.external\ndef f(x: lp.f32) -> lp.f32:\n    {body}\n")
+    with pytest.raises(lp.CompileError, match=message) as caught:
+        object_image(module.f, ENV)
+    assert caught.value.code == code
+
+
+def test_a_declaration_has_no_body(load: Load) -> None:
+    with pytest.raises(
+        lp.CompileError, match=r"another unit defines it; expected the body '\.\.\.'"
+    ) as caught:
+        load("ext_body", '@lp.extern("f")\ndef f(x: lp.f32) -> lp.f32:\n    return x\n')
+    assert (caught.value.code, caught.value.location and caught.value.location.line) == ("LP2081", 4)
+
+
+@pytest.mark.behaviour("EXT-05")
+def test_attributes_of_kernels_are_refused() -> None:
+    with pytest.raises(
+        lp.CompileError, match=r"lp\.reqd_work_group_size is not allowed on the external .* 'doubled'"
+    ) as e:
+        external(doubled).refuse_attribute("lp.reqd_work_group_size")
+    assert e.value.code == "LP2083"
+    assert e.value.errc is lp.Errc.BUILD
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", 7, "tab\t"])
+def test_symbols_are_printable_text(name: str) -> None:
+    with pytest.raises(lp.InvalidError, match="expected the symbol"):
+        lp.extern(name)
+
+
+def test_two_functions_of_one_linker_name_in_one_kernel(load: Load) -> None:
+    load("ext_p", "@lp.external\ndef same(x: lp.f32) -> lp.f32:\n    return x\n")
+    load("ext_q", "@lp.external\ndef same(x: lp.f32) -> lp.f32:\n    return x\n")
+    user = load(
+        "ext_r",
+        "import ext_p, ext_q\n@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n"
+        "    y[0] = ext_p.same(y[0]) + ext_q.same(y[0])\n",
+    )
+    with pytest.raises(
+        lp.CompileError, match="'same' is the linker's name of two functions, of ext_p and of ext_q"
+    ):
+        compiled(user.k)
+
+
+@pytest.mark.behaviour("EXT-08")
+def test_declared_aspects_stand_on_the_declaration(load: Load) -> None:
+    module = load(
+        "ext_declared",
+        '@lp.extern("f")\ndef f(x: lp.f32) -> lp.f32: ...\n'
+        "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[0] = f(y[0])\n",
+    )
+    module.f.declared_aspects = (int(lp.Aspect.FP64),)
+    image, _ = compiled(module.k)
+    assert image.kernel("k").aspects == (lp.Aspect.FP64,)

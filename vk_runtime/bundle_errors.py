@@ -1,0 +1,42 @@
+"""What kernel bundles raise for a call that C++ would not compile: `ConstraintError`, a TypeError.
+
+SYCL removes members by state and overloads by type; here the call is refused at once, with what was called, on what,
+and what to do instead.
+"""
+
+from __future__ import annotations
+
+from ..ir.errors import InvalidError
+from .bundle_state import BundleState
+
+
+class ConstraintError(InvalidError, TypeError):
+    """A member or function that does not exist for this state, or arguments of the wrong kind."""
+
+    code = "LP1030"
+
+
+_REMEDIES = {
+    BundleState.INPUT: "lp.build makes an executable bundle of it, lp.compile an object bundle",
+    BundleState.OBJECT: "lp.link makes an executable bundle of it",
+    BundleState.EXECUTABLE: "get an earlier state with lp.get_kernel_bundle(…, state=…)",
+    BundleState.SOURCE: "lp.build makes an executable bundle of it",
+}
+
+
+def wrong_state(what: str, state: BundleState, *expected: BundleState) -> ConstraintError:
+    """Returns the error for `what` on a bundle of a state that does not have it."""
+    wanted = " or ".join(other.name for other in expected)
+    return ConstraintError(
+        f"{what} does not exist for a kernel bundle in state {state.name}; expected {wanted} ({_REMEDIES[state]})"
+    )
+
+
+def no_constructor(what: str, factory: str) -> ConstraintError:
+    """Returns the error for calling a class that only factories make objects of."""
+    return ConstraintError(f"lp.{what} has no public constructor; {factory}", code="LP1031")
+
+
+def type_name(value: object) -> str:
+    """Returns the name of a value's type, for messages."""
+    return type(value).__name__

@@ -1,0 +1,275 @@
+"""DeviceImage: the unit of compiling and linking, as users see it (SYCL 2020, ``sycl::device_image``).
+
+An image of an INPUT bundle holds IR, one of a later state SPIR-V.  The SPIR-V may be made when it is first needed:
+a selector that only asks for kernels costs no compilation.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Literal, cast
+
+from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
+from ..ir.target_env import TargetEnv
+from ..spirv.device_image import DeviceImage as SpirvImage
+from .bundle_errors import ConstraintError, no_constructor, type_name
+from .bundle_state import BundleState
+from .compatibility import is_environment_supported, is_supported
+from .device import Device
+from .kernel_id import KernelId, given_id, no_kernel
+from .spec_values import SpecConstant
+from .toolchain import InputImage, Toolchain
+
+ImageFormat = Literal["ir", "spirv", "native"]
+
+
+class DeviceImage:
+    """Some kernels that are compiled and linked as one.
+
+    Equal to another image of the same content and state.  Images are found by iterating over a `KernelBundle`.
+    """
+
+    _state: BundleState
+    _source: InputImage | None
+    _load: Callable[[], SpirvImage] | None
+    _loaded: SpirvImage | None
+    _ids: Mapping[str, KernelId]
+    _symbols: Mapping[str, SpecConstant]
+    _requirements: Requirements
+    _env: TargetEnv
+    _toolchain: Toolchain
+    _lock: threading.Lock
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise no_constructor("DeviceImage", "iterate over an lp.KernelBundle")
+
+    @classmethod
+    def _of_input(cls, source: InputImage, toolchain: Toolchain) -> DeviceImage:
+        made = cls._bare(BundleState.INPUT, source.kernel_ids, source.spec_symbols, toolchain)
+        made._source = source
+        made._requirements, made._env = source.requirements, source.env
+        return made
+
+    @classmethod
+    def _of_spirv(
+        cls,
+        state: BundleState,
+        load: SpirvImage | Callable[[], SpirvImage],
+        like: DeviceImage,
+        env: TargetEnv | None = None,
+    ) -> DeviceImage:
+        """Makes an image of SPIR-V, or of what makes the SPIR-V; kernels and requirements are those of `like`."""
+        made = cls._bare(state, like._ids, like._symbols, like._toolchain)
+        made._requirements, made._env = like._requirements, env or like._env
+        if isinstance(load, SpirvImage):
+            made._loaded = load
+            made._requirements, made._env = load.requirements, load.target_env
+        else:
+            made._load = load
+        return made
+
+    @classmethod
+    def _linked(cls, image: SpirvImage, parts: list[DeviceImage]) -> DeviceImage:
+        """Makes the executable image that several object images were linked to."""
+        names = {kernel.name for kernel in image.kernels}
+        ids = {name: id_ for part in parts for name, id_ in part._ids.items() if name in names}
+        symbols = {symbol: constant for part in parts for symbol, constant in part._symbols.items()}
+        made = cls._bare(BundleState.EXECUTABLE, ids, symbols, parts[0]._toolchain)
+        made._loaded = image
+        made._requirements, made._env = image.requirements, image.target_env
+        return made
+
+    @classmethod
+    def _bare(
+        cls,
+        state: BundleState,
+        ids: Mapping[str, KernelId],
+        symbols: Mapping[str, SpecConstant],
+        toolchain: Toolchain,
+    ) -> DeviceImage:
+        made = object.__new__(cls)
+        made._state, made._ids, made._symbols, made._toolchain = state, ids, symbols, toolchain
+        made._source = made._load = made._loaded = None
+        made._lock = threading.Lock()
+        return made
+
+    # ---- what it holds ----
+
+    @property
+    def state(self) -> BundleState:
+        """The state of the bundle that it is of."""
+        return self._state
+
+    @property
+    def format(self) -> ImageFormat:
+        """``ir``, ``spirv``, or ``native`` for code of one driver; the state does not follow from it."""
+        return "ir" if self._source is not None else "spirv"
+
+    @property
+    def target(self) -> str:
+        """The environment that it is for: ``vulkan1.3``."""
+        return self._env.spirv_tools_name
+
+    @property
+    def frozen(self) -> bool:
+        """Whether its specialization constants are fixed at their defaults."""
+        return self._env.freezes_spec_constants
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of its kernels; where two are called the same, the second has ``~2``."""
+        return tuple(self._ids)
+
+    @property
+    def kernel_ids(self) -> tuple[KernelId, ...]:
+        """The ids of its kernels."""
+        return tuple(self._ids.values())
+
+    def get_kernel_ids(self) -> list[KernelId]:
+        """Returns `kernel_ids` as a list."""
+        return list(self._ids.values())
+
+    @property
+    def requirements(self) -> Requirements:
+        """What a device must have to run it."""
+        return self._requirements
+
+    @property
+    def spec_constants(self) -> tuple[SpecConstantInfo, ...]:
+        """The specialization constants that its kernels read, in SpecId order.
+
+        Raises:
+            BuildError: it is IR that cannot be compiled.
+        """
+        return self.binary.spec_constants if self._source is None else self._source.spec_constants
+
+    @property
+    def spec_constant_block(self) -> bytes | None:
+        """The default values as kernels without native constants get them, at `SpecConstantInfo.offset_bytes`; None:
+        all constants are native.
+
+        Raises:
+            BuildError: it is IR that cannot be compiled.
+        """
+        constants = self.spec_constants
+        if not any(constant.is_emulated for constant in constants):
+            return None
+        return b"".join(constant.default for constant in constants)
+
+    def spirv(self) -> bytes:
+        """Returns the SPIR-V module.
+
+        Raises:
+            TypeError: the image holds IR.
+            BuildError: it is made now, and cannot be.
+        """
+        if self._source is not None:
+            raise ConstraintError(
+                f"DeviceImage.spirv does not exist in state {self._state.name}: the image holds IR; lp.compile or "
+                "lp.build makes SPIR-V of it"
+            )
+        return self.binary.spirv
+
+    def disassemble(self) -> str:
+        """Returns its code as text: MLIR, or SPIR-V assembly."""
+        return self._toolchain.disassemble(self.spirv()) if self._source is None else self._source.text()
+
+    def has_kernel(self, kernel: object, dev: Device | None = None) -> bool:
+        """Returns whether it holds a kernel, and whether `dev` can run it.
+
+        Args:
+            kernel: an `lp.KernelId`, a kernel function, or a name as `kernels` has it.
+            dev: the device; None: any.
+        """
+        if dev is not None and not self.is_compatible(dev):
+            return False
+        if isinstance(kernel, str):
+            return kernel in self.kernels or any(id_.qualified_name == kernel for id_ in self.kernel_ids)
+        found = given_id(kernel)
+        if found is None:
+            raise no_kernel("DeviceImage.has_kernel", kernel)
+        return found in self._ids.values()
+
+    def is_compatible(self, dev: Device) -> bool:
+        """Returns whether a device can run its kernels."""
+        if not isinstance(dev, Device):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+            raise ConstraintError(
+                f"DeviceImage.is_compatible takes an lp.Device, found {dev!r} of type {type_name(dev)}"
+            )
+        if not is_supported(self._requirements, dev):
+            return False
+        return self._source is not None or is_environment_supported(self._env, dev)
+
+    # ---- for this folder and the composition root ----
+
+    @property
+    def input(self) -> InputImage | None:
+        """The IR, None in later states."""
+        return self._source
+
+    @property
+    def binary(self) -> SpirvImage:
+        """The SPIR-V with all that a launch must know; made now where it is not there yet."""
+        with self._lock:
+            if self._loaded is None:
+                assert self._load is not None, "an image holds IR, SPIR-V, or what makes SPIR-V"
+                self._loaded = self._load()
+                self._load = None
+            return self._loaded
+
+    @property
+    def spec_symbols(self) -> Mapping[str, SpecConstant]:
+        """The specialization ids that its kernels read, by symbol."""
+        return self._symbols
+
+    def name_of(self, kernel: KernelId) -> str | None:
+        """Returns what the image calls a kernel, None where it has no such kernel."""
+        return next((name for name, id_ in self._ids.items() if id_ is kernel), None)
+
+    def id_of(self, name: str) -> KernelId | None:
+        """Returns the id of what the image calls `name`, None where it has no such kernel."""
+        return self._ids.get(name)
+
+    def info(self, name: str) -> KernelInfo:
+        """Returns what a launch must know of a kernel; KeyError where there is none of that name."""
+        return self.binary.kernel(name)
+
+    @property
+    def digest(self) -> bytes:
+        """Identifies the code: IR or SPIR-V with its metadata."""
+        return self.binary.digest if self._source is None else self._source.digest
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DeviceImage):
+            return NotImplemented
+        return self is other or (
+            self._state is other._state
+            and set(self._ids.values()) == set(other._ids.values())
+            and self.digest == other.digest
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._state, frozenset(self._ids.values()), tuple(self._ids)))
+
+    def __copy__(self) -> DeviceImage:
+        return self
+
+    def __deepcopy__(self, memo: object) -> DeviceImage:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<lp.DeviceImage {self._state.name} {self.format}: {', '.join(self._ids)}>"
+
+
+of_input = DeviceImage._of_input  # pyright: ignore[reportPrivateUsage]  # factories of this folder
+of_spirv = DeviceImage._of_spirv  # pyright: ignore[reportPrivateUsage]
+linked = DeviceImage._linked  # pyright: ignore[reportPrivateUsage]
+
+
+def compiled(
+    image: DeviceImage, env: TargetEnv, devices: tuple[Device, ...], log: tuple[object, ...]
+) -> DeviceImage:
+    """Returns the object image of an input image, not compiled yet; `binary` does it."""
+    source = cast(InputImage, image.input)
+    return of_spirv(BundleState.OBJECT, lambda: source.translate(env, devices, log), image, env)

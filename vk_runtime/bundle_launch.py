@@ -1,0 +1,108 @@
+"""Launching a kernel of an executable bundle: `launch_kernel`.
+
+The bundle's pipelines are there, so that a launch of the usual local size makes neither module nor pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from ..ir.errors import NdRangeError
+from ..ir.kernel_info import KernelInfo
+from .bundle_image import DeviceImage
+from .bundle_pipelines import bundle_local_size, values_for
+from .event import Event
+from .kernel_object import Kernel
+from .launch import launch
+from .launch_plan import normalise_range
+from .queue import Queue
+
+
+@runtime_checkable
+class GroupedRange(Protocol):
+    """A range with a local size; `frontend.ranges.NdRange` is one."""
+
+    @property
+    def global_(self) -> object:
+        """Total work-items."""
+        ...
+
+    @property
+    def local(self) -> object:
+        """Work-items of a work-group."""
+        ...
+
+
+def launch_kernel(
+    queue: Queue,
+    kernel: Kernel,
+    range_: object,
+    args: tuple[object, ...] = (),
+    kwargs: Mapping[str, object] | None = None,
+    *,
+    spec_values: Mapping[str, bytes] | None = None,
+    wait_events: Sequence[Event] = (),
+    image: DeviceImage | None = None,
+) -> Event:
+    """Records a kernel of a bundle on a queue.
+
+    Args:
+        queue: of a device of the bundle.
+        kernel: of an executable bundle.
+        range_: work-items, or an `lp.NdRange`.
+        args: arguments by position.
+        kwargs: arguments by name.
+        spec_values: host bytes of specialization constants by symbol, instead of the bundle's.
+        wait_events: the kernel starts after these.
+        image: the image of the bundle to take the kernel from; None: the first that the device can run.
+
+    Raises:
+        KernelArgumentError: arguments that do not suit the parameters.
+        KernelNotSupportedError: the bundle has no image of the kernel for the queue's device, or a limit is passed.
+        NdRangeError: a range that cannot be, or of another number of dimensions than the kernel was compiled for.
+    """
+    values = kernel.bind_arguments(args, kwargs or {})
+    bundle, device = kernel.kernel_bundle, queue.device
+    chosen = image or bundle.image_of(kernel.kernel_id, device)
+    name = chosen.name_of(kernel.kernel_id)
+    assert name is not None, "the bundle chose an image that has the kernel"
+    binary, info = chosen.binary, chosen.info(name)
+    spec = {**bundle.spec_values.by_symbol(), **(spec_values or {})}
+    is_nd_range = isinstance(range_, GroupedRange)
+    extents, local = _range(info, range_)
+    return launch(
+        queue,
+        binary,
+        info,
+        extents,
+        local or bundle_local_size(info, device.physical.limits, kernel.kernel_id, spec),
+        values,
+        values_for(binary, spec),
+        wait_events,
+        is_nd_range=is_nd_range,
+    )
+
+
+def _range(info: KernelInfo, value: object) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """Returns range and local size with as many dimensions as the kernel was compiled for, where it can have them."""
+    if not isinstance(value, GroupedRange):
+        return padded(info, normalise_range(value)), None
+    extents, local = (
+        normalise_range(value.global_, "global range"),
+        normalise_range(value.local, "local range"),
+    )
+    if len(extents) != len(local):
+        raise NdRangeError(
+            f"lp.NdRange: global range {extents} has {len(extents)} dimensions, local range {local} has {len(local)}; "
+            "expected as many"
+        )
+    return padded(info, extents), padded(info, local)
+
+
+def padded(info: KernelInfo, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns a range with ones in front, for a kernel that does not tell the difference."""
+    return (1,) * (info.abi.rank - len(extents)) + extents if info.has_any_rank else extents
+
+
+__all__ = ["GroupedRange", "launch_kernel", "padded"]

@@ -1,0 +1,129 @@
+"""The pipelines of executable images: made when a bundle becomes executable, so that launches make none.
+
+A pipeline is made for the local size that a launch without one takes.  What cannot be made for a reason that a launch
+tells better (a limit of the device, an array of length 0 by its specialization constants, a kernel whose
+work-group size only the launch knows) is left to the launch: it must not keep other kernels from running.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from ..ir.errors import (
+    BuildError,
+    InvalidError,
+    KernelNotSupportedError,
+    NdRangeError,
+    RuntimeFailure,
+)
+from ..ir.kernel_info import KernelInfo
+from ..spirv.device_image import DeviceImage as SpirvImage
+from .bundle_image import DeviceImage
+from .device import Device
+from .kernel_id import KernelId
+from .launch import kernel_pipeline
+from .launch_plan import default_local_size, plan_launch
+from .physical_device import DeviceLimits
+from .pipeline import Pipeline
+
+logger = logging.getLogger(__name__)
+
+_WIDE = 1 << 20
+"""An extent that is no reason to choose a small local size."""
+
+
+def bundle_local_size(
+    kernel: KernelInfo,
+    limits: DeviceLimits,
+    id_: KernelId | None = None,
+    values: Mapping[str, bytes] | None = None,
+) -> tuple[int, ...] | None:
+    """Returns the local size of launches that give none, slowest dimension first; None: the kernel's own, or none.
+
+    Args:
+        kernel: as the image describes it.
+        limits: of the device.
+        id_: of the kernel; says how its size depends on specialization constants.
+        values: of these, by symbol.
+
+    Raises:
+        InvalidError: a size below 1 by its specialization constants.
+    """
+    if id_ is not None and id_.local_size is not None:
+        sizes = id_.local_size(values or {})
+        return sizes if len(sizes) == kernel.abi.rank else None
+    if kernel.required_work_group_size is not None or kernel.default_local_size is not None:
+        return kernel.default_local_size
+    if not kernel.abi.is_masked:
+        return None
+    rank = kernel.abi.rank
+    # A kernel of any rank is mostly launched over one dimension.
+    return default_local_size((*[1 if kernel.has_any_rank else _WIDE] * (rank - 1), _WIDE), limits)
+
+
+def values_for(image: SpirvImage, values: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Returns those of a bundle's values that an image reads, by symbol."""
+    read = {constant.symbol for constant in image.spec_constants}
+    return {symbol: data for symbol, data in values.items() if symbol in read}
+
+
+def make_pipelines(
+    images: Sequence[DeviceImage], devices: Sequence[Device], values: Mapping[str, bytes]
+) -> tuple[Pipeline, ...]:
+    """Makes the pipelines of all kernels of executable images on the devices that can run them.
+
+    Args:
+        images: linked.
+        devices: of the bundle.
+        values: of the specialization constants that are set, by symbol.
+
+    Raises:
+        BuildError: a driver refuses a pipeline.
+    """
+    made: list[Pipeline] = []
+    for device in devices:
+        for image in _launched(images, values):
+            if image.is_compatible(device):
+                spec = values_for(image.binary, values)
+                for kernel in image.binary.kernels:
+                    pipeline = _pipeline(image, kernel, device, spec, values)
+                    if pipeline is not None:
+                        made.append(pipeline)
+    return tuple(made)
+
+
+def _launched(images: Sequence[DeviceImage], values: Mapping[str, bytes]) -> list[DeviceImage]:
+    """Returns the images that launches take kernels from: a frozen one instead of its generic twin, or the reverse."""
+    used = [image for image in images if not image.frozen or _has_defaults(image, values)]
+    frozen = {id_ for image in used if image.frozen for id_ in image.kernel_ids}
+    return [image for image in used if image.frozen or not frozen.issuperset(image.kernel_ids)]
+
+
+def _has_defaults(image: DeviceImage, values: Mapping[str, bytes]) -> bool:
+    """Whether every constant that an image reads has its default."""
+    return all(values.get(s, c.default_bytes) == c.default_bytes for s, c in image.spec_symbols.items())
+
+
+def _pipeline(
+    image: DeviceImage,
+    kernel: KernelInfo,
+    device: Device,
+    spec: Mapping[str, bytes],
+    values: Mapping[str, bytes],
+) -> Pipeline | None:
+    limits = device.physical.limits
+    try:
+        local = bundle_local_size(kernel, limits, image.id_of(kernel.name), values)
+        local = local or kernel.required_work_group_size
+        if local is None:
+            return None
+        plan = plan_launch(kernel, local, local, limits, device.name)
+        return kernel_pipeline(device, image.binary, kernel, plan, spec)
+    except (KernelNotSupportedError, InvalidError, NdRangeError) as error:
+        logger.info("no pipeline of kernel %s on %s yet: %s", kernel.name, device.selector, error)
+        return None
+    except RuntimeFailure as error:
+        raise BuildError(
+            f"kernel '{kernel.name}': the driver of device '{device.selector}' makes no pipeline of it: {error}"
+        ) from error

@@ -1,0 +1,172 @@
+"""compile, link, build and join: from kernel bundles to new kernel bundles (SYCL 2020, section 4.11.11).
+
+Every function returns a new bundle and leaves its inputs as they are.  Images that no device of the result can run are
+left out without an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+from ..ir.errors import InvalidError
+from ..ir.target_env import TargetEnv
+from . import trace
+from .build_properties import Debug, EmulateSpecConstants, Log, Property, checked_properties, property_of
+from .bundle_errors import ConstraintError, type_name, wrong_state
+from .bundle_image import DeviceImage, compiled, linked
+from .bundle_pipelines import make_pipelines
+from .bundle_state import BundleState
+from .context import member_devices
+from .device import Device
+from .kernel_bundle import KernelBundle, make_bundle
+from .spec_values import SpecValues
+from .toolchain import Toolchain
+
+Props = Iterable[object]
+
+
+def compile_bundle(bundle: object, devs: object, props: object) -> KernelBundle:
+    """Returns the object bundle of an input bundle; see `frontend.bundles.compile`."""
+    source = _bundle("compile", bundle, BundleState.INPUT)
+    found = checked_properties("compile", props, Debug, Log, EmulateSpecConstants)
+    return _compile(source, member_devices("compile", devs, source.devices, "kernel bundle"), found)
+
+
+def link_bundles(bundles: object, devs: object, props: object, toolchain: Toolchain) -> KernelBundle:
+    """Returns the executable bundle of object bundles; see `frontend.bundles.link`."""
+    parts = _bundles("link", bundles, BundleState.OBJECT)
+    found = checked_properties("link", props, Debug, Log)
+    if not parts:
+        raise InvalidError("link: expected at least one object bundle, found an empty list")
+    _same_context("link", parts)
+    shared = [device for device in parts[0].devices if all(device in part.devices for part in parts)]
+    if devs is None and not shared:
+        raise InvalidError("link: the kernel bundles have no device in common; expected one at least")
+    return _link(parts, member_devices("link", devs, shared, "kernel bundle"), found, toolchain)
+
+
+def build_bundle(bundle: object, devs: object, props: object, toolchain: Toolchain) -> KernelBundle:
+    """Returns the executable bundle of an input bundle; see `frontend.bundles.build`."""
+    source = _bundle("build", bundle, BundleState.INPUT)
+    found = checked_properties("build", props, Debug, Log, EmulateSpecConstants)
+    devices = member_devices("build", devs, source.devices, "kernel bundle")
+    return _link([_compile(source, devices, found)], devices, found, toolchain, is_whole_program=True)
+
+
+def join_bundles(bundles: object, state: object) -> KernelBundle | None:
+    """Returns the union of bundles, None for an empty list; see `frontend.bundles.join`."""
+    if state is not None and not isinstance(state, BundleState):
+        raise ConstraintError(f"join(…, state=…) takes an lp.BundleState, found {state!r}")
+    parts = _bundles("join", bundles, None)
+    if not parts:
+        return None
+    first = parts[0]
+    expected = first.state if state is None else state
+    for part in parts:
+        if part.state is BundleState.SOURCE or part.state is not expected:
+            raise ConstraintError(
+                f"join: expected kernel bundles in one state, {expected.name}; found one in {part.state.name}"
+            )
+    _same_context("join", parts)
+    for part in parts:
+        if set(part.devices) != set(first.devices):
+            raise InvalidError(
+                "join: expected kernel bundles for the same devices; found "
+                f"{_names(first.devices)} and {_names(part.devices)}"
+            )
+    values = SpecValues.merged("join", [part.spec_values for part in parts])
+    images = [image for part in parts for image in part]
+    pipelines = [pipeline for part in parts for pipeline in part.pipelines]
+    if expected is BundleState.EXECUTABLE and any(
+        part.spec_values.effective() != values.effective() for part in parts
+    ):
+        pipelines += make_pipelines(images, first.devices, values.by_symbol())
+    return make_bundle(first.context, first.devices, expected, images, values, pipelines)
+
+
+def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[Property]) -> KernelBundle:
+    debug, log = property_of(props, Debug) is not None, property_of(props, Log)
+    emulates = property_of(props, EmulateSpecConstants) is not None
+    streams = () if log is None else (log.stream,)
+    images: list[DeviceImage] = []
+    for image in source:
+        able = tuple(device for device in devices if image.is_compatible(device))
+        if able:
+            env = replace(common_environment(able), debug_info=debug, emulates_spec_constants=emulates)
+            made = compiled(image, env, able, streams)
+            has_hidden_values = (
+                made.binary.spec_constant_block is not None
+            )  # what cannot be compiled raises here
+            images.append(made)
+            if has_hidden_values:  # a second image for launches at the defaults, which then cost nothing
+                frozen = replace(env, freezes_spec_constants=True, emulates_spec_constants=False)
+                images.append(compiled(image, frozen, able, streams))
+    return make_bundle(source.context, devices, BundleState.OBJECT, images, source.spec_values.copy())
+
+
+def common_environment(devices: Iterable[Device]) -> TargetEnv:
+    """Returns the environment that code for every one of some devices is made for."""
+    return TargetEnv.meet(device.target_env for device in devices)
+
+
+def _link(
+    parts: Sequence[KernelBundle],
+    devices: tuple[Device, ...],
+    props: Sequence[Property],
+    toolchain: Toolchain,
+    *,
+    is_whole_program: bool = False,
+) -> KernelBundle:
+    values = SpecValues.merged("link", [part.spec_values for part in parts])
+    able = [
+        image
+        for image in dict.fromkeys(image for part in parts for image in part)
+        if any(image.is_compatible(device) for device in devices)
+    ]
+    made = toolchain.link([image.binary for image in able], devices, is_whole_program=is_whole_program)
+    images = [linked(item.image, [able[part] for part in item.parts]) for item in made]
+    selector = devices[0].selector if len(devices) == 1 else ""
+    for item in made:
+        trace.record("link", image=item.image.digest, device=selector)
+    pipelines = make_pipelines(images, devices, values.by_symbol())
+    log = property_of(props, Log)
+    if log is not None:
+        for image in images:
+            names = ", ".join(image.kernels)
+            log.stream.write(f"linked {names} for {_names(devices)}: {len(image.spirv())} bytes of SPIR-V\n")
+    return make_bundle(parts[0].context, devices, BundleState.EXECUTABLE, images, values, pipelines)
+
+
+def _bundle(what: str, value: object, state: BundleState) -> KernelBundle:
+    if not isinstance(value, KernelBundle):
+        raise ConstraintError(f"{what} takes an lp.KernelBundle, found {value!r} of type {type_name(value)}")
+    if value.state is not state:
+        raise wrong_state(what, value.state, state)
+    return value
+
+
+def _bundles(what: str, values: object, state: BundleState | None) -> list[KernelBundle]:
+    if isinstance(values, KernelBundle):
+        values = (values,)
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ConstraintError(
+            f"{what} takes a list of lp.KernelBundle objects, found {values!r} of type {type_name(values)}"
+        )
+    found = list(cast("Iterable[object]", values))
+    check = partial(_bundle, what)
+    for value in found:
+        if not isinstance(value, KernelBundle) or state is not None:
+            check(value, state or BundleState.INPUT)
+    return cast("list[KernelBundle]", found)
+
+
+def _same_context(what: str, parts: Sequence[KernelBundle]) -> None:
+    if any(part.context is not parts[0].context for part in parts):
+        raise InvalidError(f"{what}: expected kernel bundles of one context, found several contexts")
+
+
+def _names(devices: Iterable[Device]) -> str:
+    return ", ".join(f"'{device.selector}'" for device in devices) or "no device"

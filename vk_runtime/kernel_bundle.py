@@ -1,0 +1,348 @@
+"""KernelBundle: device images of one context in one state (SYCL 2020, ``sycl::kernel_bundle``).
+
+Only factories make bundles, and only the specialization constants of INPUT bundles ever change.  A member that
+does not exist in a bundle's state raises TypeError at once, where C++ would not compile.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import InvalidError, KernelNotFoundError, KernelNotSupportedError, UnknownKernelError
+from .bundle_errors import no_constructor, wrong_state
+from .bundle_image import DeviceImage
+from .bundle_state import BundleState
+from .context import Context
+from .device import Device
+from .kernel_id import KernelId, given_id, no_kernel
+from .kernel_object import Kernel, make_kernel
+from .spec_values import SpecConstant, SpecValues, checked_constant
+from .submission import is_submitting
+
+if TYPE_CHECKING:
+    from .pipeline import Pipeline
+
+_WITH_IMAGES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
+
+
+class Backend(enum.Enum):
+    """What runs the kernels (SYCL 2020, ``sycl::backend``)."""
+
+    VULKAN = "vulkan"
+
+
+class KernelBundle:
+    """Device images of one context in one state; iterating gives its `DeviceImage` objects.
+
+    Made by `get_kernel_bundle`, `compile`, `link`, `build` and `join`.  Equal to another bundle of the same context,
+    state, images and values of specialization constants.
+    """
+
+    _context: Context
+    _devices: tuple[Device, ...]
+    _state: BundleState
+    _images: tuple[DeviceImage, ...]
+    _values: SpecValues
+    _pipelines: tuple[Pipeline, ...]
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise no_constructor("KernelBundle", "lp.get_kernel_bundle gives one")
+
+    @classmethod
+    def _make(
+        cls,
+        context: Context,
+        devices: Sequence[Device],
+        state: BundleState,
+        images: Sequence[DeviceImage],
+        values: SpecValues | None = None,
+        pipelines: Sequence[Pipeline] = (),
+    ) -> KernelBundle:
+        made = object.__new__(cls)
+        made._context, made._devices, made._state = context, tuple(devices), state
+        made._images, made._values = tuple(dict.fromkeys(images)), values or SpecValues()
+        made._pipelines = tuple(pipelines)
+        context.adopt(made)
+        return made
+
+    # ---- in every state ----
+
+    @property
+    def context(self) -> Context:
+        """The context that it is tied to."""
+        return self._context
+
+    def get_context(self) -> Context:
+        """Returns `context`."""
+        return self._context
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Its devices, all of the context, each once."""
+        return self._devices
+
+    def get_devices(self) -> list[Device]:
+        """Returns `devices` as a list."""
+        return list(self._devices)
+
+    @property
+    def backend(self) -> Backend:
+        """What runs its kernels."""
+        return Backend.VULKAN
+
+    def get_backend(self) -> Backend:
+        """Returns `backend`."""
+        return Backend.VULKAN
+
+    @property
+    def state(self) -> BundleState:
+        """How far its code has come."""
+        return self._state
+
+    # ---- images ----
+
+    def empty(self) -> bool:
+        """Returns whether it has no images."""
+        self._require("empty")
+        return not self._images
+
+    def __iter__(self) -> Iterator[DeviceImage]:
+        self._require("__iter__")
+        return iter(self._images)
+
+    def __len__(self) -> int:
+        self._require("__len__")
+        return len(self._images)
+
+    def __bool__(self) -> bool:
+        return self._state is BundleState.SOURCE or bool(self._images)
+
+    # ---- kernels ----
+
+    @property
+    def kernel_ids(self) -> tuple[KernelId, ...]:
+        """The ids of its kernels, each once."""
+        self._require("kernel_ids")
+        return tuple(dict.fromkeys(id_ for image in self._images for id_ in image.kernel_ids))
+
+    def get_kernel_ids(self) -> list[KernelId]:
+        """Returns `kernel_ids` as a list."""
+        self._require("get_kernel_ids")
+        return list(self.kernel_ids)
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        """The names of its kernels; those of different Python modules may be equal."""
+        self._require("kernel_names")
+        return tuple(id_.name for id_ in self.kernel_ids)
+
+    def get_kernel_names(self) -> list[str]:
+        """Returns `kernel_names` as a list."""
+        self._require("get_kernel_names")
+        return list(self.kernel_names)
+
+    def has_kernel(self, kernel: object, dev: Device | None = None) -> bool:
+        """Returns whether it has a kernel, and whether `dev` can run it.
+
+        Args:
+            kernel: an `lp.KernelId`, a kernel function, or its name.
+            dev: the device; None: any of the bundle's.
+
+        Raises:
+            InvalidError: the name is that of several kernels.
+            TypeError: `kernel` stands for no kernel.
+        """
+        self._require("has_kernel")
+        found = self._find("has_kernel", kernel)
+        return found is not None and any(image.has_kernel(found, dev) for image in self._images)
+
+    def get_kernel(self, kernel: object) -> Kernel:
+        """Returns a kernel that can be launched.
+
+        Args:
+            kernel: an `lp.KernelId`, a kernel function, or its name.
+
+        Raises:
+            UnknownKernelError: the bundle does not have it.
+            InvalidError: the name is that of several kernels.
+            TypeError: the bundle is not executable, or `kernel` stands for no kernel.
+        """
+        self._require("get_kernel", BundleState.EXECUTABLE)
+        found = self._find("get_kernel", kernel)
+        if found is None:
+            raise UnknownKernelError(
+                f"KernelBundle.get_kernel: the bundle has no kernel {_shown(kernel)}; {self._listing()}"
+            )
+        return make_kernel(self, found)
+
+    def ext_oneapi_has_kernel(self, name: str) -> bool:
+        """Returns whether it was built from source that defines a kernel of that name."""
+        self._require("ext_oneapi_has_kernel")
+        return False
+
+    def ext_oneapi_get_kernel(self, name: str) -> Kernel:
+        """Returns a kernel of the source that the bundle was built from.
+
+        Raises:
+            UnknownKernelError: there is none of that name.
+            TypeError: the bundle is not executable.
+        """
+        self._require("ext_oneapi_get_kernel", BundleState.EXECUTABLE)
+        raise UnknownKernelError(
+            f"KernelBundle.ext_oneapi_get_kernel: the bundle was built from no source with a kernel {name!r}; "
+            "get_kernel finds kernels of Python modules"
+        )
+
+    def _find(self, what: str, kernel: object) -> KernelId | None:
+        """Returns the id in this bundle that a user's value stands for."""
+        if not isinstance(kernel, str):
+            found = given_id(kernel)
+            if found is None:
+                raise no_kernel(f"KernelBundle.{what}", kernel)
+            return found if found in self.kernel_ids else None
+        qualified = [id_ for id_ in self.kernel_ids if id_.qualified_name == kernel]
+        named = qualified[-1:] or [id_ for id_ in self.kernel_ids if id_.name == kernel]
+        if len(named) > 1:
+            candidates = ", ".join(sorted(id_.qualified_name for id_ in named))
+            raise InvalidError(
+                f"KernelBundle.{what}: {kernel!r} is the name of several kernels; name one of {candidates}"
+            )
+        return named[0] if named else None
+
+    def _listing(self) -> str:
+        names = ", ".join(sorted(id_.qualified_name for id_ in self.kernel_ids))
+        return f"it has {names}" if names else "it has none"
+
+    # ---- specialization constants ----
+
+    def contains_specialization_constants(self) -> bool:
+        """Returns whether a kernel of the bundle reads a specialization constant."""
+        self._require("contains_specialization_constants")
+        return any(image.spec_symbols for image in self._images)
+
+    def has_spec_constant(self) -> bool:
+        """Returns `contains_specialization_constants`; the name of the Modules proposal."""
+        self._require("has_spec_constant")
+        return self.contains_specialization_constants()
+
+    def native_specialization_constant(self) -> bool:
+        """Returns whether all images take values as constants of the driver; False without images."""
+        self._require("native_specialization_constant")
+        return bool(self._images) and all(image.spec_constant_block is None for image in self._images)
+
+    def native_spec_constant(self) -> bool:
+        """Returns `native_specialization_constant`; the name of the Modules proposal."""
+        self._require("native_spec_constant")
+        return self.native_specialization_constant()
+
+    def has_specialization_constant(self, constant: object) -> bool:
+        """Returns whether a kernel of the bundle reads a specialization constant."""
+        self._require("has_specialization_constant")
+        found = checked_constant("KernelBundle.has_specialization_constant", constant)
+        return any(found in image.spec_symbols.values() for image in self._images)
+
+    def get_specialization_constant(self, constant: object) -> Any:
+        """Returns the value of a specialization constant: as set in the INPUT state, else the default."""
+        self._require("get_specialization_constant")
+        return self._values.get(checked_constant("KernelBundle.get_specialization_constant", constant))
+
+    def set_specialization_constant(self, constant: object, value: object) -> None:
+        """Sets a specialization constant for everything that is built of this bundle; the last value counts.
+
+        Raises:
+            KernelArgumentError: `value` does not fit.
+            InvalidError: this thread is submitting a command group.
+            TypeError: the bundle is not in state INPUT.
+        """
+        self._require("set_specialization_constant", BundleState.INPUT)
+        found = checked_constant("KernelBundle.set_specialization_constant", constant)
+        if is_submitting():
+            raise InvalidError(
+                f"KernelBundle.set_specialization_constant: '{found.name}' cannot be set while a command group is "
+                "submitted; set it before, and build again"
+            )
+        self._values.set(found, value)
+
+    @property
+    def specialization_constants(self) -> Mapping[SpecConstant, Any]:
+        """The values of the constants that its kernels read or that were set, by id; a copy."""
+        self._require("specialization_constants")
+        read = [constant for image in self._images for constant in image.spec_symbols.values()]
+        values = self._values
+        return MappingProxyType({key: values.get(key) for key in dict.fromkeys([*read, *values.explicit()])})
+
+    # ---- for this folder, handlers and the composition root ----
+
+    @property
+    def spec_values(self) -> SpecValues:
+        """What was set."""
+        return self._values
+
+    @property
+    def pipelines(self) -> tuple[Pipeline, ...]:
+        """What keeps its launches from making pipelines."""
+        return self._pipelines
+
+    def image_of(self, kernel: KernelId, device: Device) -> DeviceImage:
+        """Returns the first image with a kernel that a device can run: a frozen one where every constant of it has
+        its default, else one that takes values.
+
+        Raises:
+            KernelNotFoundError: the bundle does not have the kernel.
+            KernelNotSupportedError: it does, in no image for this device.
+        """
+        holding = [image for image in self._images if image.has_kernel(kernel)]
+        if not holding:
+            raise KernelNotFoundError(
+                f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {self._listing()}"
+            )
+        for image in sorted(holding, key=lambda image: not image.frozen):
+            if device in self._devices and image.is_compatible(device) and self.takes_values(image):
+                return image
+        names = ", ".join(f"'{item.selector}'" for item in self._devices)
+        raise KernelNotSupportedError(
+            f"kernel '{kernel.qualified_name}': the kernel bundle has no image of it for device '{device.selector}' "
+            f"({device.name}); the bundle is for {names}"
+        )
+
+    def takes_values(self, image: DeviceImage) -> bool:
+        """Returns whether an image computes with the bundle's values: a frozen one does with the defaults only."""
+        return not image.frozen or self._values.effective().keys().isdisjoint(image.spec_symbols.values())
+
+    def _require(self, member: str, *states: BundleState) -> None:
+        expected = states or _WITH_IMAGES
+        if self._state not in expected:
+            raise wrong_state(f"KernelBundle.{member}", self._state, *expected)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, KernelBundle):
+            return NotImplemented
+        return self is other or (
+            self._context is other._context
+            and self._state is other._state
+            and frozenset(self._images) == frozenset(other._images)
+            and self._values.effective() == other._values.effective()
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self._context), self._state, frozenset(self._images)))
+
+    def __copy__(self) -> KernelBundle:
+        return self
+
+    def __deepcopy__(self, memo: object) -> KernelBundle:
+        return self
+
+    def __repr__(self) -> str:
+        devices = ", ".join(device.selector for device in self._devices)
+        return f"<lp.KernelBundle {self._state.name}, {len(self._images)} images, for {devices}>"
+
+
+make_bundle = KernelBundle._make  # pyright: ignore[reportPrivateUsage]  # the factory of this folder
+
+
+def _shown(kernel: object) -> str:
+    return repr(kernel) if isinstance(kernel, str) else f"'{getattr(kernel, 'qualified_name', kernel)}'"

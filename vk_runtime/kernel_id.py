@@ -1,0 +1,93 @@
+"""KernelId: which kernel, apart from any bundle, device or image (SYCL 2020, ``sycl::kernel_id``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NoReturn
+
+from .bundle_errors import ConstraintError, no_constructor, type_name
+
+Binder = Callable[[tuple[object, ...], Mapping[str, object]], tuple[object, ...]]
+"""Puts the arguments of a launch in the order of the parameters, composites taken apart; KernelArgumentError."""
+
+
+LocalSizeOf = Callable[[Mapping[str, bytes]], tuple[int, ...]]
+"""Computes a work-group size, slowest dimension first, of specialization values (host bytes by symbol); InvalidError
+where it is below 1."""
+
+
+class KernelId:
+    """The identity of a kernel of the application.  Two are equal if and only if they are the same object.
+
+    Made by `get_kernel_id` and `get_kernel_ids`.
+    """
+
+    __slots__ = ("__weakref__", "_name", "_qualified_name", "bind", "local_size", "parameter_names")
+
+    _name: str
+    _qualified_name: str
+    bind: Binder
+    """How arguments reach its parameters."""
+    parameter_names: tuple[str, ...]
+    """What a launch gives arguments for, in order."""
+    local_size: LocalSizeOf | None
+    """The work-group size that it asks for, where specialization constants take part."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise no_constructor("KernelId", "lp.get_kernel_id(kernel) gives a kernel's")
+
+    @classmethod
+    def _make(
+        cls,
+        name: str,
+        qualified_name: str,
+        bind: Binder,
+        parameter_names: tuple[str, ...] = (),
+        local_size: LocalSizeOf | None = None,
+    ) -> KernelId:
+        made = object.__new__(cls)
+        made.parameter_names, made.local_size = parameter_names, local_size
+        made._name, made._qualified_name, made.bind = name, qualified_name, bind
+        return made
+
+    @property
+    def name(self) -> str:
+        """The kernel's name.  Kernels of different modules may share it: compare ids, not names."""
+        return self._name
+
+    def get_name(self) -> str:
+        """Returns `name`."""
+        return self._name
+
+    @property
+    def qualified_name(self) -> str:
+        """The module-qualified name of the kernel's function."""
+        return self._qualified_name
+
+    def __copy__(self) -> KernelId:
+        return self
+
+    def __deepcopy__(self, memo: object) -> KernelId:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise ConstraintError("an lp.KernelId cannot be pickled: it is told apart by identity")
+
+    def __repr__(self) -> str:
+        return f"<lp.KernelId {self._qualified_name}>"
+
+
+make_kernel_id = KernelId._make  # pyright: ignore[reportPrivateUsage]  # the factory of this folder and of `units`
+
+
+def given_id(value: object) -> KernelId | None:
+    """Returns the id of a KernelId or of a kernel function, None for anything else."""
+    found = value if isinstance(value, KernelId) else getattr(value, "kernel_id", None)
+    return found if isinstance(found, KernelId) else None
+
+
+def no_kernel(what: str, value: object) -> ConstraintError:
+    """Returns the error for a value that stands for no kernel."""
+    return ConstraintError(
+        f"{what} takes an lp.KernelId, a kernel function or its name; found {value!r} of type {type_name(value)}"
+    )

@@ -1,0 +1,92 @@
+"""Kernel: one kernel of an executable bundle, ready to be launched (SYCL 2020, ``sycl::kernel``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from .bundle_errors import no_constructor
+from .context import Context
+from .kernel_id import KernelId
+
+if TYPE_CHECKING:
+    from .kernel_bundle import KernelBundle
+
+
+class Kernel:
+    """A kernel of an executable bundle.  Equal to another of the same kernel and an equal bundle."""
+
+    __slots__ = ("__weakref__", "_bundle", "_id")
+
+    _bundle: KernelBundle
+    _id: KernelId
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise no_constructor("Kernel", "KernelBundle.get_kernel gives one")
+
+    @classmethod
+    def _make(cls, bundle: KernelBundle, id_: KernelId) -> Kernel:
+        made = object.__new__(cls)
+        made._bundle, made._id = bundle, id_
+        return made
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._id.name
+
+    @property
+    def kernel_id(self) -> KernelId:
+        """Its id."""
+        return self._id
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """What a launch gives arguments for, in order."""
+        return self._id.parameter_names
+
+    @property
+    def kernel_bundle(self) -> KernelBundle:
+        """The bundle that it is of."""
+        return self._bundle
+
+    def get_kernel_bundle(self) -> KernelBundle:
+        """Returns `kernel_bundle`."""
+        return self._bundle
+
+    @property
+    def context(self) -> Context:
+        """The context of its bundle."""
+        return self._bundle.context
+
+    def get_context(self) -> Context:
+        """Returns `context`."""
+        return self._bundle.context
+
+    def bind_arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
+        """Returns the arguments of a launch as the runtime takes them: one for each parameter, composites taken apart.
+
+        Raises:
+            KernelArgumentError: a parameter has no value or two, or a value has no parameter.
+        """
+        return self._id.bind(args, kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return self._id is other._id and self._bundle == other._bundle
+
+    def __hash__(self) -> int:
+        return hash(self._id)
+
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Kernel:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<lp.Kernel {self.name}>"
+
+
+make_kernel = Kernel._make  # pyright: ignore[reportPrivateUsage]  # the factory of `kernel_bundle`

@@ -1,0 +1,123 @@
+"""Copies and fills as commands of a queue: checked when they are asked for, run when their group is complete.
+
+Between an array and host memory the data has moved when the command returns; between arrays of the queue's device
+it moves on the device, in order with the other commands that use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..ir.errors import InvalidError, KernelArgumentError
+from .array import Array
+from .event import Event
+from .host_data import element
+from .transfer import copy_buffer, download, fill, upload
+
+if TYPE_CHECKING:
+    from .queue import Queue
+
+_HostArray = np.ndarray[Any, Any]
+_Command = Callable[[tuple[Event, ...]], Event]
+
+
+def checked_copy(queue: Queue, source: object, target: object) -> _Command:
+    """Returns the command that copies all elements of `source` to `target`.
+
+    Raises:
+        KernelArgumentError: an array of another device than the queue's, or a released one.
+        InvalidError: neither is an `lp.Array`, shapes or dtypes differ, or the target is read-only.
+    """
+    for what, value in (("source", source), ("target", target)):
+        if isinstance(value, Array):
+            _require_usable(queue, value, f"copy: the {what}")
+        elif not isinstance(value, np.ndarray):
+            raise InvalidError(
+                f"copy: the {what} must be an lp.Array or a NumPy array, found {value!r:.80} of type "
+                f"{type(value).__name__}"
+            )
+    if isinstance(target, Array):
+        if isinstance(source, Array):
+            target.require_same(source.host_shape, source.dtype.base, "copy: the source")
+            return _between(queue, source, target)
+        host = cast(_HostArray, source)
+        target.require_same(host.shape, host.dtype, "copy: the source")
+        return _to_device(queue, host, target)
+    if not isinstance(source, Array):
+        raise InvalidError("copy: expected an lp.Array as source or target, found two NumPy arrays")
+    out = cast(_HostArray, target)
+    source.require_same(out.shape, out.dtype, "copy: the target")
+    if not out.flags.writeable:
+        raise InvalidError("copy: the target is read-only")
+    return _to_host(queue, source, out)
+
+
+def checked_fill(queue: Queue, target: object, value: object) -> _Command:
+    """Returns the command that sets every element of `target`.
+
+    Raises:
+        KernelArgumentError: an array of another device than the queue's, or a released one.
+        InvalidError: no `lp.Array`, or a value that does not fit.
+    """
+    if not isinstance(target, Array):
+        raise InvalidError(
+            f"fill: expected an lp.Array, found {target!r:.80} of type {type(target).__name__}"
+        )
+    _require_usable(queue, target, "fill: the target")
+    pattern = element(value, target.spelling)
+
+    def run(events: tuple[Event, ...]) -> Event:
+        _wait(events)
+        fill(queue, queue.device.logical, target.buffer, pattern, target.size)
+        return queue.event()
+
+    return run
+
+
+def _between(queue: Queue, source: Array, target: Array) -> _Command:
+    def run(events: tuple[Event, ...]) -> Event:
+        if source is target:
+            return queue.marker(events)
+        if events:
+            queue.marker(events)
+        copy_buffer(queue, queue.device.logical, source.buffer, target.buffer, target.nbytes)
+        return queue.event()
+
+    return run
+
+
+def _to_device(queue: Queue, source: _HostArray, target: Array) -> _Command:
+    def run(events: tuple[Event, ...]) -> Event:
+        _wait(events)
+        converted = source.astype(target.dtype.base, copy=False)
+        upload(queue, queue.device.logical, target.buffer, converted)
+        return queue.event()
+
+    return run
+
+
+def _to_host(queue: Queue, source: Array, target: _HostArray) -> _Command:
+    def run(events: tuple[Event, ...]) -> Event:
+        _wait(events)
+        download(queue, queue.device.logical, source.buffer, target)
+        return queue.event()
+
+    return run
+
+
+def _wait(events: tuple[Event, ...]) -> None:
+    for event in events:
+        event.wait()
+
+
+def _require_usable(queue: Queue, array: Array, what: str) -> None:
+    if array.device is not queue.device:
+        raise KernelArgumentError(
+            f"{what}: expected an array on device '{queue.device.selector}' of the queue, found one on "
+            f"'{array.device.selector}'; copy it with lp.asarray(a, device=…)"
+        )
+    if array.is_released:
+        raise KernelArgumentError(f"{what}: the array was released; make a new one")
