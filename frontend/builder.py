@@ -19,6 +19,7 @@ from ..ir.dialects.kernel import (
     ANY_RANK,
     GPU_KERNEL,
     MASKED,
+    NO_CONTRACTION,
     PARAMETERS,
     RANK,
     KernelParameter,
@@ -40,6 +41,8 @@ from . import (
     intrinsic_functions,
     local_arrays,
     math_functions,
+    math_integers,
+    math_mixing,
     names,
     statements,
     sub_groups,
@@ -86,6 +89,8 @@ REGISTERED = (
     intrinsic_functions,
     local_arrays,
     math_functions,
+    math_integers,
+    math_mixing,
     names,
     statements,
     sub_groups,
@@ -94,9 +99,6 @@ REGISTERED = (
     work_items,
 )
 """The modules whose import fills `dispatch`."""
-
-NO_CONTRACTION = "kernel.no_contraction"
-"""Unit: multiplications and additions must not be fused."""
 
 
 class KernelDefinition(Protocol):
@@ -177,6 +179,8 @@ def _build_kernel(
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
+    module.device_functions = kernel.options.device_functions
+    module.may_contract = kernel.options.contract
     required = attributes_of(kernel.source.function).reqd_work_group_size or kernel.options.local_size or ()
     for assumed in range(rank or len(required) or 1, MAX_DIMENSIONS + 1):
         module.rank, module.calls, module.names_dimension = assumed, [], False

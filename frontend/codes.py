@@ -33,8 +33,6 @@ BODY_CODES: dict[str, str] = {
     "LP2046": "The object has no such attribute in kernels.",
     "LP2047": "The dimension of a work-item function is a literal from 0 (slowest) to the number of dimensions of "
     "the launch range minus one.",
-    "LP2048": "There is no 64-bit version of this function on Vulkan devices (GLSL.std.450 defines it for 32 bits "
-    "only), and lapilli never computes an f64 result in f32 silently. Convert to lp.f32, or write the series out.",
     "LP2049": "The return statements of a function must agree in number and types of their values, and a function "
     "whose value is used must return one on every path. A kernel returns nothing.",
     "LP2050": "range takes one to three integers, and a step that is not the literal 0.",

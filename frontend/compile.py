@@ -114,7 +114,7 @@ def launch(
     queue = _queue_of(kernel, configuration, values)
     spec = _spec_bytes(kernel, spec_values) if spec_values else ()
     shape = _exact_range(configuration.range)
-    key = (queue.device, shape, spec)
+    key = (queue.device, shape, spec, config.interpret)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
     prepared = kernel.records.get(key) if shape is not None else None
     if prepared is None or not prepared.is_current():
@@ -126,6 +126,7 @@ def launch(
     if config.interpret:
         from .interpretation import interpret_launch
 
+        assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
         return interpret_launch(kernel, prepared.record, queue, values, spec, events)
     if not spec and "interpret" not in config.values:
         _shorten(kernel, configuration, prepared)
@@ -215,8 +216,8 @@ def _coarse_executable(
         attributes.reqd_work_group_size,
         attributes.work_group_size_hint,
     )
-    has_local_size = any(size is not None for size in sizes)
-    if has_local_size or not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
+    is_plain = config.interpret or any(size is not None for size in sizes)
+    if is_plain or not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
         return None
     env = environment_of(kernel, device.target_env)
     env = replace(env, lanes_per_invocation=device.coarsening.lanes)

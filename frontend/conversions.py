@@ -123,8 +123,9 @@ def convert(fb: FunctionBuilder, value: Scalar, target: ScalarType) -> Scalar:
     source = value.type
     if source is target:
         return value
-    if value.const is not None and not (source is bf16 or target is bf16):
-        return _convert_constant(value.const, target)
+    if value.const is not None:
+        is_rounded_twice = target is bf16 and source.bits > 0  # as at run time: through f32
+        return _convert_constant(rounded(value.const, F32) if is_rounded_twice else value.const, target)
     if fb.is_dry:
         return Scalar(target)
     ssa = fb.ssa(value)

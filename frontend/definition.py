@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from ..ir.errors import InvalidError
+from .intrinsics import MATH_FUNCTIONS
 from .local_size import SizePart, checked_parts
 from .types import ScalarType, i32, i64
 
@@ -27,9 +28,16 @@ class KernelOptions:
     contract: bool = True
     """Whether a multiplication and an addition may become one operation."""
     math_accuracy: str | Mapping[str, str] | None = None
-    """``"high"``, or an accuracy by function name; None: what the driver gives."""
+    """``"high"``, or by function name ``"high"`` or ``"low"``, which is the device's own; None is high."""
     opt_level: OptLevel | None = None
     """None: that of the module, else 1."""
+
+    @property
+    def device_functions(self) -> frozenset[str]:
+        """The functions of ``lp.math`` whose accuracy may be the device's."""
+        if self.math_accuracy is None or isinstance(self.math_accuracy, str):
+            return frozenset()
+        return frozenset(name for name, accuracy in self.math_accuracy.items() if accuracy == "low")
 
     @classmethod
     def checked(
@@ -66,12 +74,21 @@ class KernelOptions:
         )
 
 
+_ACCURACIES = ("high", "low")
+
+
 def _accuracy(value: object) -> str | Mapping[str, str] | None:
     if value is None or value == "high":
         return cast("str | None", value)
-    if isinstance(value, Mapping):
-        return dict(cast("Mapping[str, str]", value))
-    raise _bad("math_accuracy", '"high" or a mapping from function name to accuracy', value)
+    if not isinstance(value, Mapping):
+        raise _bad("math_accuracy", '"high" or a mapping from function name to accuracy', value)
+    accuracies = dict(cast("Mapping[object, object]", value))
+    for name, accuracy in accuracies.items():
+        if name not in MATH_FUNCTIONS:
+            raise _bad("math_accuracy", "names of functions of lp.math, such as 'sin'", name)
+        if accuracy not in _ACCURACIES:
+            raise _bad("math_accuracy", f'"high" or "low" for {name!r}', accuracy)
+    return cast("Mapping[str, str]", accuracies)
 
 
 def _is_entry_point_name(name: str) -> bool:

@@ -94,7 +94,9 @@ class FunctionBuilder:
     # Emitting.
 
     def location(self) -> FileLineColLoc:
-        """Returns the place of the node that is being compiled."""
+        """Returns the place of the node that is being compiled; of the call, in a function of `math_library`."""
+        if self.module.library_call is not None:
+            return self.module.library_call
         node = self.node
         key = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
         found = self._locations.get(key)

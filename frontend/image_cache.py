@@ -31,7 +31,7 @@ from .compiler_version import compiler_version
 from .dependencies import dependencies, from_json, to_json, verified
 from .fingerprint import fingerprint, function_fingerprint, type_text
 from .kernel import KernelFunction
-from .source_text import file_lines, function_text
+from .source_text import file_lines, function_text, last_line
 
 logger = logging.getLogger(__name__)
 
@@ -176,20 +176,26 @@ def relative_locations(
 ) -> tuple[KernelInfo, ...] | None:
     """Returns kernels whose locations count lines from the function they lie in, and name it by its number.
 
-    None where a location lies in none of the functions.
+    What `math_library` uses is located at the line that calls it, which is found by its number alone.  None where a
+    location lies in none of the functions.
     """
-    spans = [(f.__code__.co_filename, f.__code__.co_firstlineno) for f in functions]
+    spans = [
+        (f.__code__.co_filename, f.__code__.co_firstlineno, last_line(f.__code__), f.__qualname__)
+        for f in functions
+    ]
 
     def relative(location: Location) -> Location:
-        # The last function that begins at or above the line: inlined code does not name its function.
-        above = [
-            (first, index)
-            for index, (file, first) in enumerate(spans)
-            if file == location.file and first <= location.line
+        # The innermost function around the line: inlined code bears the name of the kernel.
+        around = [
+            (location.line > last, -first, location.function != qualname, index)
+            for index, (file, first, last, qualname) in enumerate(spans)
+            if location.file == file and first <= location.line
+            if location.function == qualname or location.line <= last
         ]
-        if not above:
+        if not around:
             raise ValueError(f"{location} lies in no function of the kernel")
-        first, index = max(above)
+        *_, index = min(around)
+        first = spans[index][1]
         return Location(f"<{index}>", location.line - first + 1, location.column, "")
 
     try:

@@ -12,7 +12,7 @@ from .conversions import adapt, condition, convert, settle
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32, INDEX_TYPE, ir_type
-from .math_functions import choose
+from .math_mixing import choose
 from .types import scalar_of
 from .values import Scalar, Static, Value, describe
 

@@ -63,10 +63,12 @@ class Namespace:
 
 
 MATH_FUNCTIONS: Final = (
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp", "copysign", "cos", "cosh",
-    "cross", "degrees", "dot", "erf", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmod", "fract", "hypot",
-    "isfinite", "isinf", "isnan", "ldexp", "length", "log", "log10", "log1p", "log2", "mix", "normalize", "pow",
-    "radians", "rsqrt", "sign", "sin", "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "trunc",
+    "acos", "acosh", "add_carry", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp",
+    "copysign", "cos", "cosh", "cross", "degrees", "dist", "dot", "erf", "erfc", "exp", "exp2", "expm1",
+    "fabs", "floor", "fma", "fmod", "fract", "frexp", "gamma", "gcd", "hypot", "isfinite", "isinf",
+    "isnan", "isqrt", "lcm", "ldexp", "length", "lgamma", "log", "log10", "log1p", "log2", "mix",
+    "modf", "mul_hi", "nextafter", "normalize", "pow", "radians", "remainder", "rsqrt", "sign", "sin",
+    "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "trunc", "ulp",
 )  # fmt: skip
 """Names of the functions of ``lp.math``."""
 
@@ -122,7 +124,18 @@ PUBLIC_INTRINSICS: Final[dict[str, object]] = {
     **{name: Intrinsic(name) for name in WORK_ITEM_FUNCTIONS},
     **{
         name: Intrinsic(name)
-        for name in ("barrier", "group_barrier", "mem_fence", "select", "bitcast", "static_range")
+        for name in (
+            "barrier",
+            "group_barrier",
+            "mem_fence",
+            "select",
+            "bitcast",
+            "static_range",
+            "popcount",
+            "clz",
+            "ctz",
+            "reverse_bits",
+        )
     },
     "math": math,
     "local": local,

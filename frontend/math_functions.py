@@ -1,44 +1,43 @@
-"""``lp.math``: names of Python's math and a few of GLSL's.
+"""``lp.math``: functions of floats that have a place of their own, names of Python's math.
 
-Integers are computed in f32.  f64 is computed in f64 where GLSL.std.450 has a 64-bit version, and refused by name
-where it has none.  bf16 is computed in f32.
+Integers are computed in f32, f16 and bf16 in f32 and rounded, f64 in f64.  What devices compute well is one
+instruction; the rest is `math_library`, unless the kernel asks for the device's own with ``math_accuracy``.
 """
 
 from __future__ import annotations
 
 import ast
 import math as python_math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
 from .arithmetic import absolute, binary, common_type
-from .branches import zero_like
 from .builtins import expect_count, min_max, numbers
-from .comparisons import compare_scalars
-from .conversions import CMPF, adapt, convert
+from .conversions import CMPF, adapt, convert, settle
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, F64, I32, WEAK_FLOAT, ir_type
+from .math_library_calls import call_library
 from .powers import float_power
 from .promotion import promote
-from .types import ScalarType, bf16
-from .values import Scalar, Value, constant, describe
+from .types import ScalarType, bf16, f16
+from .values import Scalar, Tuple, Value, constant, describe
 
-_UNARY: dict[str, type[Operation]] = {
+_EXACT: dict[str, type[Operation]] = {
     "sqrt": math.SqrtOp,
     "rsqrt": math.RsqrtOp,
     "floor": math.FloorOp,
     "ceil": math.CeilOp,
     "trunc": math.TruncOp,
+}
+"""Functions that every device computes in every width, correctly rounded or nearly so."""
+_DEVICE: dict[str, type[Operation]] = {
     "exp": math.ExpOp,
     "exp2": math.Exp2Op,
-    "expm1": math.ExpM1Op,
     "log": math.LogOp,
     "log2": math.Log2Op,
-    "log10": math.Log10Op,
-    "log1p": math.Log1pOp,
     "sin": math.SinOp,
     "cos": math.CosOp,
     "tan": math.TanOp,
@@ -51,16 +50,14 @@ _UNARY: dict[str, type[Operation]] = {
     "asinh": math.AsinhOp,
     "acosh": math.AcoshOp,
     "atanh": math.AtanhOp,
-    "cbrt": math.CbrtOp,
-    "erf": math.ErfOp,
 }
-_HAS_64_BITS = frozenset(("sqrt", "rsqrt", "floor", "ceil", "trunc"))
-"""Of the functions above, those that GLSL.std.450 defines for 64 bits."""
+"""Functions that devices have an instruction for, as accurate as Vulkan asks: ``math_accuracy={"sin": "low"}``."""
+_LIBRARY = (*_DEVICE, "expm1", "log1p", "log10", "cbrt", "erf", "erfc", "gamma", "lgamma")
+"""Functions of one number in `math_library`."""
 
 _FOLDS: dict[str, Callable[[float], float]] = {
-    name: getattr(python_math, name)
-    for name in _UNARY
-    if name not in ("rsqrt", "exp2", "cbrt", "floor", "ceil", "trunc")
+    "sqrt": python_math.sqrt,
+    **{name: getattr(python_math, name) for name in _LIBRARY},
 }
 
 
@@ -68,7 +65,7 @@ def _name(fb: FunctionBuilder) -> str:
     return fb.callee.removeprefix("math.")
 
 
-def _operands(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], count: int) -> list[Scalar]:
+def float_operands(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], count: int) -> list[Scalar]:
     """Returns the arguments of a float function in their common float type."""
     name = f"lp.math.{_name(fb)}"
     expect_count(fb, node, arguments, name, count, count)
@@ -89,17 +86,7 @@ def _as_float(fb: FunctionBuilder, value: Scalar, scalar: ScalarType, node: ast.
     return adapt(fb, value, scalar, node)
 
 
-def refuse_f64(fb: FunctionBuilder, node: ast.Call, name: str) -> Exception:
-    """Makes the error for a function that has no 64-bit version."""
-    return fb.error(
-        node,
-        f"lp.math.{name} has no 64-bit version on Vulkan devices",
-        "LP2048",
-        hint=f"convert where f32 is precise enough: lp.f64(lp.math.{name}(lp.f32(x)))",
-    )
-
-
-@intrinsic(*(f"math.{name}" for name in _UNARY))
+@intrinsic(*(f"math.{name}" for name in (*_EXACT, *_LIBRARY)))
 def compile_unary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles the functions of one number."""
     name = _name(fb)
@@ -109,34 +96,56 @@ def compile_unary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[
             return constant(float(_FOLDS[name](literal.const)))
         except (ValueError, OverflowError):
             pass  # outside of the function's domain: the device says NaN or infinity
-    (value,) = _operands(fb, node, arguments, 1)
-    if value.type is F64 and name not in _HAS_64_BITS:
-        raise refuse_f64(fb, node, name)
-    return _unary(fb, _UNARY[name], value)
+    (value,) = float_operands(fb, node, arguments, 1)
+    if name in _EXACT:
+        return unary(fb, _EXACT[name], value)
+    if name in fb.module.device_functions and name in _DEVICE and value.type is not F64:
+        return unary(fb, _DEVICE[name], value)
+    return library(fb, name, [value], node)
 
 
-def _unary(fb: FunctionBuilder, op: type[Operation], value: Scalar) -> Scalar:
+def unary(fb: FunctionBuilder, op: type[Operation], value: Scalar) -> Scalar:
+    """Emits a function of one float, whose narrow types devices may lack, as one op."""
     if fb.is_dry:
         return Scalar(value.type)
-    if value.type is bf16:
-        return convert(fb, _unary(fb, op, convert(fb, value, F32)), bf16)
+    if value.type is bf16 or (value.type is f16 and op is math.RsqrtOp):
+        return convert(fb, unary(fb, op, convert(fb, value, F32)), value.type)
     return Scalar(value.type, fb.emit(op, [fb.ssa(value)], ir_type(value.type)))
+
+
+def library(fb: FunctionBuilder, name: str, operands: Sequence[Scalar], node: ast.Call) -> Scalar:
+    """Emits a call of `math_library`; floats of 16 bits are computed in f32 and rounded."""
+    scalar = operands[0].type
+    if fb.is_dry:
+        return Scalar(scalar)
+    if scalar.bits == 16:
+        wide = [convert(fb, value, F32) if value.type is scalar else value for value in operands]
+        return convert(fb, library(fb, name, wide, node), scalar)
+    result = call_library(fb, name, operands, node)
+    assert isinstance(result, Scalar), describe(result)
+    return result
 
 
 @intrinsic("math.fabs")
 def compile_fabs(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.math.fabs(x)``."""
-    return absolute(fb, _operands(fb, node, arguments, 1)[0], node)
+    return absolute(fb, float_operands(fb, node, arguments, 1)[0], node)
 
 
-@intrinsic("math.atan2", "math.copysign")
+@intrinsic("math.atan2", "math.fmod", "math.hypot", "math.remainder")
 def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.math.atan2(y, x)`` and ``lp.math.copysign(x, y)``."""
+    """Compiles ``atan2(y, x)``, ``fmod(x, y)`` (the sign of x), ``hypot(x, y)`` and ``remainder(x, y)`` (IEEE 754)."""
     name = _name(fb)
-    left, right = _operands(fb, node, arguments, 2)
-    if left.type is F64 and name == "atan2":
-        raise refuse_f64(fb, node, name)
-    return _binary(fb, math.Atan2Op if name == "atan2" else math.CopySignOp, left, right)
+    operands = float_operands(fb, node, arguments, 2)
+    if name == "atan2" and name in fb.module.device_functions and operands[0].type is not F64:
+        return _binary(fb, math.Atan2Op, *operands)
+    return library(fb, name, operands, node)
+
+
+@intrinsic("math.copysign")
+def compile_copysign(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.math.copysign(x, y)``."""
+    return _binary(fb, math.CopySignOp, *float_operands(fb, node, arguments, 2))
 
 
 def _binary(fb: FunctionBuilder, op: type[Operation], left: Scalar, right: Scalar) -> Scalar:
@@ -156,7 +165,7 @@ def compile_pow(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
     if isinstance(exponent, Scalar) and exponent.is_weak and exponent.const is not None:
         base = _operands_as_float(fb, node, arguments[0])
         return binary(fb, "Pow", base, constant(float(exponent.const)), node)
-    left, right = _operands(fb, node, arguments, 2)
+    left, right = float_operands(fb, node, arguments, 2)
     return Scalar(left.type) if fb.is_dry else float_power(fb, left, right, node)
 
 
@@ -166,121 +175,16 @@ def _operands_as_float(fb: FunctionBuilder, node: ast.Call, value: Value) -> Sca
     return _as_float(fb, scalar, kind if kind.bits else F32, node)
 
 
-def _calculate(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: ast.AST) -> Scalar:
+def calculate(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: ast.AST) -> Scalar:
+    """Emits a binary operator of numbers."""
     result = binary(fb, operator, left, right, node)
     assert isinstance(result, Scalar), describe(result)
     return result
 
 
-@intrinsic("math.fmod")
-def compile_fmod(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.math.fmod(x, y)``: x - y * trunc(x / y), the sign of x."""
-    left, right = _operands(fb, node, arguments, 2)
-    quotient = _unary(fb, math.TruncOp, _calculate(fb, "Div", left, right, node))
-    return _calculate(fb, "Sub", left, _calculate(fb, "Mult", quotient, right, node), node)
-
-
-@intrinsic("math.hypot")
-def compile_hypot(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.math.hypot(x, y)``, scaled by the larger part so that squares do not overflow."""
-    left, right = (absolute(fb, v, node) for v in _operands(fb, node, arguments, 2))
-    large, small = min_max(fb, "max", left, right, node), min_max(fb, "min", left, right, node)
-    ratio = _calculate(fb, "Div", small, large, node)
-    square = _calculate(fb, "Add", _calculate(fb, "Mult", ratio, ratio, node), constant(1.0), node)
-    result = _calculate(fb, "Mult", large, _unary(fb, math.SqrtOp, square), node)
-    is_zero = compare_scalars(fb, "Eq", large, constant(0.0), node)
-    zero = zero_like(large)
-    assert isinstance(zero, Scalar)
-    return choose(fb, is_zero, zero, result)
-
-
-def choose(fb: FunctionBuilder, test: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
-    """Emits a select of two values of one type."""
-    scalar = if_true.type
-    if fb.is_dry:
-        return Scalar(scalar)
-    operands = [fb.ssa(test), fb.ssa(if_true), fb.ssa(if_false)]
-    return Scalar(scalar, fb.emit(arith.SelectOp, operands, ir_type(scalar)))
-
-
-@intrinsic("math.fma", "math.mix", "math.clamp", "math.smoothstep")
-def compile_ternary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``fma(a, b, c)``, ``mix(a, b, t)``, ``clamp(x, low, high)`` and ``smoothstep(low, high, x)``."""
-    name = _name(fb)
-    if name == "clamp":
-        return _clamp(fb, node, arguments)
-    a, b, c = _operands(fb, node, arguments, 3)
-    if fb.is_dry:
-        return Scalar(a.type)
-    match name:
-        case "fma":
-            if a.type is bf16:
-                wide = [fb.ssa(convert(fb, v, F32)) for v in (a, b, c)]
-                return convert(fb, Scalar(F32, fb.emit(math.FmaOp, wide, ir_type(F32))), bf16)
-            return Scalar(a.type, fb.emit(math.FmaOp, [fb.ssa(v) for v in (a, b, c)], ir_type(a.type)))
-        case "mix":  # a * (1 - t) + b * t, as GLSL defines it: exact at both ends
-            rest = _calculate(fb, "Sub", constant(1.0), c, node)
-            return _calculate(
-                fb, "Add", _calculate(fb, "Mult", a, rest, node), _calculate(fb, "Mult", b, c, node), node
-            )
-        case _:
-            return _smoothstep(fb, a, b, c, node)
-
-
-def _clamp(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Scalar:
-    """Emits min(max(x, low), high); integers stay integers."""
-    expect_count(fb, node, arguments, "lp.math.clamp", 3, 3)
-    value, low, high = numbers(fb, node, arguments, "lp.math.clamp")
-    return min_max(fb, "min", min_max(fb, "max", value, low, node), high, node)
-
-
-def _smoothstep(fb: FunctionBuilder, low: Scalar, high: Scalar, value: Scalar, node: ast.AST) -> Scalar:
-    distance = _calculate(fb, "Sub", value, low, node)
-    t = _calculate(fb, "Div", distance, _calculate(fb, "Sub", high, low, node), node)
-    t = min_max(fb, "min", min_max(fb, "max", t, constant(0.0), node), constant(1.0), node)
-    factor = _calculate(fb, "Sub", constant(3.0), _calculate(fb, "Mult", constant(2.0), t, node), node)
-    return _calculate(fb, "Mult", _calculate(fb, "Mult", t, t, node), factor, node)
-
-
-@intrinsic("math.step")
-def compile_step(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.math.step(edge, x)``: 0 below the edge, else 1."""
-    edge, value = _operands(fb, node, arguments, 2)
-    is_below = compare_scalars(fb, "Lt", value, edge, node)
-    return choose(fb, is_below, Scalar(value.type, const=0.0), Scalar(value.type, const=1.0))
-
-
-@intrinsic("math.sign")
-def compile_sign(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.math.sign(x)``: -1, 0 or 1 in the type of x."""
-    expect_count(fb, node, arguments, "lp.math.sign", 1, 1)
-    value = numbers(fb, node, arguments, "lp.math.sign")[0]
-    if value.is_weak and value.const is not None:
-        return constant((value.const > 0) - (value.const < 0))
-    scalar = value.type
-    zero = constant(0)
-    is_positive = compare_scalars(fb, "Gt", value, zero, node)
-    is_negative = compare_scalars(fb, "Lt", value, zero, node)
-    number = float if scalar.is_float else int
-    below = Scalar(scalar, const=number(-1)) if scalar.kind != "uint" else Scalar(scalar, const=0)
-    inner = choose(fb, is_negative, below, Scalar(scalar, const=number(0)))
-    return choose(fb, is_positive, Scalar(scalar, const=number(1)), inner)
-
-
-@intrinsic("math.fract", "math.degrees", "math.radians")
-def compile_scaled(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``fract(x)`` = x - floor(x), ``degrees(x)`` and ``radians(x)``."""
-    name = _name(fb)
-    (value,) = _operands(fb, node, arguments, 1)
-    if name == "fract":
-        return _calculate(fb, "Sub", value, _unary(fb, math.FloorOp, value), node)
-    factor = 180.0 / python_math.pi if name == "degrees" else python_math.pi / 180.0
-    return _calculate(fb, "Mult", value, constant(factor), node)
-
-
 @intrinsic("math.ldexp")
 def compile_ldexp(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.math.ldexp(x, n)``: x * 2**n, in two steps so that 2**n itself need not be finite."""
+    """Compiles ``lp.math.ldexp(x, n)``: x * 2**n, also where 2**n itself is not finite."""
     expect_count(fb, node, arguments, "lp.math.ldexp", 2, 2)
     exponent = numbers(fb, node, arguments, "lp.math.ldexp")[1]
     if not exponent.type.is_integer:
@@ -288,21 +192,53 @@ def compile_ldexp(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -
             node.args[1], f"the exponent of lp.math.ldexp is an integer, found {describe(exponent)}", "LP2033"
         )
     value = _operands_as_float(fb, node, arguments[0])
-    if value.type is F64:
-        raise refuse_f64(fb, node, "ldexp")
-    half = _calculate(fb, "RShift", convert(fb, exponent, I32), constant(1), node)
-    rest = _calculate(fb, "Sub", convert(fb, exponent, I32), half, node)
-    for part in (half, rest):
-        power = _unary(fb, math.Exp2Op, convert(fb, part, F32))
-        value = _calculate(fb, "Mult", value, convert(fb, power, value.type), node)
-    return value
+    return library(fb, "ldexp", [value, _saturated(fb, exponent, node)], node)
+
+
+def _saturated(fb: FunctionBuilder, exponent: Scalar, node: ast.AST) -> Scalar:
+    """Returns an exponent as an i32, also one that i32 does not hold."""
+    if exponent.type.bits > 32 or (exponent.type.bits == 32 and not exponent.type.is_signed):
+        exponent = min_max(fb, "min", exponent, constant(10_000), node)
+        if exponent.type.is_signed:
+            exponent = min_max(fb, "max", exponent, constant(-10_000), node)
+    return convert(fb, settle(fb, exponent, node), I32)
+
+
+@intrinsic("math.frexp", "math.modf")
+def compile_parts(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``m, e = frexp(x)``, e an i32, and ``fraction, whole = modf(x)``."""
+    name = _name(fb)
+    (value,) = float_operands(fb, node, arguments, 1)
+    scalar = value.type
+    types = (scalar, I32) if name == "frexp" else (scalar, scalar)
+    if fb.is_dry:
+        return Tuple(tuple(map(Scalar, types)))
+    result = call_library(fb, name, [convert(fb, value, F32) if scalar.bits == 16 else value], node)
+    assert isinstance(result, Tuple), describe(result)
+    items = [item for item in result.items if isinstance(item, Scalar)]
+    return Tuple(tuple(convert(fb, item, kind) for item, kind in zip(items, types, strict=True)))
+
+
+@intrinsic("math.nextafter", "math.ulp")
+def compile_neighbours(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``nextafter(x, y)`` and ``ulp(x)`` of f32 and f64."""
+    name = _name(fb)
+    operands = float_operands(fb, node, arguments, 2 if name == "nextafter" else 1)
+    if operands[0].type.bits == 16:
+        raise fb.error(
+            node,
+            f"lp.math.{name} takes lp.f32 or lp.f64, found {describe(operands[0])}",
+            "LP2033",
+            hint="reinterpret the bits: lp.bitcast(x, lp.i16)",
+        )
+    return library(fb, name, operands, node)
 
 
 @intrinsic("math.isnan", "math.isinf", "math.isfinite")
 def compile_classification(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``isnan(x)``, ``isinf(x)`` and ``isfinite(x)``."""
     name = _name(fb)
-    (value,) = _operands(fb, node, arguments, 1)
+    (value,) = float_operands(fb, node, arguments, 1)
     if fb.is_dry:
         return Scalar(BOOL)
     value = convert(fb, value, F32) if value.type is bf16 else value

@@ -60,6 +60,12 @@ class ModuleBuilder:
     """What kernels check as they run, see `TargetEnv.checks`."""
     uses_reports: bool = False
     """Whether something was compiled that needs a kernel's report buffer: ``assert``, ``print``."""
+    may_contract: bool = True
+    """Whether the kernel lets multiplications and additions be fused, in its helpers too."""
+    device_functions: frozenset[str] = frozenset()
+    """Functions of ``lp.math`` that the kernel wants as the device has them, see `KernelOptions.math_accuracy`."""
+    library_call: FileLineColLoc | None = None
+    """Where `math_library` was called, while a function of it is being compiled."""
     clamps_indices: bool = True
     """Whether run-time indices into shared, private and fixed arrays and vectors are kept in range."""
     struct_aspects: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])

@@ -1,4 +1,4 @@
-"""``a ** b``: multiplication for literal integer exponents, a loop for integers, math.powf for floats."""
+"""``a ** b``: multiplication for literal integer exponents, a loop for integers, `math_library` for floats."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from xdsl.ir import Block, Region
 
 from .conversions import CMPI, adapt, convert
 from .function_builder import FunctionBuilder
-from .ir_types import BOOL, F32, F64, WEAK_FLOAT, ir_type
+from .ir_types import BOOL, F32, WEAK_FLOAT, ir_type
 from .promotion import low_bits, promote
-from .types import ScalarType, bf16
+from .types import ScalarType
 from .values import Scalar, constant, describe
 
 _LARGEST_UNROLLED = 1024
@@ -22,7 +22,7 @@ def power(fb: FunctionBuilder, base: Scalar, exponent: Scalar, node: ast.AST) ->
     """Emits ``base ** exponent``, operands not both literals.
 
     Raises:
-        CompileError: an integer to a negative literal power, or a run-time exponent in f64.
+        CompileError: an integer to a negative literal power.
     """
     from .arithmetic import common_type, negative_exponent
 
@@ -44,22 +44,17 @@ def power(fb: FunctionBuilder, base: Scalar, exponent: Scalar, node: ast.AST) ->
 
 
 def float_power(fb: FunctionBuilder, base: Scalar, exponent: Scalar, node: ast.AST) -> Scalar:
-    """Emits the float power of two operands of one type.
+    """Emits the float power of two operands of one type; those of 16 bits are computed in f32."""
+    from .math_library_calls import call_library  # which calls as expressions do
 
-    Raises:
-        CompileError: f64, for which Vulkan has no pow.
-    """
     scalar = base.type
-    if scalar is F64:
-        raise fb.error(
-            node,
-            "Vulkan devices have no 64-bit power with a run-time exponent",
-            "LP2048",
-            hint="use a literal integer exponent, or convert to lp.f32",
-        )
-    if scalar is bf16:
-        return convert(fb, float_power(fb, convert(fb, base, F32), convert(fb, exponent, F32), node), bf16)
-    return Scalar(scalar, fb.emit(math.PowFOp, [fb.ssa(base), fb.ssa(exponent)], ir_type(scalar)))
+    if scalar.bits == 16:
+        return convert(fb, float_power(fb, convert(fb, base, F32), convert(fb, exponent, F32), node), scalar)
+    if scalar is F32 and "pow" in fb.module.device_functions:
+        return Scalar(scalar, fb.emit(math.PowFOp, [fb.ssa(base), fb.ssa(exponent)], ir_type(scalar)))
+    result = call_library(fb, "pow", [base, exponent], node)
+    assert isinstance(result, Scalar), describe(result)
+    return result
 
 
 def _by_multiplication(fb: FunctionBuilder, base: Scalar, exponent: int, node: ast.AST) -> Scalar:

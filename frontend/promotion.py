@@ -117,11 +117,25 @@ def _rounding_limit(scalar: ScalarType) -> float:
 
 
 def rounded(value: float, scalar: ScalarType) -> float:
-    """Returns `value` as a float of `scalar` holds it (bf16 is left to the attribute)."""
+    """Returns `value` as a float of `scalar` holds it."""
+    if scalar is bf16:
+        return _rounded_to_bf16(value)
     with np.errstate(over="ignore"):  # an explicit conversion may give infinity
         if scalar is f32:
             return float(np.float32(value))
         return float(np.float16(value)) if scalar is f16 else value
+
+
+_LAST_BIT_OF_BF16 = -133
+"""Exponent of the smallest subnormal number."""
+
+
+def _rounded_to_bf16(value: float) -> float:
+    if not math.isfinite(value) or value == 0:
+        return value
+    last = max(math.frexp(value)[1] - 8, _LAST_BIT_OF_BF16)
+    result = math.copysign(math.ldexp(round(math.ldexp(value, -last)), last), value)
+    return result if abs(result) <= _FLOAT_MAXIMUM[bf16] else math.copysign(math.inf, value)
 
 
 def low_bits(value: int, scalar: ScalarType) -> int:

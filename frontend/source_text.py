@@ -28,7 +28,7 @@ def function_text(function: types.FunctionType, lines: Sequence[str]) -> str | N
     Returns:
         None where the file is shorter than the function's code says.
     """
-    first, last = function.__code__.co_firstlineno - 1, _last_line(function.__code__)
+    first, last = function.__code__.co_firstlineno - 1, last_line(function.__code__)
     if first < 0 or last > len(lines):
         return None
     margin = _indentation(lines[first])
@@ -37,12 +37,12 @@ def function_text(function: types.FunctionType, lines: Sequence[str]) -> str | N
     return "".join(lines[first:last]).rstrip()
 
 
-def _last_line(code: types.CodeType) -> int:
+def last_line(code: types.CodeType) -> int:
     """Returns the last line that an instruction comes from, those of inner functions included."""
     last = code.co_firstlineno
     for start, end, _, _ in code.co_positions():
         last = max(last, start or 0, end or 0)
-    inner = (_last_line(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
+    inner = (last_line(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
     return max(last, *inner, 0)
 
 

@@ -17,7 +17,7 @@ from .values import Composite, FixedArray, Scalar, Value, constant, describe
 from .vector_operators import by_component, vector_of
 from .vector_types import VecType
 
-_NOT_BY_COMPONENT = frozenset(("math.dot", "math.length", "math.normalize", "math.cross"))
+_NOT_BY_COMPONENT = frozenset(("math.dot", "math.length", "math.normalize", "math.cross", "math.dist"))
 _BY_COMPONENT = (
     "builtins.min",
     "builtins.max",
@@ -26,6 +26,10 @@ _BY_COMPONENT = (
     "builtins.pow",
     "select",
     "bitcast",
+    "popcount",
+    "clz",
+    "ctz",
+    "reverse_bits",
 )
 
 
@@ -125,6 +129,15 @@ def _length(fb: FunctionBuilder, vector: Composite, node: ast.Call) -> Value:
 def compile_length(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.math.length(v)``: the square root of the sum of squares."""
     return _length(fb, _vectors(fb, node, arguments, 1)[0], node)
+
+
+@intrinsic("math.dist")
+def compile_dist(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.math.dist(a, b)``: the length of a - b."""
+    a, b = _vectors(fb, node, arguments, 2)
+    difference = by_component(fb, [a, b], node, "lp.math.dist", lambda v: binary(fb, "Sub", v[0], v[1], node))
+    assert isinstance(difference, Composite), describe(difference)
+    return _length(fb, difference, node)
 
 
 @intrinsic("math.normalize")

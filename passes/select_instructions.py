@@ -3,8 +3,8 @@
 input:    "kernel.atomic_rmw"(%v, %a, %i) {kind = "add", …} : f32     (the device has vk_float_atomic_add)
 output:   "kernel.atomic_rmw"(%v, %a, %i) {kind = "add", native, …} : f32
 
-Invariant: either all atomics of floats in a module are native or none is.  The others work on the floats'
-bits, and memory that both would reach has one type only.
+Invariant: either all atomics of floats in a module are native or none is, and none where all only exchange.  The
+others work on the floats' bits, and memory that both would reach has one type only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ..ir.target_env import TargetEnv
 def select_instructions(module: Operation, env: TargetEnv) -> None:
     """Chooses instructions for the device, in place."""
     floats = [op for op in module.walk() if isinstance(op, AtomicOp) and op.is_float]
-    if all(native_aspect(op) in env.optional_aspects for op in floats):
+    # Exchanging bits is as good as exchanging floats, and needs nothing of the device.
+    gains = any(isinstance(op, AtomicRMWOp) and op.kind.data != "exchange" for op in floats)
+    if gains and all(native_aspect(op) in env.optional_aspects for op in floats):
         for op in floats:
             op.attributes[NATIVE] = UnitAttr()
 

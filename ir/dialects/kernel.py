@@ -199,7 +199,8 @@ def _foreign_dtype(type_: Attribute) -> str:
 def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
-    * they stand on kernels only, but `kernel.linkage_name`, and no other name begins with `kernel.`
+    * they stand on kernels only, but `kernel.no_contraction` and `kernel.linkage_name`, and no other name begins
+      with `kernel.`
     * `kernel.linkage_name` is a string with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and `kernel.no_contraction` are units
@@ -213,9 +214,9 @@ def verify_attributes(op: Operation) -> None:
             raise VerifyException(f"'{LINKAGE_NAME}' is a string with content on a function, found {symbol}")
     if not names:
         return
-    if not is_kernel(op) or not isinstance(op, Function):
-        raise VerifyException(f"'{names[0]}' may stand on kernels only, found it on {op.name}")
     for name in names:
+        if not isinstance(op, Function) or not (is_kernel(op) or name == NO_CONTRACTION):
+            raise VerifyException(f"'{name}' may stand on kernels only, found it on {op.name}")
         if name == PARAMETERS:
             kernel_parameters(op)
         elif name == RANK:

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.dialects.spirv.types import StructType
 from ..narrowing import is_float_attribute, is_integer_attribute
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
 from .spec_constant_table import bf16_bits
@@ -142,12 +143,31 @@ def _constant(fn: FunctionLowering, op: Operation) -> None:
         raise TypeError(f"the device has no constant {attribute}")
 
 
+def _extended(kind: type[Operation]) -> Handler:
+    """Lowers a product of twice the width to `kind`, whose result is a struct of both halves."""
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        operands = tuple(fn.value(value) for value in op.operands)
+        type_ = operands[0].type
+        if is_bool(type_):
+            raise TypeError(f"'{op.name}' multiplies integers of 8 bits or more, found {type_}")
+        product = fn.emit(kind, operands, StructType.get([type_, type_]))
+        for position, result in enumerate(op.results):
+            half = spirv.CompositeExtractOp(product, [position])
+            fn.add(half)
+            fn.values[result] = half.component
+
+    return lower
+
+
 BINARY_HANDLERS: dict[type[Operation], Handler] = {
     arith.ConstantOp: _constant,
     # On i1, as on any width, addition is modulo 2: exclusive or.
     arith.AddiOp: _integer(spirv.IAddOp, spirv.LogicalNotEqualOp),
     arith.SubiOp: _integer(spirv.ISubOp, spirv.LogicalNotEqualOp),
     arith.MuliOp: _integer(spirv.IMulOp, spirv.LogicalAndOp),
+    arith.MulSIExtendedOp: _extended(spirv.SMulExtendedOp),
+    arith.MulUIExtendedOp: _extended(spirv.UMulExtendedOp),
     arith.DivSIOp: _integer(spirv.SDivOp),
     arith.DivUIOp: _integer(spirv.UDivOp),
     arith.RemSIOp: _integer(spirv.SRemOp),

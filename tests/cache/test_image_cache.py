@@ -193,3 +193,24 @@ def test_two_environments_do_not_share_entries(device: Device, tmp_path: Path) -
         )
     ]
     assert len({key.key for key in keys if key is not None}) == 4
+
+
+def test_locations_of_library_functions_are_those_of_their_calls() -> None:
+    from lapilli.frontend.image_cache import absolute_locations, relative_locations
+    from lapilli.ir.errors import Location
+    from lapilli.ir.kernel_info import AspectUse, KernelInfo, LaunchAbi
+
+    code = runtime.__code__
+    inside = Location(code.co_filename, code.co_firstlineno + 1, 5, "sin_f64")
+    beyond = Location(code.co_filename, code.co_firstlineno + 100_000, 5, "sin_f64")
+
+    def kernel(location: Location) -> KernelInfo:
+        use = AspectUse(aspect=1, location=location, what="i64 value")
+        abi = LaunchAbi(rank=1)
+        return KernelInfo(name="k", entry_point="k", parameters=(), abi=abi, aspects=(1,), aspect_uses=(use,))
+
+    stored = relative_locations([kernel(inside)], [runtime])
+    assert stored is not None
+    (found,) = absolute_locations(stored, [runtime])
+    assert found.aspect_uses[0].location == Location(code.co_filename, inside.line, 5, "runtime")
+    assert relative_locations([kernel(beyond)], [runtime]) is None

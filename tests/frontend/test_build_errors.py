@@ -297,16 +297,6 @@ def dimension_run_time(d: lp.i32, x: lp.Array[lp.f32]):
     x[lp.global_id(d)] = 1.0
 
 
-@case("LP2048", "lp.math.sin has no 64-bit version", "lp.math.sin(a)")
-def double_function(a: lp.f64, x: lp.Array[lp.f64]):
-    x[0] = lp.math.sin(a)
-
-
-@case("LP2048", "no 64-bit power", "a**a")
-def double_power(a: lp.f64, x: lp.Array[lp.f64]):
-    x[0] = a**a
-
-
 @case("LP2049", "a kernel returns nothing", "return 1")
 def kernel_returns(x: lp.Array[lp.f32]):
     return 1

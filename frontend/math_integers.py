@@ -1,0 +1,145 @@
+"""Functions of integers: popcount, clz, ctz, reverse_bits, and of ``lp.math`` mul_hi, add_carry, gcd, lcm, isqrt."""
+
+from __future__ import annotations
+
+import ast
+
+from xdsl.dialects import arith, math
+from xdsl.ir import Operation, SSAValue
+
+from ..ir.dialects.spirv.bit import BitReverseOp
+from .arithmetic import binary, common_type
+from .builtins import expect_count, numbers
+from .conversions import CMPI, adapt, convert
+from .dispatch import intrinsic
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, I32, INDEX_TYPE, ir_type
+from .math_library_calls import call_library
+from .types import SCALAR_TYPES, u32, u64
+from .values import Scalar, Tuple, Value, describe
+
+_COUNTS: dict[str, type[Operation]] = {
+    "popcount": math.CtPopOp,
+    "clz": math.CountLeadingZerosOp,
+    "ctz": math.CountTrailingZerosOp,
+}
+
+
+def _integers(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], count: int) -> list[Scalar]:
+    """Returns the arguments in their common integer type; literals alone are i32, ids and sizes too."""
+    name = f"lp.{fb.callee}"
+    expect_count(fb, node, arguments, name, count, count)
+    values = numbers(fb, node, arguments, name)
+    for value, part in zip(values, node.args, strict=True):
+        if not value.type.is_integer:
+            raise fb.error(part, f"{name} takes integers, found {describe(value)}", "LP2033")
+    scalar = values[0].type
+    for value in values[1:]:
+        scalar = common_type(fb, Scalar(scalar), value, node, name)
+    if scalar is INDEX_TYPE or not scalar.bits:
+        scalar = I32
+    return [adapt(fb, value, scalar, node) for value in values]
+
+
+@intrinsic(*_COUNTS)
+def compile_count(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``popcount(n)``, ``clz(n)`` and ``ctz(n)``: zeros before the first one, all of them in a 0."""
+    op = _COUNTS[fb.callee]
+    (value,) = _integers(fb, node, arguments, 1)
+    bounds = (0, value.type.bits)
+    return Scalar(value.type, fb.emit(op, [fb.ssa(value)], ir_type(value.type)), bounds=bounds)
+
+
+@intrinsic("reverse_bits")
+def compile_reverse_bits(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``reverse_bits(n)``; Vulkan reverses 32 bits."""
+    (value,) = _integers(fb, node, arguments, 1)
+    scalar = value.type
+    if fb.is_dry:
+        return Scalar(scalar)
+    if scalar.bits == 64:
+        return Scalar(scalar, _reversed_64(fb, value))
+    word = _reversed_word(fb, fb.ssa(convert(fb, _unsigned(value), u32)))
+    if scalar.bits < 32:
+        word = fb.emit(arith.ShRUIOp, [word, fb.constant(32 - scalar.bits, u32)], ir_type(u32))
+        word = fb.emit(arith.TruncIOp, [word], ir_type(scalar))
+    return Scalar(scalar, word)
+
+
+def _unsigned(value: Scalar) -> Scalar:
+    """Returns the same bits as an unsigned integer."""
+    scalar = SCALAR_TYPES[f"u{value.type.bits}"]
+    if value.const is not None:
+        return Scalar(scalar, const=int(value.const) & scalar.maximum)
+    return Scalar(scalar, value.ssa)
+
+
+def _reversed_word(fb: FunctionBuilder, word: SSAValue | None) -> SSAValue | None:
+    return fb.emit(BitReverseOp, [word], ir_type(u32))
+
+
+def _reversed_64(fb: FunctionBuilder, value: Scalar) -> SSAValue | None:
+    ssa, wide, half = fb.ssa(value), ir_type(u64), fb.constant(32, u64)
+    low = _reversed_word(fb, fb.emit(arith.TruncIOp, [ssa], ir_type(u32)))
+    upper = fb.emit(arith.ShRUIOp, [ssa, half], wide)
+    high = _reversed_word(fb, fb.emit(arith.TruncIOp, [upper], ir_type(u32)))
+    shifted = fb.emit(arith.ShLIOp, [fb.emit(arith.ExtUIOp, [low], wide), half], wide)
+    return fb.emit(arith.OrIOp, [shifted, fb.emit(arith.ExtUIOp, [high], wide)], wide)
+
+
+@intrinsic("math.mul_hi")
+def compile_mul_hi(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``mul_hi(a, b)``: the upper half of the product."""
+    left, right = _integers(fb, node, arguments, 2)
+    scalar = left.type
+    if fb.is_dry:
+        return Scalar(scalar)
+    if scalar.bits == 64:
+        return call_library(fb, "mul_hi", [left, right], node)
+    if scalar.bits == 32:
+        op = (arith.MulSIExtendedOp if scalar.is_signed else arith.MulUIExtendedOp).create(
+            operands=[v for v in (fb.ssa(left), fb.ssa(right)) if v is not None],
+            result_types=[ir_type(scalar)] * 2,
+        )
+        fb.append(op)
+        return Scalar(scalar, op.results[1])
+    return _narrow_mul_hi(fb, left, right, node)
+
+
+def _narrow_mul_hi(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:
+    wide = I32 if left.type.is_signed else u32
+    product = binary(fb, "Mult", convert(fb, left, wide), convert(fb, right, wide), node)
+    upper = binary(fb, "RShift", product, Scalar(wide, const=left.type.bits), node)
+    assert isinstance(upper, Scalar)
+    return convert(fb, upper, left.type)
+
+
+@intrinsic("math.add_carry")
+def compile_add_carry(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``total, carry = add_carry(a, b)``: the carry out of the highest bit, 0 or 1 in the type of a and b."""
+    left, right = _integers(fb, node, arguments, 2)
+    scalar = left.type
+    if fb.is_dry:
+        return Tuple((Scalar(scalar), Scalar(scalar)))
+    total = fb.emit(arith.AddiOp, [fb.ssa(left), fb.ssa(right)], ir_type(scalar))
+    carry = fb.emit(arith.CmpiOp, [total, fb.ssa(left)], ir_type(BOOL), CMPI["ult"])
+    return Tuple((Scalar(scalar, total), convert(fb, Scalar(BOOL, carry), scalar)))
+
+
+@intrinsic("math.gcd", "math.lcm")
+def compile_divisor(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``gcd(a, b)`` and ``lcm(a, b)``."""
+    operands = _integers(fb, node, arguments, 2)
+    return _library(fb, operands, node)
+
+
+@intrinsic("math.isqrt")
+def compile_isqrt(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``isqrt(n)``: the square root rounded down."""
+    return _library(fb, _integers(fb, node, arguments, 1), node)
+
+
+def _library(fb: FunctionBuilder, operands: list[Scalar], node: ast.Call) -> Value:
+    if fb.is_dry:
+        return Scalar(operands[0].type)
+    return call_library(fb, fb.callee.removeprefix("math."), operands, node)

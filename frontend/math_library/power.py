@@ -1,0 +1,127 @@
+"""pow and cbrt.
+
+x**y = 2**(y log2 x), and y may be as large as the logarithm is precise: so log2 x is computed in two parts, of which
+the first has half of the bits, and products of halves are exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lapilli as lp
+
+from .exponential import EXP2_F32, EXP2_F64
+from .formats import F32, F64, nearest_integer, polynomial, scaled, upper_half
+from .logarithm import LOG_F32, LOG_F64, ROOT_HALF_F32, ROOT_HALF_F64, split
+
+# 2 / ln 2 and 2 / (3 ln 2), each as a number of half the bits and the rest.
+TWO_OVER_LN2_F32 = (2.884765625, 0.0006244567779268147)
+TWO_OVER_LN2_F64 = (2.885390043258667, 3.851925982253235e-08)
+ONE_OVER_LN2 = 1.4426950408889634
+
+
+def log2_in_parts(x: Any, root_half: Any, coefficients: Any, two_over_ln2: Any, form: Any) -> Any:
+    """log2 of a positive finite x as the sum of a number of half the bits and a rest.
+
+    log2 x = k + (2 / ln 2) (s + s³ R(s²) / 2), s = (m - 1) / (m + 1) in two parts.
+    """
+    k, f = split(x, root_half, form)
+    sum_ = 2.0 + f
+    rounded_off = f - (sum_ - 2.0)
+    s = f / sum_
+    s_high = upper_half(s, form)
+    sum_high = upper_half(sum_, form)
+    s_low = ((f - s_high * sum_high) - s_high * ((sum_ - sum_high) + rounded_off)) / sum_
+    square = s * s
+    # s³ R / 2 is at most a hundredth of s: one rounding there is none in the sum.
+    cubic = 0.5 * (s * square) * polynomial(square, coefficients)
+    tail = s_low + cubic
+    high = upper_half(s_high + tail, form)
+    low = (s_high - high) + tail
+    first = high * two_over_ln2[0]
+    second = high * two_over_ln2[1] + low * (two_over_ln2[0] + two_over_ln2[1])
+    total = upper_half(k + (first + second), form)
+    return total, ((k - total) + first) + second
+
+
+def power_of_parts(high: Any, low: Any, y: Any, limits: Any, coefficients: Any, form: Any) -> Any:
+    """2**(y * (high + low))"""
+    y_high = upper_half(y, form)
+    product = y_high * high
+    rest = (y - y_high) * high + y * low
+    bounded = min(max(product, limits[0]), limits[1])
+    rest = lp.select(bounded == product, rest, 0.0 * y_high)
+    whole, k = nearest_integer(bounded + rest, form)
+    r = (bounded - whole) + rest
+    return scaled(1.0 + r * polynomial(r, coefficients), k, form)
+
+
+def with_power_values(x: Any, y: Any, magnitude: Any, one: Any, odd_limit: Any) -> Any:
+    """What C and Python say of negative bases, zeros and infinities; numbers from `odd_limit` on are even."""
+    a = abs(x)
+    is_growing = (a > 1.0) == (y > 0.0)
+    result = lp.select((a == 0.0) | (a == lp.math.inf), lp.select(is_growing, lp.math.inf, 0.0), magnitude)
+    result = lp.select(
+        abs(y) == lp.math.inf, lp.select(a == 1.0, 1.0, lp.select(is_growing, lp.math.inf, 0.0)), result
+    )
+    half = 0.5 * y
+    is_whole = lp.math.floor(y) == y
+    is_odd = is_whole & (lp.math.floor(half) != half) & (abs(y) < odd_limit)
+    is_negative = lp.math.copysign(one, x) < 0.0
+    result = lp.select(is_negative & is_odd, -result, result)
+    is_real = (x >= 0.0) | is_whole | (a == lp.math.inf) | (a == 0.0)
+    result = lp.select(is_real & (x == x) & (y == y), result, lp.math.nan)
+    return lp.select((y == 0.0) | (x == 1.0), 1.0, result)
+
+
+def pow_f32(x: lp.f32, y: lp.f32) -> lp.f32:
+    """x**y"""
+    base = lp.select((x != 0.0) & (abs(x) < lp.math.inf), abs(x), 1.0)
+    exponent = min(max(y, -1e12), 1e12)
+    high, low = log2_in_parts(base, ROOT_HALF_F32, LOG_F32, TWO_OVER_LN2_F32, F32)
+    magnitude = power_of_parts(high, low, exponent, (-160.0, 140.0), EXP2_F32, F32)
+    return with_power_values(x, y, magnitude, lp.f32(1.0), 2.0**24)
+
+
+def pow_f64(x: lp.f64, y: lp.f64) -> lp.f64:
+    """x**y"""
+    base = lp.select((x != 0.0) & (abs(x) < lp.math.inf), abs(x), 1.0)
+    exponent = min(max(y, -1e25), 1e25)
+    high, low = log2_in_parts(base, ROOT_HALF_F64, LOG_F64, TWO_OVER_LN2_F64, F64)
+    magnitude = power_of_parts(high, low, exponent, (-1100.0, 1040.0), EXP2_F64, F64)
+    return with_power_values(x, y, magnitude, lp.f64(1.0), 2.0**53)
+
+
+def refined_root(t: Any, x: Any) -> Any:
+    """One step of Halley's iteration for the cube root of x: three times as many digits."""
+    cube = t * t * t
+    return t * ((cube + 2.0 * x) / (2.0 * cube + x))
+
+
+def last_root_step(t: Any, x: Any, form: Any) -> Any:
+    """Newton's step from an estimate whose square is exact."""
+    estimate = upper_half(t, form)
+    quotient = x / (estimate * estimate)
+    return estimate + estimate * ((quotient - estimate) / (2.0 * estimate + quotient))
+
+
+def cbrt_f32(x: lp.f32) -> lp.f32:
+    """Cube root, of x times a power of eight with which cubes neither overflow nor underflow."""
+    a = abs(x)
+    up = lp.select(a < 1e-30, 2.0**48, lp.select(a > 1e30, lp.f32(2.0**-48), 1.0))
+    back = lp.select(a < 1e-30, 2.0**-16, lp.select(a > 1e30, lp.f32(2.0**16), 1.0))
+    scaled_x = a * up
+    t = lp.bitcast(lp.bitcast(scaled_x, lp.u32) // 3 + 709958130, lp.f32)
+    t = last_root_step(refined_root(t, scaled_x), scaled_x, F32) * back
+    return lp.select((x == 0.0) | (a == lp.math.inf) | (x != x), x, lp.math.copysign(t, x))
+
+
+def cbrt_f64(x: lp.f64) -> lp.f64:
+    """Cube root, of x times a power of eight with which cubes neither overflow nor underflow."""
+    a = abs(x)
+    up = lp.select(a < 1e-290, 2.0**60, lp.select(a > 1e290, lp.f64(2.0**-60), 1.0))
+    back = lp.select(a < 1e-290, 2.0**-20, lp.select(a > 1e290, lp.f64(2.0**20), 1.0))
+    scaled_x = a * up
+    t = lp.bitcast(lp.bitcast(scaled_x, lp.u64) // 3 + 3071306043645493248, lp.f64)
+    t = last_root_step(refined_root(refined_root(t, scaled_x), scaled_x), scaled_x, F64) * back
+    return lp.select((x == 0.0) | (a == lp.math.inf) | (x != x), x, lp.math.copysign(t, x))

@@ -1,0 +1,82 @@
+"""Every scalar type in every place, on every device: the kernels of tools/dtype_matrix.py."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.frontend.struct_types import StructType
+from lapilli.frontend.types import ArrayType, FixedArrayType
+from lapilli.ir.aspects import aspect_spelling
+from lapilli.tools.dtype_matrix import DTYPES, PLACES, SEEDS, expected, source
+from lapilli.tools.gen_dtype_support import DOCUMENT, main
+
+pytestmark = pytest.mark.device
+
+
+def _cells() -> dict[tuple[str, str], str]:
+    """Returns the cells of the published table by place and type."""
+    rows = [
+        [cell.strip() for cell in line.strip("|\n").split("|")]
+        for line in DOCUMENT.read_text("utf-8").splitlines()
+        if line.startswith("| ")
+    ]
+    types = rows[0][1:]
+    return {(row[0], dtype): cell for row in rows[1:] for dtype, cell in zip(types, row[1:], strict=True)}
+
+
+CELLS = _cells()
+
+
+def _argument(kernel, dtype: str, device):
+    """Returns the argument between seeds and out, of zeros: none, an array or a value."""
+    parameters = kernel.signature.parameters
+    if len(parameters) == 2:
+        return ()
+    kind = parameters[1].type
+    if isinstance(kind, ArrayType):
+        return (lp.zeros(8, kind.element, device=device),)
+    if isinstance(kind, FixedArrayType):
+        return (np.zeros(3, getattr(lp, dtype).dtype),)
+    return (kernel.function.__globals__["Pair"](),) if isinstance(kind, StructType) else (kind(0),)
+
+
+@pytest.mark.behaviour("DT-01", "DT-02", "DT-04", "DT-08", "ASP-03", "ASP-04")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_value_goes_through_every_place_or_the_device_is_refused_by_name(device, dtype):
+    seeds = lp.asarray(np.int32(SEEDS), device=device)
+    for place in PLACES:
+        cell = CELLS[place.name, dtype.rstrip("_")]
+        kernel = lp.kernel_from_source(source(place, dtype))
+        out = lp.full(8, -1, lp.i32, device=device)
+        if cell == "refused":
+            with pytest.raises(lp.CompileError):
+                kernel[8](seeds, *_argument(kernel, dtype, device), out)
+            continue
+        needed = re.findall(r"`(\w+)`", cell)
+        missing = [
+            name for name in needed if name not in {aspect_spelling(a) for a in lp.Aspect if device.has(a)}
+        ]
+        arguments = _argument(kernel, dtype, device)
+        if missing:
+            with pytest.raises(lp.KernelNotSupportedError, match="|".join(missing)):
+                kernel[8](seeds, *arguments, out)
+        else:
+            kernel[8](seeds, *arguments, out)
+            assert out.numpy().tolist() == expected(place, dtype), (place.name, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_of_every_type_exist_on_every_device(device, dtype):
+    kind = getattr(lp, dtype)
+    data = np.array(SEEDS).astype(kind.dtype)
+    array = lp.asarray(data, device=device)
+    assert array.dtype == kind.dtype
+    np.testing.assert_array_equal(array.numpy(), data)
+
+
+def test_published_table_is_what_the_compiler_does():
+    assert main(["--check"]) == 0
