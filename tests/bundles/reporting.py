@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import lapilli as lp
 
-from . import exporting
+from . import reporting_library
 
 
 @lp.kernel
 def guarded(x: lp.Array[lp.f32], limit: lp.f32):
     i = lp.global_id(0)
     assert x[i] < limit, f"element {i}"
-    x[i] = exporting.scale(x[i])
+    x[i] = reporting_library.double(x[i])
 
 
 @lp.kernel

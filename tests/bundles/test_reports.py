@@ -16,7 +16,7 @@ from lapilli.spirv.device_image import DeviceImage
 from lapilli.spirv.link_images import link_images
 from lapilli.vk_runtime.bundle_launch import launch_kernel
 
-from . import exporting, reporting
+from . import reporting, reporting_library
 
 pytestmark = pytest.mark.device
 
@@ -41,7 +41,7 @@ def test_a_kernel_of_a_bundle_traps_and_prints(device, context, capsys):
 def test_a_linked_kernel_keeps_its_checks(device, context):
     objects = [
         lp.get_kernel_bundle(context, state=OBJECT, kernel_ids=[kernel])
-        for kernel in (reporting.guarded, exporting.exporter_kernel)
+        for kernel in (reporting.guarded, reporting_library.library_kernel)
     ]
     linked, queue = lp.link(objects), lp.Queue(device)
     x = lp.full(4, 5.0, device=device)
