@@ -103,6 +103,8 @@ def check_index(
     index = as_index(fb, index, node, "an index")
     if literal and int(index.const or 0) < 0:
         index = Scalar(index.type, const=-int(index.const or 0) - 1)  # a[-1] needs an extent above 0
+    if extent.type.bits == i64.bits and index.type.bits < i64.bits:
+        index = convert(fb, index, i64)
     wide = index.type
     limit = convert(fb, extent, wide) if wide.bits == i64.bits else extent
     if limit.is_weak:

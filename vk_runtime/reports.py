@@ -108,7 +108,7 @@ class KernelReport:
         unknown = Site(kind="assert", text="an unknown check failed")  # only of an image that lies
         site = kernel.sites[number] if number < len(kernel.sites) else unknown
         first = ReportWord.GLOBAL_ID
-        ids = [int(n) for n in words[first : first + kernel.abi.rank]]
+        ids = [int(n) for n in words[first : first + 2 * kernel.abi.rank].view(np.uint64)]
         # An invocation that does several work-items is told by the first of them.
         every = tuple(n * lanes for n, lanes in zip(ids, kernel.lanes or (1, 1, 1), strict=False))
         work_item = every[kernel.abi.rank - self._rank :]

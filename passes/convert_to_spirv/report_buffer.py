@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, VectorType, i1, i32
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, VectorType, i1, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.dialects import spirv
@@ -84,7 +84,9 @@ class ReportBuffer:
         def write() -> None:
             self._store(ReportWord.SITE, fn.index(number))
             for dimension, index in enumerate(ids):
-                self._store(ReportWord.GLOBAL_ID + dimension, index)
+                words = self._words(index, "i64" if index.type == i64 else "i32")
+                for offset, word in enumerate(words):
+                    self._store(ReportWord.GLOBAL_ID + 2 * dimension + offset, word)
             position = ReportWord.VALUES
             for value, dtype in zip(values, site.dtypes, strict=True):
                 for offset, word in enumerate(self._words(value, dtype)):

@@ -211,3 +211,32 @@ def test_nobody_waits(device, tmp_path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == "here 0\n"
     assert "not one" in done.stderr
+
+
+def test_ids_of_64_bits(device) -> None:
+    @lp.kernel(index=lp.i64)
+    def wide(x: lp.Array[lp.i32], offset: lp.i64):
+        i = lp.global_id(0)
+        assert i != 70, f"{i + offset}"
+        x[i] = 1
+
+    x = lp.zeros(100, lp.i32, device=device)
+    if lp.Aspect.VK_INT64 not in device.aspects:
+        pytest.skip("the device lacks integers of 64 bits")
+    with pytest.raises(lp.KernelTrap, match="assert i != 70: 10000000070; i is 70") as raised:
+        wide[100](x, 10**10).wait()
+    assert raised.value.work_item == (70,)
+    assert raised.value.values == (10**10 + 70, 70)
+
+
+def test_shared_memory_that_a_launch_gives(device) -> None:
+    @lp.kernel(local_size=4)
+    def tile(x: lp.Array[lp.i32], scratch: lp.LocalArray[lp.i32]):
+        i = lp.local_id(0)
+        scratch[i] = x[i]
+        lp.barrier()
+        assert scratch[3 - i] != 2, f"{len(scratch)}"
+
+    x = lp.asarray(np.arange(4, dtype=np.int32), device=device)
+    with pytest.raises(lp.KernelTrap, match=r"work-item \(1,\): assert scratch\[3 - i\] != 2: 4"):
+        tile[4](x, lp.local(4)).wait()

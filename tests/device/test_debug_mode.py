@@ -170,3 +170,21 @@ def test_debug_mode_is_part_of_the_environment(monkeypatch) -> None:
     assert "out of range" in store.inspect("metadata")
     monkeypatch.delenv("LAPILLI_DEBUG")
     assert '"checks": "asserts"' in store.inspect("metadata")
+
+
+def test_indices_of_64_bits(device) -> None:
+    if lp.Aspect.VK_INT64 not in device.aspects:
+        pytest.skip("the device lacks integers of 64 bits")
+
+    @lp.kernel(index=lp.i64)
+    def shifted(x: lp.In[lp.i32], y: lp.Out[lp.i32], by: lp.i32):
+        y[lp.global_id(0)] = x[by] + x[lp.global_id(0) + 1]
+
+    x, y = (lp.zeros(10, lp.i32, device=device) for _ in range(2))
+    with lp.config.override(debug=True):
+        with pytest.raises(
+            lp.KernelTrap, match="index 10 is out of range of dimension 0 of 'x', whose extent is 10"
+        ):
+            shifted[10](x, y, 3).wait()
+        with pytest.raises(lp.KernelTrap, match="index -1 is out of range"):
+            shifted[1](x, y, -1).wait()
