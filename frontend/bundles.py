@@ -27,7 +27,7 @@ from ..vk_runtime.device import Device, device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.toolchain import LinkedImage
-from .unit_images import UnitImage, all_images, images_of_kernel, images_of_unit
+from .unit_images import UnitImage, all_images, images_of_kernel, images_of_unit, note_linked
 from .units import all_kernels, find_id, id_of
 
 Selector = Callable[[DeviceImage], object]
@@ -40,11 +40,15 @@ class _Toolchain:
         self, images: Sequence[SpirvImage], devices: Sequence[Device], *, is_whole_program: bool
     ) -> list[LinkedImage]:
         """Returns the images that have kernels without imports and exports; see `bundle_linking`."""
-        if not any(image.is_object for image in images):
-            return [LinkedImage(image, (position,)) for position, image in enumerate(images)]
-        from .bundle_linking import link_kernels
+        if any(image.is_object for image in images):
+            from .bundle_linking import link_kernels
 
-        return link_kernels(images, is_whole_program=is_whole_program)
+            made = link_kernels(images, is_whole_program=is_whole_program)
+        else:
+            made = [LinkedImage(image, (position,)) for position, image in enumerate(images)]
+        for item in made:
+            note_linked(item.image)
+        return made
 
     def disassemble(self, spirv: bytes) -> str:
         """Returns SPIR-V as text."""

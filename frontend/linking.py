@@ -15,8 +15,10 @@ from ..passes.pipeline import analyse, lower_image
 from ..spirv.build_image import build_image
 from ..spirv.device_image import DeviceImage
 from ..spirv.link_images import link_images
+from .aspect_warnings import warn_once
 from .builder import build_module
 from .captures import Captures
+from .compile_options import options_of
 from .externals import EXTERNALS, ExternalFunction
 
 
@@ -92,18 +94,22 @@ def _described(function: ExternalFunction) -> str:
 
 
 def object_image(function: ExternalFunction, env: TargetEnv) -> ObjectImage:
-    """Returns an exported function compiled for an environment.
+    """Returns an exported function compiled for an environment, with the options of its own Python module.
 
     Raises:
         BuildError: it cannot be compiled.
     """
+    options = options_of(function.unit)
+    env = options.environment(env)
     found: ObjectImage | None = function.compiled.get(env)
     if found is None or not found.captures.are_current():
         captures = Captures()
         module = build_module(
             [], externals=[function], captures=captures, optional_aspects=env.optional_aspects
         )
-        (analysed,) = analyse(module, env).images
+        analysis = analyse(module, env, mode="off", fixed_targets=options.fixed_targets)
+        warn_once(analysis.diagnostics, function.unit)
+        (analysed,) = analysis.images
         image = build_image(lower_image(analysed, env), env)
         found = function.compiled[env] = ObjectImage(image, captures)
     return found

@@ -1,6 +1,8 @@
 """Translation units: the kernels of each Python module, by the order of their decoration, and their names.
 
-The registry does not keep kernels alive, and defining a kernel loads nothing of the runtime.  A module-level kernel
+The registry does not keep kernels alive, and defining a kernel loads nothing of the runtime.  So of the objects that
+decorators above ``@lp.kernel`` make one from another, the last one is the module's kernel; one that the program keeps
+in addition, as of a decorator that is called, is a kernel of its own, with another id.  A module-level kernel
 that was defined anew (a notebook's cell, a reload) is no longer part of its unit; the two functions that one ``def``
 makes in a loop both are.
 """

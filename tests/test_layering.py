@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
+                "ir.property_set",
                 "ir.size_arithmetic",
             ),
             *("spirv.device_image", "spirv.reflect", "spirv.binary"),
@@ -58,6 +59,7 @@ STANDARD_LIBRARY_SEAMS = (
     "ir.deferred_definitions",
     "ir.target_env",
     "ir.kernel_info",
+    "ir.property_set",
     "ir.size_arithmetic",
     "spirv.device_image",
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, cast
 
 from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
+from ..ir.property_set import requirement_properties
 from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, no_constructor, type_name
@@ -134,6 +135,12 @@ class DeviceImage:
     def requirements(self) -> Requirements:
         """What a device must have to run it."""
         return self._requirements
+
+    @property
+    def properties(self) -> Mapping[str, Mapping[str, bytes]]:
+        """What DPC++'s tools read of an image: ``properties["SYCL/device requirements"]["aspect"]``, uint32s in
+        little-endian order; see `ir.property_set`."""
+        return requirement_properties(self._requirements)
 
     @property
     def spec_constants(self) -> tuple[SpecConstantInfo, ...]:

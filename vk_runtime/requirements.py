@@ -102,6 +102,8 @@ def unmet(device: Device, requirements: Requirements) -> Iterator[str]:
 def work_group_problem(device: Device, sizes: Sequence[int]) -> str | None:
     """Returns why a device cannot run work-groups of a size, slowest dimension first; None where it can."""
     most, each = device.info.max_work_group_size, device.info.max_work_item_sizes
+    if not 1 <= len(sizes) <= len(each) or min(sizes) < 1:  # of an image from outside
+        return "has work-groups of 1 to 3 dimensions of at least 1"
     if math.prod(sizes) > most:
         return f"allows {most} work-items (max_work_group_size), {math.prod(sizes)} are needed"
     limits = each[3 - len(sizes) :]
