@@ -7,7 +7,7 @@ it, so that a kernel needs of a module what it calls and no more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.errors import LinkError
 from ..ir.target_env import TargetEnv
@@ -100,7 +100,8 @@ def object_image(function: ExternalFunction, env: TargetEnv) -> ObjectImage:
         BuildError: it cannot be compiled.
     """
     options = options_of(function.unit)
-    env = options.environment(env)
+    # Constants of a kernel's image that is fixed at the defaults may have values in the functions that it calls.
+    env = replace(options.environment(env), freezes_spec_constants=False)
     found: ObjectImage | None = function.compiled.get(env)
     if found is None or not found.captures.are_current():
         captures = Captures()

@@ -71,11 +71,15 @@ class DeviceImage:
         return made
 
     @classmethod
-    def _linked(cls, image: SpirvImage, parts: list[DeviceImage]) -> DeviceImage:
-        """Makes the executable image that several object images were linked to."""
+    def _linked(
+        cls, image: SpirvImage, parts: list[DeviceImage], added: Mapping[str, SpecConstant]
+    ) -> DeviceImage:
+        """Makes the executable image that object images, and functions with the constants `added`, were linked to."""
         names = {kernel.name for kernel in image.kernels}
         ids = {name: id_ for part in parts for name, id_ in part._ids.items() if name in names}
-        symbols = {symbol: constant for part in parts for symbol, constant in part._symbols.items()}
+        symbols = {symbol: constant for part in parts for symbol, constant in part._symbols.items()} | dict(
+            added
+        )
         made = cls._bare(BundleState.EXECUTABLE, ids, symbols, parts[0]._toolchain)
         made._loaded = image
         made._requirements, made._env = image.requirements, image.target_env

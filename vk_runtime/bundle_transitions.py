@@ -152,7 +152,7 @@ def _link(
         if any(image.is_compatible(device) for device in devices)
     ]
     made = toolchain.link([image.binary for image in able], devices, is_whole_program=is_whole_program)
-    images = [linked(item.image, [able[part] for part in item.parts]) for item in made]
+    images = [linked(item.image, [able[part] for part in item.parts], item.spec_symbols) for item in made]
     selector = devices[0].selector if len(devices) == 1 else ""
     for item in made:
         trace.record("link", image=item.image.digest, device=selector)
