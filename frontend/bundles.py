@@ -27,6 +27,7 @@ from ..vk_runtime.device import Device, device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.toolchain import LinkedImage
+from .built_in_images import built_in_images
 from .unit_images import UnitImage, all_images, images_of_kernel, images_of_unit, note_linked
 from .units import all_kernels, find_id, id_of
 
@@ -122,6 +123,7 @@ def get_kernel_bundle(
     images = _input_images(what, devices, wanted)
     if wanted is not None:
         _require_compatible(what, wanted, images, devices)
+        images = [image for image in images if _is_representable(image, state)]
     if selector is not None:
         images = [image for image in images if selector(_preview(image, state, devices))]
     bundle = make_bundle(ctx, devices, BundleState.INPUT, images)
@@ -160,7 +162,7 @@ def has_kernel_bundle(
     devices = _devices(what, ctx, devs, state)
     if any(not item.has(aspect) for aspect, _ in _NEEDED_ASPECTS.get(state, ()) for item in devices):
         return False
-    images = _input_images(what, devices, wanted)
+    images = [image for image in _input_images(what, devices, wanted) if _is_representable(image, state)]
     if wanted is None:
         return any(image.kernel_ids for image in images)
     return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
@@ -364,8 +366,14 @@ def _input_images(
     if wanted is None:
         found = all_images(env)
     else:
-        found = [image for id_ in wanted for image in images_of_kernel(what, id_, env)]
+        found = [image for id_ in wanted if id_.is_application for image in images_of_kernel(what, id_, env)]
+        found += built_in_images([id_ for id_ in wanted if not id_.is_application], devices)
     return _compatible(found, devices)
+
+
+def _is_representable(image: DeviceImage, state: BundleState) -> bool:
+    """Whether images of a state may hold its kernels: built-in kernels are executable only."""
+    return state is BundleState.EXECUTABLE or all(id_.is_application for id_ in image.kernel_ids)
 
 
 def _compatible(images: Iterable[UnitImage], devices: Sequence[Device]) -> list[DeviceImage]:

@@ -72,6 +72,8 @@ class UnitImage:
     """Why there is no IR."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Warnings about the unit, which its first compilation tells."""
+    only_on: Device | None = None
+    """The device whose built-in kernels they are; None: any."""
     local_sizes: Mapping[str, tuple[int, ...] | None] = field(
         default_factory=dict[str, "tuple[int, ...] | None"]
     )

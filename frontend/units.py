@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING
 
 from ..ir.errors import InvalidError, UnknownKernelError
 from .arguments import bind_arguments, scalars_of_arguments
+from .function_attributes import attributes_of
 
 if TYPE_CHECKING:
     from ..vk_runtime.kernel_id import Binder, KernelId, LocalSizeOf
     from .annotations import Signature
     from .kernel import KernelFunction
+
+BUILT_IN_UNIT = f"{__package__}.built_in_library"
+"""The module of built-in kernels, which are none of the application."""
 
 _lock = threading.Lock()
 _serials = itertools.count()
@@ -41,8 +45,8 @@ def register(kernel: KernelFunction) -> None:
 
 
 def unit_names() -> list[str]:
-    """Returns the Python modules that have living kernels."""
-    return [name for name in list(_units) if kernels_of(name)]
+    """Returns the Python modules of the application that have living kernels."""
+    return [name for name in list(_units) if name != BUILT_IN_UNIT and kernels_of(name)]
 
 
 def kernels_of(module: str) -> list[KernelFunction]:
@@ -77,6 +81,7 @@ def id_of(kernel: KernelFunction) -> KernelId:
                 _binder(kernel.name, kernel.signature),
                 kernel.parameter_names,
                 _local_size(kernel),
+                attributes_of(kernel).text(),
             )
         return found
 

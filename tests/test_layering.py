@@ -48,6 +48,8 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.unit_images",
         "frontend.bundles",
         "frontend.bundle_linking",
+        "frontend.built_in_images",
+        "frontend.built_in_library",
     }
 )
 """The modules that may join the compiler to the runtime."""

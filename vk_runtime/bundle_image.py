@@ -39,6 +39,7 @@ class DeviceImage:
     _symbols: Mapping[str, SpecConstant]
     _requirements: Requirements
     _env: TargetEnv
+    _only_on: Device | None
     _toolchain: Toolchain
     _lock: threading.Lock
 
@@ -49,7 +50,7 @@ class DeviceImage:
     def _of_input(cls, source: InputImage, toolchain: Toolchain) -> DeviceImage:
         made = cls._bare(BundleState.INPUT, source.kernel_ids, source.spec_symbols, toolchain)
         made._source = source
-        made._requirements, made._env = source.requirements, source.env
+        made._requirements, made._env, made._only_on = source.requirements, source.env, source.only_on
         return made
 
     @classmethod
@@ -62,7 +63,7 @@ class DeviceImage:
     ) -> DeviceImage:
         """Makes an image of SPIR-V, or of what makes the SPIR-V; kernels and requirements are those of `like`."""
         made = cls._bare(state, like._ids, like._symbols, like._toolchain)
-        made._requirements, made._env = like._requirements, env or like._env
+        made._requirements, made._env, made._only_on = like._requirements, env or like._env, like._only_on
         if isinstance(load, SpirvImage):
             made._loaded = load
             made._requirements, made._env = load.requirements, load.target_env
@@ -81,7 +82,7 @@ class DeviceImage:
             added
         )
         made = cls._bare(BundleState.EXECUTABLE, ids, symbols, parts[0]._toolchain)
-        made._loaded = image
+        made._loaded, made._only_on = image, parts[0]._only_on
         made._requirements, made._env = image.requirements, image.target_env
         return made
 
@@ -95,7 +96,7 @@ class DeviceImage:
     ) -> DeviceImage:
         made = object.__new__(cls)
         made._state, made._ids, made._symbols, made._toolchain = state, ids, symbols, toolchain
-        made._source = made._load = made._loaded = None
+        made._source = made._load = made._loaded = made._only_on = None
         made._lock = threading.Lock()
         return made
 
@@ -208,7 +209,7 @@ class DeviceImage:
             raise ConstraintError(
                 f"DeviceImage.is_compatible takes an lp.Device, found {dev!r} of type {type_name(dev)}"
             )
-        if not is_supported(self._requirements, dev):
+        if self._only_on not in (None, dev) or not is_supported(self._requirements, dev):
             return False
         return self._source is not None or is_environment_supported(self._env, dev)
 

@@ -61,6 +61,11 @@ class InputImage(Protocol):
         ...
 
     @property
+    def only_on(self) -> Device | None:
+        """The device whose built-in kernels they are; None: any."""
+        ...
+
+    @property
     def requirements(self) -> Requirements:
         """What a device must have."""
         ...
