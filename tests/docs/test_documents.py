@@ -2,7 +2,8 @@
 
 The blocks of a document are one Python module, at the lines that they have in the document, so that kernels find
 their source and a failure names the place.  ```python module=other begins, or goes on with, another module of the
-same document, which the main one may import; blocks with another language do not run.  Results are checked by `assert` in the blocks themselves.
+same document, which the main one may import; blocks with another language do not run.  Results are checked by
+`assert` in the blocks themselves.
 """
 
 from __future__ import annotations
