@@ -73,6 +73,7 @@ _HOST_CODES: dict[str, str] = {
         "inside a kernel, for the work-item that runs it."
     ),
     "LP0000": "An error of lapilli that has no code of its own.",
+    "LP1103": "The spirv dialect cannot say what the SPIR-V module does, or it breaks a rule. The message names where.",
     "LP1100": "The bytes are no SPIR-V module: cut short, or a word says what cannot be. The message names the word.",
     "LP2100": "A pass met an operation of the IR that it cannot transform. Kernels written in Python never lead to "
     "this: please report it with the kernel's source, if one did.",
@@ -136,12 +137,20 @@ _HOST_CODES: dict[str, str] = {
         "and 1 to 3 dimensions; so are lp.In and lp.Out."
     ),
     "LP2015": "The default of a parameter must be a value that its type holds. Arrays have no defaults.",
+    "LP1005": (
+        "The code of a kernel with lp.Const parameters depends on their values. Launch it, which gives them, or give "
+        "the parameters defaults."
+    ),
     "LP2016": (
         "A kernel returns nothing: results go into arrays that it gets as parameters. The only return "
         "annotation allowed is None."
     ),
     "LP2017": "A parameter of type lp.Spec[T] declares a specialization constant: T is one scalar, vector, struct or "
     "fixed array type, and the parameter is keyword-only, since launches set constants by name.",
+    "LP2028": (
+        "lp.Item, lp.NdItem, lp.Group and lp.Id parameters say over how many dimensions a kernel runs, so all of "
+        "them have the same number."
+    ),
     "LP2018": (
         "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
         "at least 1; lp.Vec[element, n] a scalar type and 2 to 4 components."

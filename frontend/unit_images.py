@@ -27,6 +27,8 @@ from .aspect_warnings import warn_once
 from .captures import Captures
 from .compile import Executable, compile_lock, environment_of, load_compiler
 from .compile_options import options_of
+from .constant_arguments import MissingConstantError, default_constants
+from .deep_stack import with_deep_stack
 from .definition import KernelOptions
 from .externals import EXTERNALS, ExternalFunction
 from .function_attributes import attributes_of
@@ -35,9 +37,12 @@ from .spec_constant import live_id
 from .units import all_kernels, default_local_size, id_of, kernels_of, unit_names, unit_of
 
 if TYPE_CHECKING:
-    from ..passes.pipeline import AnalysedImage
+    from ..passes.pipeline import AnalysedImage, Analysis
     from ..spirv.device_image import DeviceImage
     from .kernel import KernelFunction
+
+UNBUILT = (BuildError, MissingConstantError)
+"""Why a kernel has no IR: its text is wrong, or depends on a value that only launches give."""
 
 MAX_RANK = 3
 """Dimensions that a launch range may have."""
@@ -68,8 +73,8 @@ class UnitImage:
     """The IR; None where there is an error."""
     unit: str
     """The Python module."""
-    error: BuildError | None = None
-    """Why there is no IR."""
+    error: BuildError | MissingConstantError | None = None
+    """Why there is no IR: what compiling the image raises."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Warnings about the unit, which its first compilation tells."""
     only_on: Device | None = None
@@ -85,7 +90,8 @@ class UnitImage:
     def text(self) -> str:
         """Returns the IR, or the source text of a kernel that has none."""
         if self.analysed is not None:
-            return str(self.analysed.module) + "\n"
+            module = self.analysed.module
+            return with_deep_stack(lambda: str(module)) + "\n"
         return "".join(f"// {line}\n" for line in str(self.error).splitlines())
 
     @property
@@ -135,7 +141,7 @@ class UnitImage:
         if self.analysed is None:
             assert self.error is not None, "an image has IR or an error"
             for stream in log:
-                _write(stream, f"{self.error.log}\n")
+                _write(stream, f"{self.error.log if isinstance(self.error, BuildError) else self.error}\n")
             raise self.error
         from ..passes.pipeline import lower_image
         from ..spirv.build_image import build_image
@@ -144,7 +150,8 @@ class UnitImage:
         for stream in log:
             for diagnostic in self.diagnostics:
                 _write(stream, f"{warning_text(diagnostic)}\n")
-        image = build_image(lower_image(self.analysed, env), env)
+        analysed = self.analysed
+        image = with_deep_stack(lambda: build_image(lower_image(analysed, env), env))
         image = replace(
             image, kernels=tuple(replace(k, default_local_size=self._local_size(k)) for k in image.kernels)
         )
@@ -171,9 +178,12 @@ class UnitImage:
             kernel = self.functions[info.name]()
             if kernel is None:
                 continue
+            constants = default_constants(kernel.signature).key
             ranks = range(1, info.abi.rank + 1) if info.has_any_rank else (info.abi.rank,)
             for key in (
-                (rank, environment_of(kernel, device.target_env)) for device in devices for rank in ranks
+                (rank, environment_of(kernel, device.target_env), constants)
+                for device in devices
+                for rank in ranks
             ):
                 known: Executable | None = kernel.compiled.get(key)
                 if known is None or not known.captures.are_current():
@@ -224,7 +234,7 @@ class _Analysis:
                 _images(self.module, kernels, image.env)
             else:
                 _images(self.module, {}, image.env, self.exported)
-        except BuildError:
+        except UNBUILT:
             return False
         return True
 
@@ -302,7 +312,7 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
     """Returns the images of kernels in one module; each kernel that cannot be built has one of its own."""
     try:
         return _images(module, kernels, env)
-    except BuildError as error:
+    except UNBUILT as error:
         if len(kernels) == 1:
             return [_broken(module, kernels, env, error)]
     good: dict[str, KernelFunction] = {}
@@ -311,7 +321,7 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
         try:
             _images(module, {name: kernel}, env)
             good[name] = kernel
-        except BuildError as error:
+        except UNBUILT as error:
             broken.append(_broken(module, {name: kernel}, env, error))
     return [*(_images(module, good, env) if good else ()), *broken]
 
@@ -333,19 +343,25 @@ def _images(
     exported: Sequence[ExternalFunction] = (),
 ) -> list[UnitImage]:
     from ..passes.pipeline import analyse
-    from .builder import build_module
+    from .builder import build_module, refusing_depth
 
-    captures = Captures()
-    definitions = [_Definition(n, k.options, k.signature, k.source) for n, k in kernels.items()]
-    ir = build_module(
-        definitions,
-        captures=captures,
-        optional_aspects=env.optional_aspects,
-        any_rank=True,
-        externals=exported,
-    )
     options = options_of(module)
-    analysis = analyse(ir, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+    definitions = [_Definition(n, k.options, k.signature, k.source) for n, k in kernels.items()]
+
+    def build() -> tuple[Analysis, Captures]:
+        captures = Captures()
+        ir = build_module(
+            definitions,
+            captures=captures,
+            optional_aspects=env.optional_aspects,
+            any_rank=True,
+            externals=exported,
+        )
+        found = analyse(ir, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+        return found, captures
+
+    with refusing_depth(definitions, exported):
+        analysis, captures = with_deep_stack(build)
     return [_image(module, image, kernels, env, captures, analysis.diagnostics) for image in analysis.images]
 
 
@@ -376,7 +392,10 @@ def _image(
 
 
 def _broken(
-    module: str, kernels: Mapping[str, KernelFunction], env: TargetEnv, error: BuildError
+    module: str,
+    kernels: Mapping[str, KernelFunction],
+    env: TargetEnv,
+    error: BuildError | MissingConstantError,
 ) -> UnitImage:
     return UnitImage(
         kernel_ids={name: id_of(kernel) for name, kernel in kernels.items()},

@@ -7,9 +7,11 @@ push constants, or a storage buffer where they are too small.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from typing import cast
 
-from .errors import Location
+from .errors import InvalidError, Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +48,50 @@ class ScalarParameter:
     """Where it goes in the argument block; None: the kernel does not use it."""
 
 
-Parameter = BufferParameter | ScalarParameter
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalParameter:
+    """An array in the memory of a work-group; the argument is a `LocalMemory`."""
+
+    name: str
+    dtype: str
+    """Element type as lapilli spells it."""
+    ndim: int
+    """1 to 3."""
+    spec_ids: tuple[int | None, ...] = ()
+    """SpecId of each extent (i32, slowest dimension first); None: the kernel does not use it."""
+
+
+Parameter = BufferParameter | ScalarParameter | LocalParameter
+
+
+class LocalMemory:
+    """The shape of an array in the memory of a work-group, for one launch: what ``lp.local(shape)`` makes.
+
+    Args:
+        shape: an integer, or 1 to 3 of them, slowest dimension first; each at least 1 and below 2**31.
+
+    Raises:
+        InvalidError: a shape that cannot be.
+    """
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: object) -> None:
+        parts = tuple(cast("tuple[object, ...]", shape)) if isinstance(shape, tuple | list) else (shape,)
+        try:
+            lengths = tuple(operator.index(cast(int, part)) for part in parts)
+        except TypeError:
+            lengths = ()
+        if not 1 <= len(lengths) <= 3 or any(isinstance(part, bool) for part in parts):
+            raise InvalidError(
+                f"lp.local(shape): expected an integer or a tuple of 1 to 3 of them, found {shape!r}"
+            )
+        if not all(1 <= length < 1 << 31 for length in lengths):
+            raise InvalidError(f"lp.local(shape): each length is at least 1 and below 2**31, found {shape!r}")
+        self.shape: tuple[int, ...] = lengths
+
+    def __repr__(self) -> str:
+        return f"lp.local({self.shape[0] if len(self.shape) == 1 else self.shape})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +156,8 @@ class LaunchAbi:
     same."""
     local_size_spec_ids: tuple[int, int, int] | None = None
     """SpecIds of the local size as (x, y, z); None where the local size is fixed in the binary."""
+    index_bits: int = 32
+    """Bits of the hidden fields, 32 or 64: with 64 a range may have 2**31 work-items and more."""
     is_masked: bool = True
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
     spec_fields: tuple[SpecField, ...] = ()

@@ -12,7 +12,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
-from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Parameter, SpecConstantInfo
+from ..ir.kernel_info import (
+    BufferParameter,
+    KernelInfo,
+    LaunchAbi,
+    LocalParameter,
+    Parameter,
+    ScalarParameter,
+    SpecConstantInfo,
+)
 from ..ir.size_arithmetic import OPERAND_COUNTS
 
 if TYPE_CHECKING:
@@ -114,6 +122,8 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
         if len(offsets) not in (0, abi.rank):
             yield f"{len(offsets)} hidden fields for {abi.rank} dimensions"
+    if abi.index_bits not in (32, 64):
+        yield f"indices of {abi.index_bits} bits"
     if len({field.spec_id for field in abi.spec_fields}) != len(abi.spec_fields):
         yield "a specialization constant appears twice among the hidden fields"
     for field in abi.spec_fields:
@@ -129,7 +139,7 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
 def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
     """(offset, size) of every field of the argument block that the runtime writes."""
     hidden = (*kernel.abi.range_offsets_bytes, *kernel.abi.base_offsets_bytes)
-    yield from ((offset, 4) for offset in hidden if offset is not None)
+    yield from ((offset, kernel.abi.index_bits // 8) for offset in hidden if offset is not None)
     for field in kernel.abi.spec_fields:
         yield (field.offset_bytes, max(4, DTYPE_BYTES.get(field.dtype, 4)))
     for parameter in kernel.parameters:
@@ -138,15 +148,21 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
             yield from ((offset, 4) for offset in extents if offset is not None)
             if parameter.address_offset_bytes is not None:
                 yield (parameter.address_offset_bytes, 8)
-        elif parameter.offset_bytes is not None:
+        elif isinstance(parameter, ScalarParameter) and parameter.offset_bytes is not None:
             # Narrow scalars travel in 32 bits.
             yield (parameter.offset_bytes, max(4, DTYPE_BYTES.get(parameter.dtype, 4)))
 
 
 def _parameter_problems(parameter: Parameter) -> Iterator[str]:
-    is_composite = isinstance(parameter, BufferParameter) and parameter.dtype.startswith(("Vec[", "{"))
+    is_composite = not isinstance(parameter, ScalarParameter) and parameter.dtype.startswith(("Vec[", "{"))
     if parameter.dtype not in DTYPE_BYTES and not is_composite:
         yield f"no data type is called {parameter.dtype!r}"
+    if isinstance(parameter, LocalParameter):
+        ids = [number for number in parameter.spec_ids if number is not None]
+        if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.spec_ids) != parameter.ndim:
+            yield f"{parameter.ndim} dimensions with {len(parameter.spec_ids)} SpecIds"
+        if len(set(ids)) != len(ids) or not _all_in_range(ids, 1 << 32):
+            yield f"SpecIds {parameter.spec_ids} for its extents"
     if not isinstance(parameter, BufferParameter):
         return
     if parameter.access not in ACCESS_MODES:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from ..ir.errors import KernelArgumentError
-from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
+from ..ir.kernel_info import (
+    BufferParameter,
+    KernelInfo,
+    LocalMemory,
+    LocalParameter,
+    Parameter,
+    ScalarParameter,
+)
 from .array import Array, signature
 
 if TYPE_CHECKING:
@@ -80,7 +87,9 @@ class ArgumentChecker:
         if len(args) != len(self._expected):
             self._wrong_count(args)
         for index, (kind, _, _, _) in enumerate(self._expected):
-            if kind is Array:
+            if kind is LocalMemory:
+                self._require_local(index, args[index])
+            elif kind is Array:
                 self._require_array(index, args[index], device)
         raise AssertionError("what the quick check refuses is named above")
 
@@ -107,6 +116,9 @@ class ArgumentChecker:
                 if buffer is None:
                     return None
                 uses.append((buffer, most))
+            elif kind is LocalMemory:
+                if arg.__class__ is not kind or len(arg.shape) != least:
+                    return None
             elif arg.__class__ is kind and least <= arg <= most:
                 scalars.append(arg)
             else:
@@ -145,6 +157,16 @@ class ArgumentChecker:
             raise KernelArgumentError(
                 f"{self._label(index)}: expected an array on device '{device.selector}', found one on "
                 f"'{arg.device.selector}'; copy it with lp.asarray(a, device=…) or launch on its device's queue"
+            )
+
+    def _require_local(self, index: int, arg: object) -> None:
+        _, ndim, _, wanted = self._expected[index]
+        expected = f"expected lp.local(shape) for lp.{wanted}"
+        if not isinstance(arg, LocalMemory):
+            raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
+        if len(arg.shape) != ndim:
+            raise KernelArgumentError(
+                f"{self._label(index)}: {expected} with {ndim} dimension{'s' * (ndim != 1)}, found {arg!r}"
             )
 
     def _no_array(self, index: int, arg: object) -> NoReturn:
@@ -196,6 +218,9 @@ name of the type; for an array `Array`, nothing, whether it is written, and its 
 
 def _expected(parameter: Parameter) -> _Expected:
     dtype = parameter.dtype
+    if isinstance(parameter, LocalParameter):
+        rank = "" if parameter.ndim == 1 else f", {parameter.ndim}"
+        return LocalMemory, parameter.ndim, None, f"LocalArray[{dtype}{rank}]"
     if isinstance(parameter, BufferParameter):
         return Array, None, parameter.access != "read", signature(dtype, parameter.ndim)
     if dtype in _INTEGER_LIMITS:
@@ -304,8 +329,9 @@ class ArgumentPacker:
         abi = kernel.abi
         self.range_dimensions = _used(abi.range_offsets_bytes)
         self.base_dimensions = _used(abi.base_offsets_bytes)
-        fields += [(offset, "i") for offset in abi.range_offsets_bytes if offset is not None]
-        fields += [(offset, "i") for offset in abi.base_offsets_bytes if offset is not None]
+        index = "q" if abi.index_bits == 64 else "i"
+        fields += [(offset, index) for offset in abi.range_offsets_bytes if offset is not None]
+        fields += [(offset, index) for offset in abi.base_offsets_bytes if offset is not None]
         fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
         self.has_addresses = False
         # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
@@ -318,6 +344,8 @@ class ArgumentPacker:
                     sources.append(("scalar", scalars, 0))
                 scalars += 1
                 continue
+            if isinstance(parameter, LocalParameter):
+                continue
             if parameter.address_offset_bytes is not None:
                 fields.append((parameter.address_offset_bytes, "Q"))
                 sources.append(("address", arrays, 0))
@@ -328,6 +356,8 @@ class ArgumentPacker:
                     sources.append(("extent", position, dimension))
             arrays += 1
         self._sources = tuple(sources)
+        self.has_values = bool(sources)
+        """Whether the block differs between launches of one range."""
         self.is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
         """Whether the scalar arguments are all of the values, so that `values` need not be called."""
         self._order = sorted(range(len(fields)), key=lambda i: fields[i][0])

@@ -17,7 +17,7 @@ from ..ir.errors import (
     NdRangeError,
     RuntimeFailure,
 )
-from ..ir.kernel_info import KernelInfo
+from ..ir.kernel_info import KernelInfo, LocalParameter
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_image import DeviceImage
 from .device import Device
@@ -112,6 +112,8 @@ def _pipeline(
     spec: Mapping[str, bytes],
     values: Mapping[str, bytes],
 ) -> Pipeline | None:
+    if any(isinstance(parameter, LocalParameter) for parameter in kernel.parameters):
+        return None  # its pipelines depend on the shapes that launches give, so the first of each makes one
     limits = device.physical.limits
     try:
         local = bundle_local_size(kernel, limits, image.id_of(kernel.name), values)

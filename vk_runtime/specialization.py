@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.errors import InvalidError, KernelArgumentError
-from ..ir.kernel_info import KernelInfo, SpecConstantInfo
+from ..ir.kernel_info import KernelInfo, LocalMemory, LocalParameter, Parameter, SpecConstantInfo
 from .dtypes import SIZE_BYTES
 from .headers import NULL, ffi, make, make_array
 
@@ -83,6 +83,22 @@ def spec_entries(
         ids, sizes = local_size
         entries += [SpecEntry(i, struct.pack("<I", size)) for i, size in zip(ids, sizes, strict=True)]
     return tuple(entries)
+
+
+def local_entries(parameters: Sequence[Parameter], args: Sequence[object]) -> tuple[SpecEntry, ...]:
+    """Returns an entry for each extent of shared memory that a launch gives and the kernel uses.
+
+    Args:
+        parameters: of the kernel.
+        args: checked arguments, in the same order.
+    """
+    return tuple(
+        SpecEntry(spec_id, struct.pack("<i", length))
+        for parameter, arg in zip(parameters, args, strict=True)
+        if isinstance(parameter, LocalParameter) and isinstance(arg, LocalMemory)
+        for spec_id, length in zip(parameter.spec_ids, arg.shape, strict=True)
+        if spec_id is not None
+    )
 
 
 def emulated_values(

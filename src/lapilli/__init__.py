@@ -46,6 +46,7 @@ _NAMES_BY_MODULE = {
     ),
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
+    "frontend.parameter_types": "Item NdItem Group Id Const LocalArray",
     "frontend.spec_constant": "SpecializationId",
     "frontend.spec_parameters": "KernelHandler Spec",
     "frontend.ranges": "NdRange Range",
@@ -58,8 +59,8 @@ _NAMES_BY_MODULE = {
     "frontend.kernel_from_source": "kernel_from_source",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
-        "group_linear_id barrier group_barrier mem_fence select bitcast popcount clz ctz reverse_bits static_range "
-        "math local private atomic group sub_group"
+        "group_linear_id barrier group_barrier mem_fence select bitcast shuffle popcount clz ctz reverse_bits "
+        "static_range math local private atomic group sub_group"
     ),
     "ir.aspects": "Aspect",
     "ir.config": "config",
@@ -86,6 +87,8 @@ _NAMES_BY_MODULE = {
     "vk_runtime.device_selection": "is_backend_active select_device",
     "vk_runtime.info": "info",
     "vk_runtime.event": "Event",
+    "vk_runtime.graph": "Graph graph",
+    "vk_runtime.memory_stats": "HeapStats",
     "vk_runtime.queue": "Queue",
     "vk_runtime.spec_placeholder": "SpecConstant",
     "vk_runtime.handler": "Handler",
