@@ -14,6 +14,7 @@ from ..spirv.link_images import link_images
 from ..vk_runtime.toolchain import LinkedImage
 from .compile import compile_lock
 from .linking import exporter, object_image
+from .spec_constant import find_id_of
 
 
 def link_kernels(images: Sequence[DeviceImage], *, is_whole_program: bool) -> list[LinkedImage]:
@@ -68,7 +69,9 @@ def _linked(
         pending += [(name, provider) for name in provider.imports]
     together = [*(images[number] for number in parts), *added.values()]
     image = link_images(together) if images[first].is_object and images[first].kernels else images[first]
-    return LinkedImage(image, tuple(parts))
+    symbols = [constant.symbol for provider in added.values() for constant in provider.spec_constants]
+    constants = {symbol: found for symbol in symbols if (found := find_id_of(symbol)) is not None}
+    return LinkedImage(image, tuple(parts), constants)
 
 
 def _of_program(symbol: str, user: DeviceImage, is_whole_program: bool) -> DeviceImage:

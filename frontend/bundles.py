@@ -27,7 +27,8 @@ from ..vk_runtime.device import Device, device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.toolchain import LinkedImage
-from .unit_images import UnitImage, all_images, images_of_kernel, images_of_unit
+from .built_in_images import built_in_images
+from .unit_images import UnitImage, all_images, images_of_kernel, images_of_unit, note_linked
 from .units import all_kernels, find_id, id_of
 
 Selector = Callable[[DeviceImage], object]
@@ -40,11 +41,15 @@ class _Toolchain:
         self, images: Sequence[SpirvImage], devices: Sequence[Device], *, is_whole_program: bool
     ) -> list[LinkedImage]:
         """Returns the images that have kernels without imports and exports; see `bundle_linking`."""
-        if not any(image.is_object for image in images):
-            return [LinkedImage(image, (position,)) for position, image in enumerate(images)]
-        from .bundle_linking import link_kernels
+        if any(image.is_object for image in images):
+            from .bundle_linking import link_kernels
 
-        return link_kernels(images, is_whole_program=is_whole_program)
+            made = link_kernels(images, is_whole_program=is_whole_program)
+        else:
+            made = [LinkedImage(image, (position,)) for position, image in enumerate(images)]
+        for item in made:
+            note_linked(item.image)
+        return made
 
     def disassemble(self, spirv: bytes) -> str:
         """Returns SPIR-V as text."""
@@ -118,6 +123,7 @@ def get_kernel_bundle(
     images = _input_images(what, devices, wanted)
     if wanted is not None:
         _require_compatible(what, wanted, images, devices)
+        images = [image for image in images if _is_representable(image, state)]
     if selector is not None:
         images = [image for image in images if selector(_preview(image, state, devices))]
     bundle = make_bundle(ctx, devices, BundleState.INPUT, images)
@@ -156,7 +162,7 @@ def has_kernel_bundle(
     devices = _devices(what, ctx, devs, state)
     if any(not item.has(aspect) for aspect, _ in _NEEDED_ASPECTS.get(state, ()) for item in devices):
         return False
-    images = _input_images(what, devices, wanted)
+    images = [image for image in _input_images(what, devices, wanted) if _is_representable(image, state)]
     if wanted is None:
         return any(image.kernel_ids for image in images)
     return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
@@ -372,8 +378,14 @@ def _input_images(
     if wanted is None:
         found = all_images(env)
     else:
-        found = [image for id_ in wanted for image in images_of_kernel(what, id_, env)]
+        found = [image for id_ in wanted if id_.is_application for image in images_of_kernel(what, id_, env)]
+        found += built_in_images([id_ for id_ in wanted if not id_.is_application], devices)
     return _compatible(found, devices)
+
+
+def _is_representable(image: DeviceImage, state: BundleState) -> bool:
+    """Whether images of a state may hold its kernels: built-in kernels are executable only."""
+    return state is BundleState.EXECUTABLE or all(id_.is_application for id_ in image.kernel_ids)
 
 
 def _compatible(images: Iterable[UnitImage], devices: Sequence[Device]) -> list[DeviceImage]:

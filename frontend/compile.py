@@ -74,6 +74,8 @@ class Executable:
     kernel: KernelInfo
     captures: Captures
     """What it read from around itself."""
+    is_linked: bool = True
+    """Whether nothing is left to do: a kernel bundle's compiled image may wait to be linked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +401,9 @@ def executable_for(
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
                 found = kernel.compiled[key] = _build(kernel, rank, device, env, constants)
+    if not found.is_linked:
+        with compile_lock:
+            found = kernel.compiled[key] = _link_object(kernel, found, device)
     require_device(device, found.kernel, found.image.requirements)
     return found
 
@@ -499,10 +504,17 @@ def _compile_now(
     (analysed,) = analysis.images
     require_device(device, _needs_of(kernel, analysed), analysed.requirements)
     image = build_image(lower_image(analysed, env), env)
+    record("compile", kernel=kernel.name, image=image.digest, device=device.selector)
     if image.imports:
         image = _linked(kernel, image, captures, device)
-    record("compile", kernel=kernel.name, image=image.digest, device=device.selector)
     return Executable(image, image.kernel(kernel.name), captures)
+
+
+def _link_object(kernel: KernelFunction, compiled: Executable, device: Device) -> Executable:
+    """Returns what a kernel bundle compiled and nobody has linked yet, linked."""
+    captures = replace(compiled.captures)  # those of the bundle's image stay its own
+    image = _linked(kernel, compiled.image, captures, device)
+    return Executable(image, image.kernel(compiled.kernel.name), captures)
 
 
 def _linked(kernel: KernelFunction, image: DeviceImage, captures: Captures, device: Device) -> DeviceImage:

@@ -14,11 +14,11 @@ from __future__ import annotations
 import enum
 import operator
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
-from ..ir.aspects import Aspect
+from ..ir.aspects import Aspect, aspect_spelling
 from ..ir.errors import CompileError, InvalidError
 from .source import plain_function
 
@@ -51,6 +51,22 @@ class FunctionAttributes:
     """1 to 3 sizes, slowest dimension first."""
     reqd_sub_group_size: int | SubGroupSize | None = None
     work_group_size_hint: tuple[int, ...] | None = None
+
+    def text(self) -> str:
+        """Returns them as SYCL's ``info::kernel::attributes`` does: ``device_has(fp64) reqd_work_group_size(8,8)``."""
+        size = self.reqd_sub_group_size
+        listed: dict[str, Iterable[object] | None] = {
+            "device_has": None if self.device_has is None else map(aspect_spelling, sorted(self.device_has)),
+            "uses_aspects": map(aspect_spelling, sorted(self.uses_aspects)) if self.uses_aspects else None,
+            "reqd_work_group_size": self.reqd_work_group_size,
+            "reqd_sub_group_size": None
+            if size is None
+            else (size.value if isinstance(size, SubGroupSize) else size,),
+            "work_group_size_hint": self.work_group_size_hint,
+        }
+        return " ".join(
+            f"{name}({','.join(map(str, values))})" for name, values in listed.items() if values is not None
+        )
 
 
 NO_ATTRIBUTES = FunctionAttributes()

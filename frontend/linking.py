@@ -7,7 +7,7 @@ it, so that a kernel needs of a module what it calls and no more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.errors import LinkError
 from ..ir.target_env import TargetEnv
@@ -15,8 +15,10 @@ from ..passes.pipeline import analyse, lower_image
 from ..spirv.build_image import build_image
 from ..spirv.device_image import DeviceImage
 from ..spirv.link_images import link_images
+from .aspect_warnings import warn_once
 from .builder import build_module
 from .captures import Captures
+from .compile_options import options_of
 from .externals import EXTERNALS, ExternalFunction
 
 
@@ -92,11 +94,14 @@ def _described(function: ExternalFunction) -> str:
 
 
 def object_image(function: ExternalFunction, env: TargetEnv) -> ObjectImage:
-    """Returns an exported function compiled for an environment.
+    """Returns an exported function compiled for an environment, with the options of its own Python module.
 
     Raises:
         BuildError: it cannot be compiled.
     """
+    options = options_of(function.unit)
+    # Constants of a kernel's image that is fixed at the defaults may have values in the functions that it calls.
+    env = replace(options.environment(env), freezes_spec_constants=False)
     found: ObjectImage | None = function.compiled.get(env)
     if found is None or not found.captures.are_current():
         captures = Captures()
@@ -107,7 +112,9 @@ def object_image(function: ExternalFunction, env: TargetEnv) -> ObjectImage:
             optional_aspects=env.optional_aspects,
             checks=env.checks,
         )
-        (analysed,) = analyse(module, env).images
+        analysis = analyse(module, env, mode="off", fixed_targets=options.fixed_targets)
+        warn_once(analysis.diagnostics, function.unit)
+        (analysed,) = analysis.images
         image = build_image(lower_image(analysed, env), env)
         found = function.compiled[env] = ObjectImage(image, captures)
     return found

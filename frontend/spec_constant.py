@@ -227,6 +227,11 @@ def live_id(symbol: str) -> SpecializationId:
     return _symbols[symbol]
 
 
+def find_id_of(symbol: str) -> SpecializationId | None:
+    """Returns the id of a symbol, None where it is gone."""
+    return _symbols.get(symbol)
+
+
 def _scope_of(code_qualname: str) -> str:
     """Returns the qualified name of the scope that a code object runs, "" for a module."""
     return "" if code_qualname == "<module>" else f"{code_qualname}.<locals>"

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..ir.errors import BuildError
+from ..ir.device_config import device_config
+from ..ir.errors import BuildError, Diagnostic, warning_text
 from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.build_properties import TextStream
@@ -22,6 +23,7 @@ from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.spec_values import SpecConstant
 from ..vk_runtime.trace import record
 from .annotations import Signature
+from .aspect_warnings import warn_once
 from .captures import Captures
 from .checking import checks_of
 from .compile import Executable, compile_lock, environment_of, load_compiler
@@ -30,9 +32,10 @@ from .constant_arguments import MissingConstantError, default_constants
 from .deep_stack import with_deep_stack
 from .definition import KernelOptions
 from .externals import EXTERNALS, ExternalFunction
+from .function_attributes import attributes_of
 from .source import FunctionSource
 from .spec_constant import live_id
-from .units import default_local_size, id_of, kernels_of, unit_names, unit_of
+from .units import all_kernels, default_local_size, id_of, kernels_of, unit_names, unit_of
 
 if TYPE_CHECKING:
     from ..passes.pipeline import AnalysedImage, Analysis
@@ -69,8 +72,14 @@ class UnitImage:
     """The kernels by the image's names, as long as somebody uses them."""
     analysed: AnalysedImage | None
     """The IR; None where there is an error."""
+    unit: str
+    """The Python module."""
     error: BuildError | MissingConstantError | None = None
     """Why there is no IR: what compiling the image raises."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Warnings about the unit, which its first compilation tells."""
+    only_on: Device | None = None
+    """The device whose built-in kernels they are; None: any."""
     local_sizes: Mapping[str, tuple[int, ...] | None] = field(
         default_factory=dict[str, "tuple[int, ...] | None"]
     )
@@ -138,6 +147,10 @@ class UnitImage:
         from ..passes.pipeline import lower_image
         from ..spirv.build_image import build_image
 
+        warn_once(self.diagnostics, self.unit)
+        for stream in log:
+            for diagnostic in self.diagnostics:
+                _write(stream, f"{warning_text(diagnostic)}\n")
         analysed = self.analysed
         image = with_deep_stack(lambda: build_image(lower_image(analysed, env), env))
         image = replace(
@@ -160,7 +173,7 @@ class UnitImage:
             env, debug_info=own.debug_info, emulates_spec_constants=own.emulates_spec_constants
         ):
             return
-        if env.freezes_spec_constants or image.is_object:
+        if env.freezes_spec_constants or image.exports:
             return
         for info in image.kernels:
             kernel = self.functions[info.name]()
@@ -174,7 +187,16 @@ class UnitImage:
             for key in ((rank, env, constants) for env in suitable for rank in ranks):
                 known: Executable | None = kernel.compiled.get(key)
                 if known is None or not known.captures.are_current():
-                    kernel.compiled[key] = Executable(image, info, self.captures)
+                    kernel.compiled[key] = Executable(image, info, self.captures, is_linked=False)
+
+
+def note_linked(image: DeviceImage) -> None:
+    """Lets launches outside of bundles know that an image of a unit is executable as it is."""
+    with compile_lock:
+        for kernel in all_kernels():
+            for key, known in list(kernel.compiled.items()):
+                if isinstance(known, Executable) and known.image is image and not known.is_linked:
+                    kernel.compiled[key] = replace(known, is_linked=True)
 
 
 def _names(image: DeviceImage) -> str:
@@ -292,7 +314,7 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
         return _images(module, kernels, env)
     except UNBUILT as error:
         if len(kernels) == 1:
-            return [_broken(kernels, env, error)]
+            return [_broken(module, kernels, env, error)]
     good: dict[str, KernelFunction] = {}
     broken: list[UnitImage] = []
     for name, kernel in kernels.items():
@@ -300,7 +322,7 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
             _images(module, {name: kernel}, env)
             good[name] = kernel
         except UNBUILT as error:
-            broken.append(_broken({name: kernel}, env, error))
+            broken.append(_broken(module, {name: kernel}, env, error))
     return [*(_images(module, good, env) if good else ()), *broken]
 
 
@@ -312,7 +334,7 @@ def _exports(module: str, exported: tuple[ExternalFunction, ...], env: TargetEnv
     try:
         return _images(module, {}, env, exported) if exported else []
     except BuildError as error:
-        return [_broken({}, env, error)]
+        return [_broken(module, {}, env, error)]
 
 
 def _images(
@@ -342,11 +364,16 @@ def _images(
 
     with refusing_depth(definitions, exported):
         analysis, captures = with_deep_stack(build)
-    return [_image(image, kernels, env, captures) for image in analysis.images]
+    return [_image(module, image, kernels, env, captures, analysis.diagnostics) for image in analysis.images]
 
 
 def _image(
-    analysed: AnalysedImage, kernels: Mapping[str, KernelFunction], env: TargetEnv, captures: Captures
+    module: str,
+    analysed: AnalysedImage,
+    kernels: Mapping[str, KernelFunction],
+    env: TargetEnv,
+    captures: Captures,
+    diagnostics: tuple[Diagnostic, ...],
 ) -> UnitImage:
     from ..ir.dialects.spec_constant import DeclareOp
 
@@ -360,20 +387,41 @@ def _image(
         captures=captures,
         functions={name: weakref.ref(kernel) for name, kernel in held.items()},
         analysed=analysed,
+        unit=module,
+        diagnostics=diagnostics,
         local_sizes={name: default_local_size(kernel) for name, kernel in held.items()},
     )
 
 
 def _broken(
-    kernels: Mapping[str, KernelFunction], env: TargetEnv, error: BuildError | MissingConstantError
+    module: str,
+    kernels: Mapping[str, KernelFunction],
+    env: TargetEnv,
+    error: BuildError | MissingConstantError,
 ) -> UnitImage:
     return UnitImage(
         kernel_ids={name: id_of(kernel) for name, kernel in kernels.items()},
         env=env,
-        requirements=Requirements(),
+        requirements=_declared(module, kernels.values()),
         spec_symbols={},
         captures=Captures(),
         functions={name: weakref.ref(kernel) for name, kernel in kernels.items()},
         analysed=None,
+        unit=module,
         error=error,
+    )
+
+
+def _declared(module: str, kernels: Iterable[KernelFunction]) -> Requirements:
+    """Returns what kernels say that they need; all that is known of those whose code cannot be compiled."""
+    found = [attributes_of(kernel) for kernel in kernels]
+    aspects = {number for a in found for number in a.uses_aspects | (a.device_has or frozenset())}
+    sub_groups = {a.reqd_sub_group_size for a in found}
+    groups = [a.reqd_work_group_size for a in found if a.reqd_work_group_size is not None]
+    targets, config = options_of(module).fixed_targets, device_config()
+    return Requirements(
+        aspects=tuple(sorted(number for number in aspects if number >= 0)),
+        work_group_sizes=tuple(dict.fromkeys(groups)),
+        sub_group_sizes=tuple(sorted(size for size in sub_groups if isinstance(size, int))),
+        fixed_targets=tuple(sorted(config.target(name).aspect_number for name in targets)) or None,
     )

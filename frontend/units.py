@@ -1,6 +1,8 @@
 """Translation units: the kernels of each Python module, by the order of their decoration, and their names.
 
-The registry does not keep kernels alive, and defining a kernel loads nothing of the runtime.  A module-level kernel
+The registry does not keep kernels alive, and defining a kernel loads nothing of the runtime.  So of the objects that
+decorators above ``@lp.kernel`` make one from another, the last one is the module's kernel; one that the program keeps
+in addition, as of a decorator that is called, is a kernel of its own, with another id.  A module-level kernel
 that was defined anew (a notebook's cell, a reload) is no longer part of its unit; the two functions that one ``def``
 makes in a loop both are.
 """
@@ -16,11 +18,15 @@ from typing import TYPE_CHECKING, NoReturn
 from ..ir.errors import InvalidError, KernelArgumentError, UnknownKernelError
 from .arguments import bind_arguments, taken_apart
 from .constant_arguments import Constants, Leaves, default_constants
+from .function_attributes import attributes_of
 
 if TYPE_CHECKING:
     from ..vk_runtime.kernel_id import Binder, KernelId, LocalSizeOf
     from .annotations import Signature
     from .kernel import KernelFunction
+
+BUILT_IN_UNIT = f"{__package__}.built_in_library"
+"""The module of built-in kernels, which are none of the application."""
 
 _lock = threading.Lock()
 _serials = itertools.count()
@@ -40,8 +46,8 @@ def register(kernel: KernelFunction) -> None:
 
 
 def unit_names() -> list[str]:
-    """Returns the Python modules that have living kernels."""
-    return [name for name in list(_units) if kernels_of(name)]
+    """Returns the Python modules of the application that have living kernels."""
+    return [name for name in list(_units) if name != BUILT_IN_UNIT and kernels_of(name)]
 
 
 def kernels_of(module: str) -> list[KernelFunction]:
@@ -76,6 +82,7 @@ def id_of(kernel: KernelFunction) -> KernelId:
                 binder(kernel.name, kernel.signature),
                 kernel.parameter_names,
                 _local_size(kernel),
+                attributes_of(kernel).text(),
             )
         return found
 

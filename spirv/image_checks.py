@@ -78,16 +78,11 @@ def _problems(image: DeviceImage) -> Iterator[str]:
 
 def _emulation_problems(image: DeviceImage) -> Iterator[str]:
     """A launch looks the values of hidden fields up by SpecId."""
-    emulated = {
-        leaf.spec_id: leaf.dtype
-        for constant in image.spec_constants
-        if constant.is_emulated
-        for leaf in constant.leaves
-    }
+    known = {leaf.spec_id: leaf.dtype for constant in image.spec_constants for leaf in constant.leaves}
     for kernel in image.kernels:
         for field in kernel.abi.spec_fields:
-            if emulated.get(field.spec_id) != field.dtype:
-                yield f"kernel {kernel.name!r} has a hidden field for SpecId {field.spec_id}, which is not emulated"
+            if known.get(field.spec_id) != field.dtype:
+                yield f"kernel {kernel.name!r} has a hidden field for SpecId {field.spec_id}, which no constant has"
 
 
 def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:

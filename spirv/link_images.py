@@ -140,10 +140,14 @@ def _merged_constants(images: Sequence[DeviceImage], labels: Sequence[str]) -> t
             if known[0] is not constant:
                 _check_same(known[0], constant, known[1], label)
                 continue
+            # Where one image has it natively, its value goes there too: hidden fields are filled by SpecId.
+            is_emulated = all(
+                c.is_emulated for i in images for c in i.spec_constants if c.symbol == constant.symbol
+            )
             leaves = tuple(
                 replace(leaf, spec_id=spec_id + number) for number, leaf in enumerate(constant.leaves)
             )
-            merged.append(replace(constant, offset_bytes=offset, leaves=leaves))
+            merged.append(replace(constant, offset_bytes=offset, leaves=leaves, is_emulated=is_emulated))
             spec_id += len(leaves)
             offset += constant.size_bytes
     return tuple(merged)
@@ -229,7 +233,14 @@ def _kernels(images: Sequence[DeviceImage], numbering: _Numbering) -> tuple[Kern
                 replace(
                     _with_aspects(kernel, needed),
                     # An object with BuiltIn WorkgroupSize holds for every entry point of the module.
-                    abi=replace(kernel.abi, local_size_spec_ids=numbering.local_size),
+                    abi=replace(
+                        kernel.abi,
+                        local_size_spec_ids=numbering.local_size,
+                        spec_fields=tuple(
+                            replace(field, spec_id=spec_ids[field.spec_id])
+                            for field in kernel.abi.spec_fields
+                        ),
+                    ),
                     parameters=tuple(_parameter(parameter, spec_ids) for parameter in kernel.parameters),
                     size_nodes=tuple(_size_node(node, spec_ids) for node in kernel.size_nodes),
                 )

@@ -1,8 +1,13 @@
-"""The fixture `device`: every test that takes it runs on every Vulkan device present."""
+"""The fixture `device`: every test that takes it runs on every Vulkan device present.  And `make_module`."""
 
 from __future__ import annotations
 
+import importlib
+import itertools
 import os
+import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -14,6 +19,8 @@ from lapilli.ir.config import config
 from lapilli.vk_runtime.runtime import runtime
 
 pytest_plugins = ["tests.behaviours"]
+
+_numbers = itertools.count()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -27,6 +34,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         reasons = "; ".join(f"{r.source}: {r.reason}" for r in runtime().records)
         skip = pytest.mark.skip(reason=f"no Vulkan device ({reasons})")
         metafunc.parametrize("device", [pytest.param(None, marks=skip)], ids=["none"])
+
+
+@pytest.fixture
+def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Imports a module of the given text, under a name of its own; `lp` is lapilli there."""
+    monkeypatch.syspath_prepend(tmp_path)
+    names: list[str] = []
+
+    def make(text: str) -> ModuleType:
+        name = f"unit_{next(_numbers)}"
+        names.append(name)
+        (tmp_path / f"{name}.py").write_text(f"import lapilli as lp\n{text}", "utf-8")
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+
+    yield make
+    for name in names:
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture(autouse=True)

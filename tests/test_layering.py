@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.target_env",
                 "ir.kernel_info",
                 "ir.site_text",
+                "ir.property_set",
                 "ir.size_arithmetic",
             ),
             *("spirv.device_image", "spirv.reflect", "spirv.binary"),
@@ -55,6 +56,8 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.mlir_source",
         "frontend.python_source",
         "frontend.glsl_source",
+        "frontend.built_in_images",
+        "frontend.built_in_library",
     }
 )
 """The modules that may join the compiler to the runtime."""
@@ -66,6 +69,7 @@ STANDARD_LIBRARY_SEAMS = (
     "ir.deferred_definitions",
     "ir.target_env",
     "ir.kernel_info",
+    "ir.property_set",
     "ir.size_arithmetic",
     "spirv.device_image",
 )

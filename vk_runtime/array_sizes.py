@@ -53,6 +53,17 @@ def check_array_sizes(
     _check_total(kernel, totals[False], MAX_PRIVATE_BYTES, "private", "of each work-item", device_name)
 
 
+def private_bytes(kernel: KernelInfo, entries: Sequence[SpecEntry]) -> int:
+    """Returns the bytes of private arrays of one work-item, for the values of specialization constants `entries`."""
+    spec_values = {entry.spec_id: int.from_bytes(entry.data, "little", signed=True) for entry in entries}
+    values = evaluate(kernel.size_nodes, spec_values)
+    return sum(
+        math.prod(max(0, signed(values[node])) for node in array.lengths) * array.element_bytes
+        for array in kernel.local_arrays
+        if not array.is_shared
+    )
+
+
 def _too_short(
     kernel: KernelInfo,
     array: LocalArrayInfo,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, cast
 
 from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
+from ..ir.property_set import requirement_properties
 from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, no_constructor, type_name
@@ -38,6 +39,7 @@ class DeviceImage:
     _symbols: Mapping[str, SpecConstant]
     _requirements: Requirements
     _env: TargetEnv
+    _only_on: Device | None
     _toolchain: Toolchain
     _lock: threading.Lock
     _is_from_source: bool
@@ -49,7 +51,7 @@ class DeviceImage:
     def _of_input(cls, source: InputImage, toolchain: Toolchain) -> DeviceImage:
         made = cls._bare(BundleState.INPUT, source.kernel_ids, source.spec_symbols, toolchain)
         made._source = source
-        made._requirements, made._env = source.requirements, source.env
+        made._requirements, made._env, made._only_on = source.requirements, source.env, source.only_on
         return made
 
     @classmethod
@@ -62,7 +64,7 @@ class DeviceImage:
     ) -> DeviceImage:
         """Makes an image of SPIR-V, or of what makes the SPIR-V; kernels and requirements are those of `like`."""
         made = cls._bare(state, like._ids, like._symbols, like._toolchain)
-        made._requirements, made._env = like._requirements, env or like._env
+        made._requirements, made._env, made._only_on = like._requirements, env or like._env, like._only_on
         if isinstance(load, SpirvImage):
             made._loaded = load
             made._requirements, made._env = load.requirements, load.target_env
@@ -71,13 +73,17 @@ class DeviceImage:
         return made
 
     @classmethod
-    def _linked(cls, image: SpirvImage, parts: list[DeviceImage]) -> DeviceImage:
-        """Makes the executable image that several object images were linked to."""
+    def _linked(
+        cls, image: SpirvImage, parts: list[DeviceImage], added: Mapping[str, SpecConstant]
+    ) -> DeviceImage:
+        """Makes the executable image that object images, and functions with the constants `added`, were linked to."""
         names = {kernel.name for kernel in image.kernels}
         ids = {name: id_ for part in parts for name, id_ in part._ids.items() if name in names}
-        symbols = {symbol: constant for part in parts for symbol, constant in part._symbols.items()}
+        symbols = {symbol: constant for part in parts for symbol, constant in part._symbols.items()} | dict(
+            added
+        )
         made = cls._bare(BundleState.EXECUTABLE, ids, symbols, parts[0]._toolchain)
-        made._loaded = image
+        made._loaded, made._only_on = image, parts[0]._only_on
         made._requirements, made._env = image.requirements, image.target_env
         made._is_from_source = parts[0]._is_from_source
         return made
@@ -108,7 +114,7 @@ class DeviceImage:
     ) -> DeviceImage:
         made = object.__new__(cls)
         made._state, made._ids, made._symbols, made._toolchain = state, ids, symbols, toolchain
-        made._source = made._load = made._loaded = None
+        made._source = made._load = made._loaded = made._only_on = None
         made._lock = threading.Lock()
         made._is_from_source = False
         return made
@@ -153,6 +159,12 @@ class DeviceImage:
     def requirements(self) -> Requirements:
         """What a device must have to run it."""
         return self._requirements
+
+    @property
+    def properties(self) -> Mapping[str, Mapping[str, bytes]]:
+        """What DPC++'s tools read of an image: ``properties["SYCL/device requirements"]["aspect"]``, uint32s in
+        little-endian order; see `ir.property_set`."""
+        return requirement_properties(self._requirements)
 
     @property
     def spec_constants(self) -> tuple[SpecConstantInfo, ...]:
@@ -216,7 +228,7 @@ class DeviceImage:
             raise ConstraintError(
                 f"DeviceImage.is_compatible takes an lp.Device, found {dev!r} of type {type_name(dev)}"
             )
-        if not is_supported(self._requirements, dev):
+        if self._only_on not in (None, dev) or not is_supported(self._requirements, dev):
             return False
         return self._source is not None or is_environment_supported(self._env, dev)
 

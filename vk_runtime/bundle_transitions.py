@@ -6,13 +6,15 @@ left out without an error.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from ..ir.errors import InvalidError
+from ..ir.errors import BuildError, InvalidError
 from ..ir.target_env import TargetEnv
+from ..spirv.device_image import DeviceImage as SpirvImage
 from . import trace
 from .build_properties import Debug, EmulateSpecConstants, Log, Property, checked_properties, property_of
 from .bundle_errors import ConstraintError, type_name, wrong_state
@@ -24,6 +26,8 @@ from .device import Device
 from .kernel_bundle import KernelBundle, make_bundle
 from .spec_values import SpecValues
 from .toolchain import Toolchain
+
+logger = logging.getLogger(__name__)
 
 Props = Iterable[object]
 
@@ -97,14 +101,35 @@ def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[
         if able:
             env = replace(common_environment(able), debug_info=debug, emulates_spec_constants=emulates)
             made = compiled(image, env, able, streams)
-            has_hidden_values = (
-                made.binary.spec_constant_block is not None
-            )  # what cannot be compiled raises here
-            images.append(made)
-            if has_hidden_values:  # a second image for launches at the defaults, which then cost nothing
-                frozen = replace(env, freezes_spec_constants=True, emulates_spec_constants=False)
-                images.append(compiled(image, frozen, able, streams))
+            images += [
+                made,
+                *_frozen(image, made.binary, env, able, streams),
+            ]  # what cannot be compiled raises here
     return make_bundle(source.context, devices, BundleState.OBJECT, images, source.spec_values.copy())
+
+
+def _frozen(
+    image: DeviceImage,
+    made: SpirvImage,
+    env: TargetEnv,
+    devices: tuple[Device, ...],
+    streams: tuple[object, ...],
+) -> list[DeviceImage]:
+    """Returns a second image for launches at the defaults, which then pass no hidden values.
+
+    There is none where no values are hidden, of images that others link with, which must define their symbols once,
+    and where the defaults alone are no kernel: an array of length 0.
+    """
+    if made.spec_constant_block is None or made.exports:
+        return []
+    twin = compiled(
+        image, replace(env, freezes_spec_constants=True, emulates_spec_constants=False), devices, streams
+    )
+    try:
+        return [twin] if twin.binary.kernels else []
+    except BuildError as error:
+        logger.info("no image at the defaults of %s: %s", ", ".join(image.kernels), error)
+        return []
 
 
 def common_environment(devices: Iterable[Device]) -> TargetEnv:
@@ -132,7 +157,7 @@ def link_parts(
         if any(image.is_compatible(device) for device in devices)
     ]
     made = toolchain.link([image.binary for image in able], devices, is_whole_program=is_whole_program)
-    images = [linked(item.image, [able[part] for part in item.parts]) for item in made]
+    images = [linked(item.image, [able[part] for part in item.parts], item.spec_symbols) for item in made]
     selector = devices[0].selector if len(devices) == 1 else ""
     for item in made:
         trace.record("link", image=item.image.digest, device=selector)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from ..ir.errors import InvalidError
+from .backend import Backend
 from .bundle_errors import ConstraintError, type_name
 from .bundle_state import BundleState
 from .device import Device, Platform, device
+from .info_descriptors import answer
+from .object_info import ContextInfo
 
 if TYPE_CHECKING:
     from .kernel_bundle import KernelBundle
@@ -74,6 +77,24 @@ class Context:
     def get_platform(self) -> Platform:
         """Returns `platform`."""
         return self.platform
+
+    @property
+    def backend(self) -> Backend:
+        """What drives its devices."""
+        return Backend.VULKAN
+
+    def get_backend(self) -> Backend:
+        """Returns `backend`."""
+        return Backend.VULKAN
+
+    @property
+    def info(self) -> ContextInfo:
+        """What it consists of, under the names of SYCL's ``info::context``."""
+        return ContextInfo(self.platform, self._devices)
+
+    def get_info(self, descriptor: object) -> Any:
+        """Returns what ``lp.info.context.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        return answer("Context", "context", self.info, descriptor)
 
     @property
     def async_handler(self) -> AsyncHandler | None:

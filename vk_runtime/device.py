@@ -11,13 +11,14 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ir.aspects import Aspect
 from ..ir.config import config
 from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
+from .backend import Backend
 from .coarse_record import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
@@ -28,14 +29,18 @@ from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
 )
 from .device_features import aspects_of
+from .device_info import device_info
+from .info_descriptors import answer
 from .logical_device import LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask, aspect_named
+from .object_info import PlatformInfo
 from .physical_device import PhysicalDevice
 from .quirks import loop_iteration_cap
 from .runtime import require_devices
 
 if TYPE_CHECKING:
     from .context import Context
+    from .kernel_id import KernelId
     from .memory_stats import HeapStats
     from .queue import Queue
     from .runtime import Runtime
@@ -72,28 +77,32 @@ class Platform:
         """Its devices, best first."""
         return tuple(device for device in devices() if device.platform == self)
 
+    def get_devices(self) -> list[Device]:
+        """Returns `devices` as a list."""
+        return list(self.devices)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceInfo:
-    """What a device can do, under SYCL's names (``info::device``).  Sizes in SYCL's order, slowest first."""
+    def has(self, aspect: Aspect | int) -> bool:
+        """Returns whether every one of its devices has an aspect."""
+        return all(device.has(aspect) for device in self.devices)
 
-    name: str
-    vendor: str
-    """PCI vendor number as hexadecimal text, or the registered Khronos one."""
-    driver_version: str
-    version: str
-    """Vulkan version: ``1.3.230``."""
-    max_work_group_size: int
-    """Work-items of a work-group."""
-    max_work_item_sizes: tuple[int, int, int]
-    """Largest local size of each dimension."""
-    sub_group_sizes: tuple[int, ...]
-    local_mem_size: int
-    """Bytes of shared memory of a work-group."""
-    global_mem_size: int
-    """Bytes of the largest heap that arrays lie in."""
-    max_mem_alloc_size: int
-    """Bytes of the largest array."""
+    @property
+    def backend(self) -> Backend:
+        """What drives it."""
+        return Backend.VULKAN
+
+    def get_backend(self) -> Backend:
+        """Returns `backend`."""
+        return Backend.VULKAN
+
+    @property
+    def info(self) -> PlatformInfo:
+        """Names, under those of SYCL's ``info::platform``."""
+        vendor = next((device.info.vendor for device in self.devices), "")
+        return PlatformInfo(self.name, vendor, self.version)
+
+    def get_info(self, descriptor: object) -> Any:
+        """Returns what ``lp.info.platform.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        return answer("Platform", "platform", self.info, descriptor)
 
 
 class Device:
@@ -133,7 +142,7 @@ class Device:
         )
         self.aspects = of_driver - mask.without
         """Every aspect that it has."""
-        self.info = _info(physical)
+        self.info = device_info(physical, self)
         """Limits and names."""
         self._lock = threading.Lock()
         self._logical: LogicalDevice | None = None
@@ -291,6 +300,38 @@ class Device:
         """Returns `platform`."""
         return self.platform
 
+    @property
+    def backend(self) -> Backend:
+        """What drives it."""
+        return Backend.VULKAN
+
+    def get_backend(self) -> Backend:
+        """Returns `backend`."""
+        return Backend.VULKAN
+
+    def get_info(self, descriptor: object) -> Any:
+        """Returns what ``lp.info.device.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        return answer("Device", "device", self.info, descriptor)
+
+    def is_cpu(self) -> bool:
+        """Returns whether it has the aspect cpu."""
+        return self.has(Aspect.CPU)
+
+    def is_gpu(self) -> bool:
+        """Returns whether it has the aspect gpu."""
+        return self.has(Aspect.GPU)
+
+    def is_accelerator(self) -> bool:
+        """Returns whether it has the aspect accelerator."""
+        return self.has(Aspect.ACCELERATOR)
+
+    @cached_property
+    def built_in_kernel_ids(self) -> tuple[KernelId, ...]:
+        """The kernels that come with it; no other device has these."""
+        from .built_in_kernels import make_ids
+
+        return make_ids(self)
+
     def memory_stats(self) -> tuple[HeapStats, ...]:
         """Returns, for each memory heap, how much there is and how much this process took, used and uses now.
 
@@ -331,24 +372,6 @@ class Device:
 
     def __repr__(self) -> str:
         return f"<lapilli.Device {self.selector}: {self.name}>"
-
-
-def _info(physical: PhysicalDevice) -> DeviceInfo:
-    limits = physical.limits
-    x, y, z = limits.max_work_group_size
-    heap = max((m.heap_bytes for m in physical.memory_types if m.is_heap_device_local), default=0)
-    return DeviceInfo(
-        name=physical.name,
-        vendor=f"{physical.vendor_id:#06x}",
-        driver_version=physical.driver_info,
-        version=".".join(map(str, physical.reported_api_version)),
-        max_work_group_size=limits.max_work_group_invocations,
-        max_work_item_sizes=(z, y, x),
-        sub_group_sizes=physical.sub_group_sizes,
-        local_mem_size=limits.max_shared_memory_bytes,
-        global_mem_size=heap,
-        max_mem_alloc_size=min(limits.max_memory_allocation_bytes, limits.max_buffer_bytes),
-    )
 
 
 def rank_of(physical: PhysicalDevice) -> tuple[int, int]:

@@ -38,6 +38,10 @@ FEATURE_STRUCTS = (
     FeatureStruct("VkPhysicalDeviceShaderAtomicFloatFeaturesEXT", extension="VK_EXT_shader_atomic_float"),
     FeatureStruct("VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT", extension="VK_EXT_shader_atomic_float2"),
     FeatureStruct("VkPhysicalDeviceCooperativeMatrixFeaturesKHR", extension="VK_KHR_cooperative_matrix"),
+    FeatureStruct(
+        "VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR",
+        extension="VK_KHR_pipeline_executable_properties",
+    ),
 )
 """The structs asked of every device, beside VkPhysicalDeviceFeatures itself."""
 
@@ -87,6 +91,7 @@ USED_FEATURES = frozenset(
         "shaderBufferFloat32AtomicMinMax",
         "shaderSharedFloat32AtomicMinMax",
         "cooperativeMatrix",
+        "pipelineExecutableInfo",  # statistics, of pipelines that ask for them
         "shaderStorageImageReadWithoutFormat",
         "shaderStorageImageWriteWithoutFormat",
     }

@@ -8,6 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from ..ir.errors import InvalidError
+from .backend import Backend
+from .info_descriptors import answer
+from .object_info import EventInfo
 
 if TYPE_CHECKING:
     from .queue import Queue
@@ -40,6 +43,24 @@ class Event:
     def done(self) -> bool:
         """Whether the command has ended.  Submits it if it was only recorded, so polling makes progress."""
         return self._queue.poll(self.value)
+
+    @property
+    def backend(self) -> Backend:
+        """What runs the command."""
+        return Backend.VULKAN
+
+    def get_backend(self) -> Backend:
+        """Returns `backend`."""
+        return Backend.VULKAN
+
+    @property
+    def info(self) -> EventInfo:
+        """How far the command is, under the names of SYCL's ``info::event``."""
+        return EventInfo(self)
+
+    def get_info(self, descriptor: object) -> Any:
+        """Returns what ``lp.info.event.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        return answer("Event", "event", self.info, descriptor)
 
     def wait(self) -> Self:
         """Waits for the command and returns the event; Ctrl-C ends the wait.

@@ -6,12 +6,12 @@ does not exist in a bundle's state raises TypeError at once, where C++ would not
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import InvalidError, KernelNotFoundError, KernelNotSupportedError, UnknownKernelError
+from .backend import Backend
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
 from .bundle_state import BundleState
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
     from .source_language import Source
 
 _WITH_IMAGES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
-
-
-class Backend(enum.Enum):
-    """What runs the kernels (SYCL 2020, ``sycl::backend``)."""
-
-    VULKAN = "vulkan"
 
 
 class KernelBundle:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from .bundle_errors import ConstraintError, no_constructor, type_name
+
+if TYPE_CHECKING:
+    from .device import Device
 
 Binder = Callable[[tuple[object, ...], Mapping[str, object]], tuple[object, ...]]
 """Puts the arguments of a launch in the order of the parameters, composites taken apart; KernelArgumentError."""
@@ -22,7 +25,17 @@ class KernelId:
     Made by `get_kernel_id` and `get_kernel_ids`.
     """
 
-    __slots__ = ("__weakref__", "_name", "_qualified_name", "bind", "local_size", "parameter_names")
+    __slots__ = (
+        "__weakref__",
+        "_name",
+        "_qualified_name",
+        "attributes",
+        "bind",
+        "device",
+        "is_application",
+        "local_size",
+        "parameter_names",
+    )
 
     _name: str
     _qualified_name: str
@@ -32,6 +45,12 @@ class KernelId:
     """What a launch gives arguments for, in order."""
     local_size: LocalSizeOf | None
     """The work-group size that it asks for, where specialization constants take part."""
+    attributes: str
+    """What its decorators say, as text: ``reqd_work_group_size(8,8)``."""
+    device: Device | None
+    """Whose built-in kernel it is; None for all others."""
+    is_application: bool
+    """Whether it is a kernel of a Python module of the application: neither built-in nor made from source."""
 
     def __init__(self, *_: object, **__: object) -> None:
         raise no_constructor("KernelId", "lp.get_kernel_id(kernel) gives a kernel's")
@@ -44,8 +63,14 @@ class KernelId:
         bind: Binder,
         parameter_names: tuple[str, ...] = (),
         local_size: LocalSizeOf | None = None,
+        attributes: str = "",
+        device: Device | None = None,
+        *,
+        is_from_source: bool = False,
     ) -> KernelId:
         made = object.__new__(cls)
+        made.attributes, made.device = attributes, device
+        made.is_application = device is None and not is_from_source
         made.parameter_names, made.local_size = parameter_names, local_size
         made._name, made._qualified_name, made.bind = name, qualified_name, bind
         return made

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .bundle_errors import no_constructor
+from .backend import Backend
+from .bundle_errors import ConstraintError, no_constructor
 from .context import Context
+from .device import Device
+from .info_descriptors import Descriptor, answer
 from .kernel_id import KernelId
+from .kernel_queries import KernelView, device_view
 
 if TYPE_CHECKING:
     from .kernel_bundle import KernelBundle
@@ -62,6 +66,38 @@ class Kernel:
     def get_context(self) -> Context:
         """Returns `context`."""
         return self._bundle.context
+
+    @property
+    def backend(self) -> Backend:
+        """What runs it."""
+        return Backend.VULKAN
+
+    def get_backend(self) -> Backend:
+        """Returns `backend`."""
+        return Backend.VULKAN
+
+    @property
+    def info(self) -> KernelView:
+        """What it says of itself, under the names of SYCL's ``info::kernel``."""
+        return KernelView(self)
+
+    def get_info(self, descriptor: object, device: Device | None = None) -> Any:
+        """Returns what a descriptor asks for.
+
+        Args:
+            descriptor: ``lp.info.kernel.x``, the same as ``info.x``, or ``lp.info.kernel_device_specific.x``.
+            device: for the latter, of the kernel's bundle; None: the bundle's only device.
+
+        Raises:
+            InvalidError: a device that the bundle does not have, or a question that such kernels do not answer.
+            TypeError: another descriptor, or no device where the bundle has several.
+        """
+        if isinstance(descriptor, Descriptor) and descriptor.area == "kernel_device_specific":
+            view = device_view(self, device)
+            return answer("Kernel", "kernel_device_specific", view, descriptor)
+        if device is not None:
+            raise ConstraintError("Kernel.get_info: descriptors of lp.info.kernel take no device")
+        return answer("Kernel", "kernel", self.info, descriptor)
 
     def bind_arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
         """Returns the arguments of a launch as the runtime takes them: one for each parameter, composites taken apart.

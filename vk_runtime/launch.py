@@ -489,3 +489,24 @@ def kernel_pipeline(
         return None
     with logical.lock:
         return logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)
+
+
+def pipeline_statistics(
+    device: Device,
+    image: DeviceImage,
+    kernel: KernelInfo,
+    plan: LaunchPlan,
+    spec_values: Mapping[str, bytes],
+) -> dict[str, int]:
+    """Returns what the driver says of the pipeline of a planned launch, by its own names; empty where it says nothing.
+
+    Raises: as `kernel_pipeline`.
+    """
+    require_device(device, kernel, image.requirements)
+    require_limits(device, kernel)
+    logical, ids = device.logical, kernel.abi.local_size_spec_ids
+    entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
+    limit = logical.physical.limits.max_shared_memory_bytes
+    check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
+    with logical.lock:
+        return logical.pipelines.statistics(image, kernel, entries, device.selector)

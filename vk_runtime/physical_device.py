@@ -92,6 +92,8 @@ class PhysicalDevice:
     subgroup_operations: int
     """VkSubgroupFeatureFlags that compute shaders may use."""
     memory_types: tuple[MemoryType, ...]
+    compute_units: int | None
+    """Processors, where the driver says it (NVIDIA's streaming multiprocessors, AMD's compute units)."""
     queue_family_index: int
     timestamp_valid_bits: int
 
@@ -144,6 +146,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         can_choose_subgroup_size=len(sizes) > 1,
         subgroup_operations=of_11.subgroupSupportedOperations if is_compute else 0,
         memory_types=_memory_types(instance, raw),
+        compute_units=_compute_units(instance, raw, extensions),
         queue_family_index=family,
         timestamp_valid_bits=timestamp_bits,
     )
@@ -192,6 +195,20 @@ def _properties(instance: Instance, raw: Any, version: tuple[int, int]) -> tuple
     chain(root, of_11, of_12, *([of_13] if version >= (1, 3) else []))
     instance.vk.vkGetPhysicalDeviceProperties2(raw, root)
     return root, of_11, of_12, of_13
+
+
+def _compute_units(instance: Instance, raw: Any, extensions: frozenset[str]) -> int | None:
+    root = make("VkPhysicalDeviceProperties2")
+    if "VK_NV_shader_sm_builtins" in extensions:
+        nvidia = make("VkPhysicalDeviceShaderSMBuiltinsPropertiesNV")
+        instance.vk.vkGetPhysicalDeviceProperties2(raw, chain(root, nvidia))
+        return nvidia.shaderSMCount or None
+    if "VK_AMD_shader_core_properties" in extensions:
+        amd = make("VkPhysicalDeviceShaderCorePropertiesAMD")
+        instance.vk.vkGetPhysicalDeviceProperties2(raw, chain(root, amd))
+        arrays = amd.shaderEngineCount * amd.shaderArraysPerEngineCount
+        return arrays * amd.computeUnitsPerShaderArray or None
+    return None
 
 
 def _limits(limits: Any, of_11: Any, of_13: Any) -> DeviceLimits:

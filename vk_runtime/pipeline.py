@@ -23,6 +23,7 @@ from .descriptors import DescriptorSetLayout
 from .handle import Handle
 from .headers import NULL, ffi, make
 from .pipeline_cache import PipelineCache
+from .pipeline_statistics import CAPTURE_FLAGS, FEATURE, read_statistics
 from .specialization import SpecEntry, specialization_info
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Pipeline(Handle):
         entry_point: str,
         entries: tuple[SpecEntry, ...],
         sub_group_size: int | None,
+        flags: int = 0,
     ) -> None:
         self.layout = layout
         required: Any = NULL
@@ -102,7 +104,7 @@ class Pipeline(Handle):
             pName=ffi.new("char[]", entry_point.encode()),
             pSpecializationInfo=specialization_info(entries),
         )
-        info = make("VkComputePipelineCreateInfo", stage=stage[0], layout=layout.raw)
+        info = make("VkComputePipelineCreateInfo", flags=flags, stage=stage[0], layout=layout.raw)
         out = ffi.new("VkPipeline*")
         vk = device.vk
         result = vk.vkCreateComputePipelines(device.raw, cache, 1, info, NULL, out)
@@ -158,6 +160,23 @@ class PipelineStore:
         self._living[key] = made
         self._keep(key, made)
         return made
+
+    def statistics(
+        self, image: DeviceImage, kernel: KernelInfo, entries: tuple[SpecEntry, ...], selector: str
+    ) -> dict[str, int]:
+        """Returns what the driver says of a kernel's pipeline, by its own names; empty where it cannot say it.
+
+        Args: as `pipeline`, which is not asked: statistics need a pipeline of their own.
+        """
+        if FEATURE not in self._device.features:
+            return {}
+        self._device.require_usable()
+        layout, size = self._layout(kernel), self._required_sub_group_size(kernel)
+        module = self._module(image, selector)
+        with Pipeline(
+            self._device, NULL, module, layout, kernel.entry_point, entries, size, CAPTURE_FLAGS
+        ) as pipeline:
+            return read_statistics(self._device, pipeline.raw)
 
     def _keep(self, key: object, pipeline: Pipeline) -> None:
         self._pipelines[key] = pipeline

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
 from . import graph_recording
+from .backend import Backend
 from .command_buffer import CommandBuffer
 from .constants import (
     VK_ACCESS_HOST_READ_BIT,
@@ -36,6 +37,8 @@ from .constants import (
 from .event import Event
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .info_descriptors import answer
+from .object_info import QueueInfo, queue_info
 from .reports import QueueReports, is_quiet, show
 from .watcher import Watcher, call
 
@@ -229,6 +232,32 @@ class Queue(Handle):
         if self._context is None:
             self._context = self._device.default_context
         return self._context
+
+    def get_device(self) -> Device:
+        """Returns `device`."""
+        return self._device
+
+    def get_context(self) -> Context:
+        """Returns `context`."""
+        return self.context
+
+    @property
+    def backend(self) -> Backend:
+        """What drives it."""
+        return Backend.VULKAN
+
+    def get_backend(self) -> Backend:
+        """Returns `backend`."""
+        return Backend.VULKAN
+
+    @property
+    def info(self) -> QueueInfo:
+        """What it belongs to, under the names of SYCL's ``info::queue``."""
+        return queue_info(self)
+
+    def get_info(self, descriptor: object) -> Any:
+        """Returns what ``lp.info.queue.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        return answer("Queue", "queue", self.info, descriptor)
 
     # ---- command groups ----
 

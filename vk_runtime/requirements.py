@@ -13,7 +13,6 @@ from ..ir.aspects import aspect_spelling
 from ..ir.device_config import device_config
 from ..ir.errors import KernelNotSupportedError, Location
 from ..ir.kernel_info import KernelInfo, Requirements
-from .compatibility import has_feature
 from .constants import VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
 from .device import Device, devices
 from .pipeline import binding_table
@@ -87,6 +86,18 @@ def _require_targets(device: Device, kernel: KernelInfo, targets: Sequence[int] 
     )
 
 
+_SUB_GROUP_OPERATIONS = {"subgroupClustered": 0x40, "subgroupQuad": 0x80}
+"""VkSubgroupFeatureFlagBits."""
+
+
+def has_feature(device: Device, name: str) -> bool:
+    """Returns whether a device has a Vulkan feature, or an operation of sub-groups, that is no aspect."""
+    operation = _SUB_GROUP_OPERATIONS.get(name)
+    if operation is not None:
+        return bool(device.physical.subgroup_operations & operation)
+    return name in device.physical.features
+
+
 def unmet(device: Device, requirements: Requirements) -> Iterator[str]:
     """Yields what a device lacks of what an image requires, in words; nothing where it can run it."""
     targets = requirements.fixed_targets
@@ -105,6 +116,8 @@ def unmet(device: Device, requirements: Requirements) -> Iterator[str]:
 def work_group_problem(device: Device, sizes: Sequence[int]) -> str | None:
     """Returns why a device cannot run work-groups of a size, slowest dimension first; None where it can."""
     most, each = device.info.max_work_group_size, device.info.max_work_item_sizes
+    if not 1 <= len(sizes) <= len(each) or min(sizes) < 1:  # of an image from outside
+        return "has work-groups of 1 to 3 dimensions of at least 1"
     if math.prod(sizes) > most:
         return f"allows {most} work-items (max_work_group_size), {math.prod(sizes)} are needed"
     limits = each[3 - len(sizes) :]

@@ -185,7 +185,7 @@ def _unmet_environment(image: SpirvImage, device: Device) -> list[str]:
 def _kernel_id(language: enum.Enum, kernel: KernelInfo, result: CompiledSource) -> KernelId:
     names = tuple(parameter.name for parameter in kernel.parameters)
     binder, names = result.binders.get(kernel.name) or (partial(_bind, kernel.name, names), names)
-    return make_kernel_id(kernel.name, f"{language.name}:{kernel.name}", binder, names)
+    return make_kernel_id(kernel.name, f"{language.name}:{kernel.name}", binder, names, is_from_source=True)
 
 
 def _bind(

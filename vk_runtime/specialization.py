@@ -123,11 +123,10 @@ def emulated_values(
         return ()
     known: dict[int, Scalar] = {}
     for constant in constants:
-        if constant.is_emulated:
-            data = values.get(constant.symbol, constant.default)
-            for leaf in constant.leaves:
-                raw = data[leaf.offset_bytes : leaf.offset_bytes + leaf.size_bytes]
-                (known[leaf.spec_id],) = struct.unpack("<" + _HOST_FORMATS[leaf.dtype], raw)
+        data = values.get(constant.symbol, constant.default)
+        for leaf in constant.leaves:
+            raw = data[leaf.offset_bytes : leaf.offset_bytes + leaf.size_bytes]
+            (known[leaf.spec_id],) = struct.unpack("<" + _HOST_FORMATS[leaf.dtype], raw)
     try:
         return tuple(known[field.spec_id] for field in kernel.abi.spec_fields)
     except KeyError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from ..ir.kernel_info import Requirements, SpecConstantInfo
@@ -19,6 +20,8 @@ class LinkedImage(NamedTuple):
     image: SpirvImage
     parts: tuple[int, ...]
     """Positions of the images that it was made of; the first has its kernels."""
+    spec_symbols: Mapping[str, SpecConstant] = MappingProxyType({})
+    """Constants, by symbol, of what was linked in addition."""
 
 
 class Toolchain(Protocol):
@@ -55,6 +58,11 @@ class InputImage(Protocol):
     @property
     def kernel_ids(self) -> Mapping[str, KernelId]:
         """The kernels, by the name that the image has for them."""
+        ...
+
+    @property
+    def only_on(self) -> Device | None:
+        """The device whose built-in kernels they are; None: any."""
         ...
 
     @property

@@ -113,7 +113,9 @@ class LocalArray:
         length = total.literal
         if length is None:
             assert isinstance(total.attribute, SymbolRefAttr)
-            array = module.types.array(self.storage_type, total.attribute.root_reference.data)
+            length_symbol = total.attribute.root_reference.data
+            module.spec_constants.keep_positive(length_symbol)
+            array = module.types.array(self.storage_type, length_symbol)
         else:
             if length < 1:
                 raise TypeError(f"an array has at least one element, found {length}")

@@ -2,7 +2,7 @@
 
 SpecIds count from 0 in the order in which the image first uses the constants.  Where the environment emulates
 constants, their scalars are hidden fields of the argument block instead, under the same numbers; those that array
-lengths are computed from stay native.
+lengths are computed from, or that exported functions read, stay native.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.attribute_values import integers
-from ...ir.dialects import spirv
+from ...ir.call_graph import CallGraph
+from ...ir.dialects import aspect, spirv
 from ...ir.dialects.spec_constant import HOST_DTYPES, HOST_LAYOUT, DeclareOp, GetOp
 from ...ir.dialects.spirv.types import element_count, element_type_at
 from ...ir.kernel_info import SpecConstantInfo, SpecConstantLeaf
@@ -70,14 +71,19 @@ class SpecConstantTable:
         self.ops: list[Operation] = []
         """Definitions, each after what it is made of."""
         self.native_symbols: set[str] = set()
-        """Constants that array lengths depend on: never emulated."""
+        """Constants that are never emulated, see `survey`."""
 
     def survey(self, kernel_ir: Operation) -> None:
-        """Finds out which constants array lengths depend on."""
+        """Finds out which constants stay native: what array lengths depend on, and what exported functions read,
+        which do not have the arguments of the kernels that call them."""
         for op in kernel_ir.walk():
             if op.name in ("memref.alloc", "memref.alloca"):
                 for operand in op.operands:
                     self._keep_native(operand)
+        graph = CallGraph.of(kernel_ir)
+        for function in graph.reachable(filter(aspect.is_external, graph.functions)):
+            reads = (op for op in function.walk() if isinstance(op, GetOp))
+            self.native_symbols.update(op.constant.string_value() for op in reads)
 
     def _keep_native(self, value: SSAValue) -> None:
         owner = value.owner
@@ -175,6 +181,18 @@ class SpecConstantTable:
                 attributes={"spec_id": integer_attribute(spec_id, 32)},
             )
         )
+
+    def keep_positive(self, symbol: str) -> None:
+        """Gives a constant that is an array's length a default of at least 1 in the binary, where SPIR-V demands it.
+
+        Launches give every constant its value, so the default that counts stays that of the metadata, which the
+        runtime refuses by name where a launch leaves it below 1.
+        """
+        for op in self.ops:
+            if isinstance(op, spirv.SpecConstantOp) and op.sym_name.data == symbol:
+                default = op.default_value
+                if is_integer_attribute(default) and default.value.data < 1:
+                    op.default_value = IntegerAttr(1, default.type)
 
     def infos(self) -> tuple[SpecConstantInfo, ...]:
         """Returns the metadata of the constants in SpecId order; offsets pack the host values tightly."""

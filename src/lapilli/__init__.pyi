@@ -44,6 +44,7 @@ from .ir.errors import NdRangeError as NdRangeError
 from .ir.errors import RuntimeFailure as RuntimeFailure
 from .ir.errors import UnknownKernelError as UnknownKernelError
 from .vk_runtime.array import Array as _RuntimeArray
+from .vk_runtime.backend import Backend as Backend
 from .vk_runtime.build_properties import properties as properties
 from .vk_runtime.bundle_image import DeviceImage as DeviceImage
 from .vk_runtime.bundle_state import BundleState as BundleState
@@ -53,11 +54,13 @@ from .vk_runtime.device import Platform as Platform
 from .vk_runtime.device import device as device
 from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
+from .vk_runtime.device_selection import is_backend_active as is_backend_active
+from .vk_runtime.device_selection import select_device as select_device
 from .vk_runtime.event import Event as Event
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
-from .vk_runtime.kernel_bundle import Backend as Backend
+from .vk_runtime.info import info as info
 from .vk_runtime.kernel_bundle import KernelBundle as KernelBundle
 from .vk_runtime.kernel_id import KernelId as KernelId
 from .vk_runtime.kernel_object import Kernel as Kernel

@@ -139,7 +139,6 @@ def test_arguments_of_the_wrong_kind(device):
             call()
 
 
-@pytest.mark.behaviour("ISC-07")
 def test_required_sizes_take_part(device):
     most, sizes = device.info.max_work_group_size, device.info.max_work_item_sizes
     for size, expected in (
@@ -165,7 +164,6 @@ def test_required_sizes_take_part(device):
     assert not is_supported(Requirements(work_group_sizes=((17,),)), less)
 
 
-@pytest.mark.behaviour("ISC-04")
 def test_fixed_targets_take_part(device):
     assert is_supported(Requirements(fixed_targets=None), device)
     assert not is_supported(Requirements(fixed_targets=()), device)

@@ -2,7 +2,8 @@
 
 The blocks of a document are one Python module, at the lines that they have in the document, so that kernels find
 their source and a failure names the place.  ```python module=other begins, or goes on with, another module of the
-same document; blocks with another language do not run.  Results are checked by `assert` in the blocks themselves.
+same document, which the main one may import; blocks with another language do not run.  Results are checked by
+`assert` in the blocks themselves.
 """
 
 from __future__ import annotations
@@ -45,14 +46,16 @@ def modules_of(text: str) -> dict[str, str]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=[d.stem for d in DOCUMENTS])
 def test_document_runs(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    for name, source in modules_of(document.read_text("utf-8")).items():
+    sources = modules_of(document.read_text("utf-8"))
+    for name, source in sorted(sources.items(), key=lambda item: item[0] == "main"):
         module_name = f"document_{document.stem.replace('-', '_')}_{name}"
         file = tmp_path / f"{module_name}.py"
         file.write_text(source, "utf-8")
         spec = importlib.util.spec_from_file_location(module_name, file)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, module_name, module)
+        for known_as in (module_name, name):
+            monkeypatch.setitem(sys.modules, known_as, module)
         with warnings.catch_warnings():
             warnings.simplefilter("default")  # as a program sees them; a block that cares says so itself
             spec.loader.exec_module(module)

@@ -1,0 +1,37 @@
+"""Each device image lists the specialization constants that its own kernels read, under SpecIds of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+import lapilli as lp
+
+pytestmark = pytest.mark.device
+
+TEXT = """
+lp.compile_options(device_code_split={!r})
+A = lp.SpecializationId(lp.f32, 2.0)
+B = lp.SpecializationId(lp.FixedArray[lp.i32, 2], [3, 4])
+def helper(x):
+    return x * A
+@lp.kernel
+def aaa(x: lp.Array[lp.f32]): x[lp.global_id(0)] = helper(x[lp.global_id(0)]) + A + lp.f32(B[0] + B[1])
+@lp.kernel
+def bbb(x: lp.Array[lp.f32]): x[lp.global_id(0)] = lp.f32(B[1])
+@lp.kernel
+def ccc(x: lp.Array[lp.f32]): x[lp.global_id(0)] = 1.0
+"""
+
+
+@pytest.mark.behaviour("SC-32")
+@pytest.mark.parametrize("state", [lp.BundleState.OBJECT, lp.BundleState.EXECUTABLE], ids=lambda s: s.name)
+def test_each_image_lists_what_it_references(context, make_module, state):
+    unit = make_module(TEXT.format("per_kernel"))
+    bundle = lp.get_kernel_bundle(context, state=state, kernel_ids=[unit.aaa, unit.bbb, unit.ccc])
+    found = {image.kernels[0]: {c.name for c in image.spec_constants} for image in bundle}
+    assert found == {"aaa": {"A", "B"}, "bbb": {"B"}, "ccc": set()}
+    for image in bundle:
+        ids = [leaf.spec_id for constant in image.spec_constants for leaf in constant.leaves]
+        assert sorted(ids) == list(range(len(ids)))  # two uses of A are one SpecId
+    (whole,) = lp.get_kernel_bundle(context, state=state, kernel=make_module(TEXT.format("off")).aaa)
+    assert [len(constant.leaves) for constant in sorted(whole.spec_constants, key=lambda c: c.name)] == [1, 2]
