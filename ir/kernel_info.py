@@ -7,9 +7,11 @@ push constants, or a storage buffer where they are too small.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from typing import cast
 
-from .errors import Location
+from .errors import InvalidError, Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +20,9 @@ class BufferParameter:
 
     name: str
     dtype: str
-    """Element type as lapilli spells it: ``f32``."""
+    """Element type as lapilli spells it: ``f32``; of a foreign kernel its block's, for messages."""
     ndim: int
-    """1 to 3."""
+    """1 to 3; 0 where an array of any number of dimensions will do, as foreign kernels do not name any."""
     access: str
     """``read``, ``write`` or ``read_write``: what the kernel does with it."""
     may_alias: bool = False
@@ -33,6 +35,41 @@ class BufferParameter:
     """Where the 64-bit device address goes in the argument block (binding model ADDRESS)."""
     extent_offsets_bytes: tuple[int | None, ...] = ()
     """Where each extent (i32, slowest dimension first) goes in the argument block; None: the kernel does not use it."""
+    element_types: tuple[str, ...] = ()
+    """With `ndim` 0: the element types that arrays may have; (): any, the array is taken as bytes."""
+    is_uniform: bool = False
+    """Whether it is a uniform buffer; else a storage buffer."""
+    least_bytes: int = 0
+    """With `ndim` 0: bytes that the array must have, those of the members with a fixed size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueLeaf:
+    """One scalar of a `ValueParameter`."""
+
+    path: str
+    """Where in the value, for messages: ``.lights[2].colour[0]``; empty for a scalar."""
+    dtype: str
+    """As lapilli spells it."""
+    offset_bytes: int
+    """From the start of the value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueParameter:
+    """A value of any layout in the argument block: vectors, matrices, arrays and structs of foreign kernels."""
+
+    name: str
+    dtype: str
+    """How the type is spelt, for messages."""
+    offset_bytes: int
+    """Where it goes in the argument block."""
+    size_bytes: int
+    """From its first byte to behind its last scalar."""
+    shape: tuple[int, ...]
+    """Shape of a NumPy array of its scalars, matrices as (rows, columns); () for structs."""
+    leaves: tuple[ValueLeaf, ...]
+    """Its scalars in the order in which Python goes through the value: C order, members as declared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +83,50 @@ class ScalarParameter:
     """Where it goes in the argument block; None: the kernel does not use it."""
 
 
-Parameter = BufferParameter | ScalarParameter
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalParameter:
+    """An array in the memory of a work-group; the argument is a `LocalMemory`."""
+
+    name: str
+    dtype: str
+    """Element type as lapilli spells it."""
+    ndim: int
+    """1 to 3."""
+    spec_ids: tuple[int | None, ...] = ()
+    """SpecId of each extent (i32, slowest dimension first); None: the kernel does not use it."""
+
+
+Parameter = BufferParameter | ScalarParameter | ValueParameter | LocalParameter
+
+
+class LocalMemory:
+    """The shape of an array in the memory of a work-group, for one launch: what ``lp.local(shape)`` makes.
+
+    Args:
+        shape: an integer, or 1 to 3 of them, slowest dimension first; each at least 1 and below 2**31.
+
+    Raises:
+        InvalidError: a shape that cannot be.
+    """
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: object) -> None:
+        parts = tuple(cast("tuple[object, ...]", shape)) if isinstance(shape, tuple | list) else (shape,)
+        try:
+            lengths = tuple(operator.index(cast(int, part)) for part in parts)
+        except TypeError:
+            lengths = ()
+        if not 1 <= len(lengths) <= 3 or any(isinstance(part, bool) for part in parts):
+            raise InvalidError(
+                f"lp.local(shape): expected an integer or a tuple of 1 to 3 of them, found {shape!r}"
+            )
+        if not all(1 <= length < 1 << 31 for length in lengths):
+            raise InvalidError(f"lp.local(shape): each length is at least 1 and below 2**31, found {shape!r}")
+        self.shape: tuple[int, ...] = lengths
+
+    def __repr__(self) -> str:
+        return f"lp.local({self.shape[0] if len(self.shape) == 1 else self.shape})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +189,10 @@ class LaunchAbi:
     """Where each first work-group index of this dispatch (i32, slowest first) goes: ranges above
     maxComputeWorkGroupCount are launched in pieces.  None: the kernel does not use it, any piece computes the
     same."""
-    local_size_spec_ids: tuple[int, int, int] | None = None
-    """SpecIds of the local size as (x, y, z); None where the local size is fixed in the binary."""
+    local_size_spec_ids: tuple[int | None, int | None, int | None] | None = None
+    """SpecIds of the local size as (x, y, z), a None for a size that is fixed in the binary; None where all are."""
+    fixed_local_size: tuple[int, int, int] | None = None
+    """The local size (x, y, z) of the binary, which holds where `local_size_spec_ids` has a None."""
     is_masked: bool = True
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
     spec_fields: tuple[SpecField, ...] = ()

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ..ir.aspect_table import ASPECT_OF_CAPABILITY, ASPECT_ROWS
 from ..ir.aspects import Aspect
-from ..ir.kernel_info import BufferParameter, KernelInfo, Requirements, SpecConstantInfo
+from ..ir.kernel_info import BufferParameter, KernelInfo, LocalParameter, Requirements, SpecConstantInfo
 from .reflection import EntryPoint, Reflection
 from .tables import Capability, enumerant_name
 
@@ -65,18 +65,26 @@ def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
     in_binary = {constant.spec_id: constant for constant in reflection.spec_constants}
     native = (constant for constant in split.spec_constants if not constant.is_emulated)
     leaves = {leaf.spec_id: leaf for constant in native for leaf in constant.leaves}
-    internal = {spec_id for kernel in split.kernels for spec_id in kernel.abi.local_size_spec_ids or ()}
+    internal = {spec_id for kernel in split.kernels for spec_id in _internal_ids(kernel)}
     if set(in_binary) != set(leaves) | internal:
         expected = sorted(set(leaves) | internal)
         yield f"the binary has SpecIds {sorted(in_binary)}, the metadata {expected}"
     for spec_id in sorted(set(leaves) & internal):
-        yield f"SpecId {spec_id} is both a user's constant and a local size"
+        yield f"SpecId {spec_id} is both a user's constant and one of the runtime's"
     for spec_id, leaf in leaves.items():
         constant = in_binary.get(spec_id)
         # A bool has 4 bytes in the binary's view (VkBool32) and 1 in the host value.
         size = 4 if leaf.dtype == "bool" else leaf.size_bytes
         if constant is not None and constant.size_bytes != size:
             yield f"SpecId {spec_id} has {constant.size_bytes} bytes in the binary, {size} in the metadata"
+
+
+def _internal_ids(kernel: KernelInfo) -> Iterator[int]:
+    """Yields the SpecIds that the runtime sets by itself: of the local size, and of arrays that a launch gives."""
+    yield from kernel.abi.local_size_spec_ids or ()
+    for parameter in kernel.parameters:
+        if isinstance(parameter, LocalParameter):
+            yield from (spec_id for spec_id in parameter.spec_ids if spec_id is not None)
 
 
 def _bindings(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:

@@ -12,7 +12,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
-from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Parameter, SpecConstantInfo
+from ..ir.kernel_info import (
+    BufferParameter,
+    KernelInfo,
+    LaunchAbi,
+    LocalParameter,
+    Parameter,
+    ScalarParameter,
+    SpecConstantInfo,
+    ValueParameter,
+)
 from ..ir.size_arithmetic import OPERAND_COUNTS
 
 if TYPE_CHECKING:
@@ -124,11 +133,21 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for field in abi.spec_fields:
         if field.dtype not in DTYPE_BYTES:
             yield f"no data type is called {field.dtype!r}"
-    ids = abi.local_size_spec_ids
-    if ids is not None and (len(set(ids)) != len(ids) or not all(0 <= n < 1 << 32 for n in ids)):
-        yield f"SpecIds {ids} for the local size"
+    yield from _local_size_problems(abi)
     if abi.argument_block_binding is not None and not 0 <= abi.argument_block_binding < 1 << 16:
         yield f"an argument block at binding {abi.argument_block_binding}"
+
+
+def _local_size_problems(abi: LaunchAbi) -> Iterator[str]:
+    if abi.local_size_spec_ids is None:
+        return
+    ids = [number for number in abi.local_size_spec_ids if number is not None]
+    # Only the binary of a foreign kernel fixes some of the sizes, or takes two of them from one constant.
+    is_foreign = abi.fixed_local_size is not None
+    if not _all_in_range(ids, 1 << 32) or (not is_foreign and len(set(ids)) != len(abi.local_size_spec_ids)):
+        yield f"SpecIds {abi.local_size_spec_ids} for the local size"
+    if abi.fixed_local_size is not None and min(abi.fixed_local_size) < 0:
+        yield f"a fixed local size of {abi.fixed_local_size}"
 
 
 def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
@@ -143,21 +162,52 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
             yield from ((offset, 4) for offset in extents if offset is not None)
             if parameter.address_offset_bytes is not None:
                 yield (parameter.address_offset_bytes, 8)
-        elif parameter.offset_bytes is not None:
+        elif isinstance(parameter, ValueParameter):
+            yield (parameter.offset_bytes, parameter.size_bytes)
+        elif isinstance(parameter, ScalarParameter) and parameter.offset_bytes is not None:
             # Narrow scalars travel in 32 bits.
             yield (parameter.offset_bytes, max(4, DTYPE_BYTES.get(parameter.dtype, 4)))
 
 
 def _parameter_problems(parameter: Parameter) -> Iterator[str]:
-    is_composite = isinstance(parameter, BufferParameter) and parameter.dtype.startswith(("Vec[", "{"))
+    if isinstance(parameter, ValueParameter):
+        yield from _value_problems(parameter)
+        return
+    if isinstance(parameter, BufferParameter) and parameter.ndim == 0:
+        if parameter.least_bytes < 0:
+            yield f"{parameter.least_bytes} bytes at least"
+        yield from _buffer_problems(parameter)
+        return
+    is_composite = not isinstance(parameter, ScalarParameter) and parameter.dtype.startswith(("Vec[", "{"))
     if parameter.dtype not in DTYPE_BYTES and not is_composite:
         yield f"no data type is called {parameter.dtype!r}"
+    if isinstance(parameter, LocalParameter):
+        ids = [number for number in parameter.spec_ids if number is not None]
+        if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.spec_ids) != parameter.ndim:
+            yield f"{parameter.ndim} dimensions with {len(parameter.spec_ids)} SpecIds"
+        if len(set(ids)) != len(ids) or not _all_in_range(ids, 1 << 32):
+            yield f"SpecIds {parameter.spec_ids} for its extents"
     if not isinstance(parameter, BufferParameter):
         return
-    if parameter.access not in ACCESS_MODES:
-        yield f"no access mode is called {parameter.access!r}"
     if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.extent_offsets_bytes) not in (0, parameter.ndim):
         yield f"{parameter.ndim} dimensions with {len(parameter.extent_offsets_bytes)} extents"
+    yield from _buffer_problems(parameter)
+
+
+def _value_problems(parameter: ValueParameter) -> Iterator[str]:
+    if parameter.size_bytes < 1 or not parameter.leaves:
+        yield f"{parameter.size_bytes} bytes with {len(parameter.leaves)} scalars"
+    for leaf in parameter.leaves:
+        size = DTYPE_BYTES.get(leaf.dtype)
+        if size is None or leaf.dtype == "bool":
+            yield f"no scalar of a value is called {leaf.dtype!r}"
+        elif not 0 <= leaf.offset_bytes <= parameter.size_bytes - size:
+            yield f"a scalar at {leaf.offset_bytes} in {parameter.size_bytes} bytes"
+
+
+def _buffer_problems(parameter: BufferParameter) -> Iterator[str]:
+    if parameter.access not in ACCESS_MODES:
+        yield f"no access mode is called {parameter.access!r}"
     if not _all_in_range((parameter.binding, parameter.descriptor_set), 1 << 16):
         yield f"set {parameter.descriptor_set}, binding {parameter.binding}"
 

@@ -17,7 +17,7 @@ from ..ir.errors import (
     NdRangeError,
     RuntimeFailure,
 )
-from ..ir.kernel_info import KernelInfo
+from ..ir.kernel_info import KernelInfo, LocalParameter
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_image import DeviceImage
 from .device import Device
@@ -113,13 +113,15 @@ def _pipeline(
     values: Mapping[str, bytes],
 ) -> Pipeline | None:
     limits = device.physical.limits
+    if any(isinstance(parameter, LocalParameter) for parameter in kernel.parameters):
+        return None
     try:
         local = bundle_local_size(kernel, limits, image.id_of(kernel.name), values)
         local = local or kernel.required_work_group_size
         if local is None:
             return None
         plan = plan_launch(kernel, local, local, limits, device.name)
-        return kernel_pipeline(device, image.binary, kernel, plan, spec)
+        return kernel_pipeline(device, image.binary, kernel, plan, spec, [None] * len(kernel.parameters))
     except (KernelNotSupportedError, InvalidError, NdRangeError) as error:
         logger.info("no pipeline of kernel %s on %s yet: %s", kernel.name, device.selector, error)
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.kernel_info import KernelInfo
+from ..ir.kernel_info import KernelInfo, LocalMemory
 from ..spirv.device_image import DeviceImage
 from . import trace
 from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
@@ -21,7 +21,7 @@ from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
 from .requirements import require_device, require_limits
-from .specialization import emulated_values, spec_entries
+from .specialization import emulated_values, local_entries, spec_entries
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
@@ -277,7 +277,8 @@ def launch(
         NdRangeError: a range or local size that cannot be.
         DeviceLostError: the driver lost the device.
     """
-    key = (id(image), id(kernel), range_, local, is_nd_range, *spec_values.items())
+    shapes = tuple(arg.shape for arg in args if isinstance(arg, LocalMemory))
+    key = (id(image), id(kernel), range_, local, is_nd_range, shapes, *spec_values.items())
     device = queue.device
     record = device.logical.launches.records.get(key)
     if record is None:
@@ -317,7 +318,7 @@ def prepare(
         device.name,
         is_nd_range=is_nd_range,
     )
-    pipeline = kernel_pipeline(device, image, kernel, plan, spec_values)
+    pipeline = kernel_pipeline(device, image, kernel, plan, spec_values, args)
     emulated = emulated_values(kernel, image.spec_constants, spec_values)
     return LaunchRecord(device, binding, plan, pipeline, emulated)
 
@@ -328,8 +329,11 @@ def kernel_pipeline(
     kernel: KernelInfo,
     plan: LaunchPlan,
     spec_values: Mapping[str, bytes],
+    args: Sequence[object],
 ) -> Pipeline | None:
     """Returns the pipeline of a planned launch, made where there is none yet; None where nothing runs.
+
+    `args` are the checked arguments of the launch; only `LocalMemory` among them matters.
 
     Raises:
         KernelArgumentError: specialization values that do not fit the image.
@@ -341,6 +345,7 @@ def kernel_pipeline(
     logical = device.logical
     ids = kernel.abi.local_size_spec_ids
     entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
+    entries += local_entries(kernel.parameters, args)
     limit = logical.physical.limits.max_shared_memory_bytes
     check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
     if plan.is_empty:

@@ -13,6 +13,7 @@ from ..ir.aspects import aspect_spelling
 from ..ir.device_config import device_config
 from ..ir.errors import KernelNotSupportedError, Location
 from ..ir.kernel_info import KernelInfo, Requirements
+from .constants import VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
 from .device import Device, devices
 from .pipeline import binding_table
 
@@ -117,7 +118,13 @@ def require_limits(device: Device, kernel: KernelInfo) -> None:
         KernelNotSupportedError: too many arrays, or too large an argument block.
     """
     limits = device.physical.limits
-    arrays = len(binding_table(kernel))
+    kinds = [kind for _, kind in binding_table(kernel)]
+    uniforms = kinds.count(VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER)
+    if uniforms > limits.max_uniform_buffers:
+        raise _over(
+            kernel, device, f"{uniforms} uniform buffers", limits.max_uniform_buffers, "maxUniformBuffers"
+        )
+    arrays = len(kinds) - uniforms
     if arrays > limits.max_storage_buffers:
         raise _over(
             kernel, device, f"{arrays} storage buffers", limits.max_storage_buffers, "maxStorageBuffers"

@@ -38,6 +38,8 @@ from ..attribute_values import elements, integer, integers, memref_element_type,
 from . import kernel_atomic
 from .kernel_fields import LoadFieldOp, StoreFieldOp
 from .kernel_wide import LoadWideOp, StoreWideOp
+from .spirv.attributes import StorageClassAttr
+from .spirv.enums import StorageClass
 
 GPU_KERNEL = "gpu.kernel"
 """Unit attribute that makes a `func.func` a kernel."""
@@ -100,6 +102,8 @@ class KernelParameter:
     """One of `ACCESS_MODES`; of no meaning for a scalar."""
     may_alias: bool = False
     """Whether another array argument may be the same memory though this one is only read, or only written."""
+    is_shared: bool = False
+    """Whether it is memory of a work-group, whose extents a launch gives; its memref says so too."""
 
     @property
     def is_array(self) -> bool:
@@ -113,6 +117,8 @@ class KernelParameter:
             entry |= {"ndim": IntegerAttr(self.ndim, i32), "access": StringAttr(self.access)}
             if self.may_alias:
                 entry["may_alias"] = UnitAttr()
+            if self.is_shared:
+                entry["shared"] = UnitAttr()
         return DictionaryAttr(entry)
 
 
@@ -143,7 +149,7 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
     where = f"entry {index} of '{PARAMETERS}'"
     if not isinstance(entry, DictionaryAttr):
         raise VerifyException(f"{where} must be a dictionary, found {entry}")
-    known = {"name", "dtype", "ndim", "access", "may_alias"}
+    known = {"name", "dtype", "ndim", "access", "may_alias", "shared"}
     if unknown := sorted(entry.data.keys() - known):
         raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(known)}")
     name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
@@ -163,10 +169,30 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
         raise VerifyException(
             f"{where}: unknown access '{access}', expected one of {', '.join(ACCESS_MODES)}"
         )
-    may_alias = entry.data.get("may_alias")
-    if may_alias is not None and not isinstance(may_alias, UnitAttr):
-        raise VerifyException(f"{where}: 'may_alias' must be a unit attribute, found {may_alias}")
-    return KernelParameter(name=name, dtype=dtype, ndim=rank, access=access, may_alias=may_alias is not None)
+    flags: dict[str, bool] = {}
+    for key in ("may_alias", "shared"):
+        flag = entry.data.get(key)
+        if flag is not None and not isinstance(flag, UnitAttr):
+            raise VerifyException(f"{where}: '{key}' must be a unit attribute, found {flag}")
+        flags[key] = flag is not None
+    if flags["shared"] != _is_workgroup(type_):
+        raise VerifyException(
+            f"{where}: memory of a work-group has 'shared' and memory space #spirv.storage_class<Workgroup>, other "
+            f"arrays neither; found {type_}"
+        )
+    return KernelParameter(
+        name=name,
+        dtype=dtype,
+        ndim=rank,
+        access=access,
+        may_alias=flags["may_alias"],
+        is_shared=flags["shared"],
+    )
+
+
+def _is_workgroup(type_: Attribute) -> bool:
+    space = type_.memory_space if isinstance(type_, MemRefType) else None
+    return isinstance(space, StorageClassAttr) and space.data is StorageClass.Workgroup
 
 
 def _string(entry: DictionaryAttr, key: str, where: str) -> str:
@@ -179,7 +205,9 @@ def _string(entry: DictionaryAttr, key: str, where: str) -> str:
 def _foreign_parameter(index: int, type_: Attribute) -> KernelParameter:
     element_type = memref_element_type(type_)
     dtype = _foreign_dtype(type_ if element_type is None else element_type)
-    return KernelParameter(name=f"arg{index}", dtype=dtype, ndim=memref_rank(type_))
+    return KernelParameter(
+        name=f"arg{index}", dtype=dtype, ndim=memref_rank(type_), is_shared=_is_workgroup(type_)
+    )
 
 
 def _foreign_dtype(type_: Attribute) -> str:

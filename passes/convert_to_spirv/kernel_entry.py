@@ -33,6 +33,7 @@ from ...ir.dialects.kernel import (
     LANES,
     MASKED,
     GlobalRangeOp,
+    KernelParameter,
     kernel_local_size,
     kernel_parameters,
     kernel_rank,
@@ -43,6 +44,7 @@ from ...ir.kernel_info import (
     BufferParameter,
     KernelInfo,
     LaunchAbi,
+    LocalParameter,
     Parameter,
     ScalarParameter,
     SpecField,
@@ -87,6 +89,10 @@ class KernelEntry:
         self.sizes = SizeExpressions(module)
         """Lengths of the arrays that it makes."""
         self._scalars: dict[SSAValue, int] = {}
+        self._shared: dict[SSAValue, int] = {}
+        """Arrays in the memory of a work-group that the launch gives, by their number in the signature."""
+        self._length_symbols: dict[int, tuple[str, ...]] = {}
+        """The constants of their extents, for those that are used."""
         self._launch_values: dict[tuple[str, int], SSAValue] = {}
         self._built_ins: dict[str, SSAValue] = {}
         self._built_in_symbols: list[str] = []
@@ -111,7 +117,9 @@ class KernelEntry:
         binding = 0
         for number, (argument, parameter) in enumerate(zip(body.args, self._parameters, strict=True)):
             try:
-                if is_memref_type(argument.type):
+                if parameter.is_shared:
+                    self._shared[argument] = number
+                elif is_memref_type(argument.type):
                     self._arrays[argument] = ArrayParameter(
                         self._fn, self._block, parameter, argument.type, number, binding
                     )
@@ -133,9 +141,31 @@ class KernelEntry:
     def array(self, value: SSAValue) -> ArrayParameter | LocalArray:
         """Returns the array that `value` refers to; TypeError where there is none."""
         known = self._arrays.get(value)
+        if known is None and value in self._shared:
+            known = self._given_array(value, self._shared[value])
+            self.add_local_array(value, known)
         if known is None:
             raise TypeError("arrays are parameters of the kernel or made by memref.alloc and memref.alloca")
         return known
+
+    def _given_array(self, value: SSAValue, number: int) -> LocalArray:
+        """Makes the array of a parameter whose extents each launch gives."""
+        fn, module, name = self._fn, self._module, self._parameters[number].name
+        assert is_memref_type(value.type)
+        rank = value.type.get_num_dims()
+        symbols = tuple(module.length_symbol(f"{self.name}.{name}.length{d}") for d in range(rank))
+        self._length_symbols[number] = symbols
+        extents = [
+            fn.add_constant(
+                spirv.ReferenceOfOp.create(
+                    properties={"spec_const": module.symbol(symbol)}, result_types=(i32,)
+                )
+            )
+            for symbol in symbols
+        ]
+        spelled = tuple(f"{name}.shape[{d}]" for d in range(rank))
+        location = operation_location(self._kernel, self.name)
+        return LocalArray(fn, self, value.type, StorageClass.Workgroup, extents, spelled, location)
 
     def add_local_array(self, value: SSAValue, array: LocalArray) -> None:
         """Makes `value` refer to an array that the kernel makes."""
@@ -383,9 +413,20 @@ class KernelEntry:
                 offset = self._block.offset_bytes(FieldKey(number, FieldKind.SCALAR))
                 infos.append(ScalarParameter(name=parameter.name, dtype=parameter.dtype, offset_bytes=offset))
                 continue
+            if parameter.is_shared:
+                infos.append(self._local_info(number, parameter))
+                continue
             infos.append(self._buffer_info(number, binding, parameter.name, parameter.dtype, parameter.ndim))
             binding += 1
         return infos
+
+    def _local_info(self, number: int, parameter: KernelParameter) -> LocalParameter:
+        rank = parameter.ndim or 1
+        symbols = self._length_symbols.get(number, ())
+        ids = tuple(self._module.spec_constants.spec_ids[symbol] for symbol in symbols)
+        return LocalParameter(
+            name=parameter.name, dtype=parameter.dtype, ndim=rank, spec_ids=ids or (None,) * rank
+        )
 
     def _buffer_info(self, number: int, binding: int, name: str, dtype: str, ndim: int) -> BufferParameter:
         block = self._block
