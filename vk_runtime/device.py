@@ -28,7 +28,7 @@ from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
 )
 from .device_features import aspects_of
-from .logical_device import LogicalDevice, forked_error
+from .logical_device import AdoptedDevice, LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask, aspect_named
 from .physical_device import PhysicalDevice
 from .runtime import require_devices
@@ -102,10 +102,17 @@ class Device:
         selector: names it.
         staged_memory: copy arrays through staging memory even where the host sees device memory.
         mask: what it is made without; `physical` is given without it.
+        adopted: the application's VkDevice to use, with the features and extensions that `physical` says.
     """
 
     def __init__(
-        self, physical: PhysicalDevice, selector: str, *, staged_memory: bool = False, mask: Mask = NO_MASK
+        self,
+        physical: PhysicalDevice,
+        selector: str,
+        *,
+        staged_memory: bool = False,
+        mask: Mask = NO_MASK,
+        adopted: AdoptedDevice | None = None,
     ) -> None:
         self._unmasked = physical
         self._base: Device | None = None
@@ -142,6 +149,8 @@ class Device:
         """What the compiler may know of it."""
         self._lock = threading.Lock()
         self._logical: LogicalDevice | None = None
+        if adopted is not None:
+            self._logical = LogicalDevice(physical, staged_memory=staged_memory, adopted=adopted)
         self._is_forked = False
         self._default_queue: Queue | None = None
         self.own_context: Context | None = None
@@ -223,6 +232,11 @@ class Device:
                 return base
             found = base._masked.get(mask)
             if found is None:
+                if base._logical is not None and base._logical.is_adopted:
+                    raise InvalidError(
+                        f"device '{self.selector}' is a VkDevice of the application, whose features are fixed: it "
+                        "cannot be masked"
+                    )
                 if base._is_forked:
                     raise forked_error(self.name)
                 selector = f"{base.selector}[{mask}]"

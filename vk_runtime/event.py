@@ -9,6 +9,7 @@ from ..ir.errors import InvalidError
 
 if TYPE_CHECKING:
     from .queue import Queue
+    from .timeline import Timeline
 
 
 class Event:
@@ -29,6 +30,11 @@ class Event:
     @property
     def queue(self) -> Queue:
         """The queue that it belongs to."""
+        return self._queue
+
+    @property
+    def timeline(self) -> Timeline:
+        """What it waits for, together with `value`."""
         return self._queue
 
     @property

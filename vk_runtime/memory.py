@@ -30,7 +30,7 @@ from .physical_device import MemoryType
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
-    from .queue import Queue
+    from .timeline import Timeline
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +57,18 @@ class Buffer(Handle):
         """Where the host sees it, 0 where it does not."""
         self.device_address = 0
         """Where kernels see it, 0 on a device without bufferDeviceAddress."""
+        self.offset_bytes = 0
+        """Where it begins in the VkBuffer: 0 but for a part of a buffer that the application owns."""
+        self.owner: object = None
+        """Kept as long as this lives: who lent the memory."""
+        self.is_borrowed = False
+        """Whether the VkBuffer or its memory belongs to somebody else; what lies behind its end is theirs."""
+        self.allocation_bytes = 0
+        """Size of the VkDeviceMemory of a buffer that has one of its own to share, else 0."""
+        self.memory: Any = None
+        """That VkDeviceMemory."""
         # The following belong to the queue that used the buffer last; see `Queue.order`.
-        self.queue: Queue | None = None
+        self.queue: Timeline | None = None
         self.read_epoch = -1
         self.write_epoch = -1
         self.last_use = 0
@@ -115,6 +125,10 @@ class MemoryAllocator:
         self._serials = itertools.count(1)
         self.used_bytes = 0
         """Bytes that buffers hold, alignment included."""
+
+    def next_serial(self) -> int:
+        """Returns a number that names a buffer in caches."""
+        return next(self._serials)
 
     @property
     def reserved_bytes(self) -> int:

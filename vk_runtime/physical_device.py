@@ -75,6 +75,7 @@ class PhysicalDevice:
     """The driver's own version text."""
     device_uuid: bytes
     reported_api_version: tuple[int, int, int]
+    """What the driver says, but not above the loader's own version."""
     api_version: tuple[int, int]
     """The version that is used: at most the one this runtime is written against."""
     extensions: frozenset[str]
@@ -131,7 +132,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         driver_name=text_of(of_12.driverName),
         driver_info=text_of(of_12.driverInfo) or ".".join(map(str, version_tuple(base.driverVersion))),
         device_uuid=bytes(ffi.buffer(of_11.deviceUUID)),
-        reported_api_version=reported,
+        reported_api_version=min(reported, instance.api_version),
         api_version=version,
         extensions=extensions,
         features=features,

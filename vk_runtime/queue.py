@@ -34,6 +34,7 @@ from .constants import (
 from .event import Event
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .timeline import Timeline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -132,7 +133,9 @@ class Queue(Handle):
         self._submitted = 0
         self._completed = 0
         self._epoch = 0
-        self._waits: dict[Queue, int] = {}
+        self._waits: dict[Timeline, int] = {}
+        self.vk_queue: Any = logical.vk_queue
+        """The VkQueue that it submits to; queues of a device mostly share one."""
         self._create_objects()
         self._prepare_structs()
         logical.queues.add(self)
@@ -254,13 +257,13 @@ class Queue(Handle):
     def marker(self, events: Sequence[Event] = ()) -> Event:
         """Makes later commands wait for events; returns an event that is done once they, and all before, are."""
         for event in events:
-            if event.queue.device is not self._device:
+            if event.timeline.device is not self._device:
                 event.wait()
         with self._lock:
             command_buffer = self.open()
             for event in events:
-                if event.queue.device is self._device:
-                    self.wait_on_device(event.queue, event.value)
+                if event.timeline.device is self._device:
+                    self.wait_on_device(event.timeline, event.value)
             event = Event(self, command_buffer.value)
             self.note_launch(command_buffer)
         return event
@@ -338,16 +341,24 @@ class Queue(Handle):
         buffer.read_epoch = buffer.write_epoch = -1
         buffer.last_write = buffer.last_use = 0
 
-    def wait_on_device(self, other: Queue, value: int) -> None:
-        """Makes what is recorded from here on wait for another queue, or for earlier commands of this one."""
+    def wait_on_device(self, other: Timeline, value: int) -> None:
+        """Makes what is recorded from here on wait for a timeline, or for earlier commands of this queue."""
         if other is self:
             self.barrier()
             return
         if other.is_closed:  # it waited for all its work
             return
-        if value > other._submitted:
-            other.flush()
+        other.submit_up_to(value)
         self._waits[other] = max(value, self._waits.get(other, 0))
+
+    def points(self, value: int) -> tuple[tuple[Any, int]]:
+        """Returns the semaphore and value that say when `value` is reached."""
+        return ((self.semaphore, value),)
+
+    def submit_up_to(self, value: int) -> None:
+        """Submits what is recorded towards `value`."""
+        if value > self._submitted:
+            self.flush()
 
     def argument_block(self, nbytes: int) -> tuple[Buffer, int]:
         """Returns memory for an argument block of the command buffer that is open after this call."""
@@ -409,7 +420,7 @@ class Queue(Handle):
             info.pCommandBuffers = command_buffer.submitted
             self._signal_value[0] = command_buffer.value
             command_buffer.keep.append(self._set_waits())
-            results.extend(map(self._submit_to_driver, (logical.vk_queue,), (1,), (info,), (NULL,)))
+            results.extend(map(self._submit_to_driver, (self.vk_queue,), (1,), (info,), (NULL,)))
         if results[-1] < 0:
             self.recording = None
             logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
@@ -422,15 +433,16 @@ class Queue(Handle):
     def _set_waits(self) -> tuple[object, ...]:
         """Fills in the semaphores that the submission waits for; returns what must live until it has run."""
         info, timeline = self._submit_info, self._timeline
-        count = len(self._waits)
+        waits = self._waits
+        points = [point for other, value in waits.items() for point in other.points(value)] if waits else []
+        count = len(points)
         if not count:
             if info.waitSemaphoreCount:
                 info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
             return ()
         info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
-        waits = self._waits
-        semaphores = ffi.new("VkSemaphore[]", [queue.semaphore for queue in waits])
-        values = ffi.new("uint64_t[]", list(waits.values()))
+        semaphores = ffi.new("VkSemaphore[]", [semaphore for semaphore, _ in points])
+        values = ffi.new("uint64_t[]", [value for _, value in points])
         stages = ffi.new("VkPipelineStageFlags[]", [_STAGES] * count)
         info.pWaitSemaphores, info.pWaitDstStageMask = semaphores, stages
         timeline.pWaitSemaphoreValues = values
