@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 BLOCK_BYTES = 32 << 20
 """Size of a shared block; a buffer of more than half of it gets memory of its own."""
 
-_USAGE = (
+BUFFER_USAGE = (
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT
     | VK_BUFFER_USAGE_TRANSFER_DST_BIT
     | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
@@ -80,6 +80,12 @@ class Buffer(Handle):
         """Returns the mapped memory as a writable buffer object; valid while this object lives."""
         assert self.host_address, "not visible to the host"
         return ffi.buffer(ffi.cast("char*", self.host_address), self.nbytes if nbytes is None else nbytes)
+
+
+def shared_view(buffer: Buffer, nbytes: int) -> Any:
+    """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it."""
+    address = ffi.cast("char*", buffer.host_address)
+    return ffi.buffer(ffi.gc(address, lambda _, kept=buffer: None), nbytes)
 
 
 class _Block:
@@ -178,7 +184,7 @@ class MemoryAllocator:
 
     def _create(self, size: int, for_host: bool) -> Buffer:
         device = self._device
-        usage = _USAGE | (VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0)
+        usage = BUFFER_USAGE | (VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0)
         info = make("VkBufferCreateInfo", size=size, usage=usage)
         out = ffi.new("VkBuffer*")
         device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")

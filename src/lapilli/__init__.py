@@ -73,6 +73,7 @@ _NAMES_BY_MODULE = {
         "this_module"
     ),
     "vk_runtime.array": "Array",
+    "vk_runtime.array_sharing": "from_dlpack from_host import_fd page_aligned",
     "vk_runtime.bundle_image": "DeviceImage",
     "vk_runtime.bundle_state": "BundleState",
     "vk_runtime.build_properties": "properties",
