@@ -193,6 +193,8 @@ class LaunchAbi:
     """SpecIds of the local size as (x, y, z), a None for a size that is fixed in the binary; None where all are."""
     fixed_local_size: tuple[int, int, int] | None = None
     """The local size (x, y, z) of the binary, which holds where `local_size_spec_ids` has a None."""
+    is_divisible: bool = True
+    """Whether a range above maxComputeWorkGroupCount may be dispatched in pieces."""
     is_masked: bool = True
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
     spec_fields: tuple[SpecField, ...] = ()
@@ -288,3 +290,5 @@ class Requirements:
     sub_group_sizes: tuple[int, ...] = ()
     fixed_targets: tuple[int, ...] | None = None
     """None: compiled without fixed targets."""
+    features: tuple[str, ...] = ()
+    """Vulkan features that are no aspects, of foreign kernels; ``subgroup…`` stands for an operation of sub-groups."""

@@ -283,6 +283,12 @@ class Device:
 
         return default_context(self)
 
+    def ext_oneapi_can_compile(self, language: object) -> bool:
+        """Returns whether it can have kernels of a source language; False for languages that nobody knows."""
+        from .source_language import can_compile
+
+        return can_compile(self, language)
+
     def get_platform(self) -> Platform:
         """Returns `platform`."""
         return self.platform

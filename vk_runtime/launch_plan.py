@@ -179,6 +179,11 @@ def plan_launch(
             "choose a local size that is a power of two"
         )
     most = tuple(reversed(limits.max_work_group_count[:rank]))
+    if not kernel.abi.is_divisible and any(n > limit for n, limit in zip(groups, most, strict=True)):
+        raise KernelNotSupportedError(
+            f"kernel '{kernel.name}' runs in one dispatch; range {extents} has {groups} work-groups, device "
+            f"'{device_name}' allows at most {most} (maxComputeWorkGroupCount)"
+        )
     return LaunchPlan(range_=extents, local=sizes, group_counts=groups, max_group_counts=most)
 
 

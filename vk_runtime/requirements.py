@@ -13,6 +13,7 @@ from ..ir.aspects import aspect_spelling
 from ..ir.device_config import device_config
 from ..ir.errors import KernelNotSupportedError, Location
 from ..ir.kernel_info import KernelInfo, Requirements
+from .compatibility import has_feature
 from .constants import VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
 from .device import Device, devices
 from .pipeline import binding_table
@@ -92,6 +93,7 @@ def unmet(device: Device, requirements: Requirements) -> Iterator[str]:
     if targets is not None and not any(device.has(target) for target in targets):
         yield "fixed targets"
     yield from (aspect_spelling(aspect) for aspect in requirements.aspects if not device.has(aspect))
+    yield from (name for name in requirements.features if not has_feature(device, name))
     for size in requirements.sub_group_sizes:
         if size not in device.info.sub_group_sizes:
             yield f"sub-group size {size}"

@@ -56,6 +56,7 @@ _NAMES_BY_MODULE = {
         "device_has uses_aspects reqd_work_group_size reqd_sub_group_size work_group_size_hint SubGroupSize"
     ),
     "frontend.kernel_from_source": "kernel_from_source",
+    "frontend.sources": "create_kernel_bundle_from_source SourceLanguage SYCL_EXT_ONEAPI_KERNEL_COMPILER",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
         "group_linear_id barrier group_barrier mem_fence select bitcast popcount clz ctz reverse_bits static_range "
@@ -85,6 +86,7 @@ _NAMES_BY_MODULE = {
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",
     "vk_runtime.queue": "Queue",
+    "vk_runtime.source_options": "BuildOptions SaveLog SpecValues",
     "vk_runtime.spec_placeholder": "SpecConstant",
     "vk_runtime.handler": "Handler",
     "vk_runtime.trace": "TraceEvent trace",
