@@ -47,6 +47,9 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.unit_images",
         "frontend.bundles",
         "frontend.bundle_linking",
+        "frontend.native_kernels",
+        "frontend.native_input",
+        "frontend.vulkan",
     }
 )
 """The modules that may join the compiler to the runtime."""

@@ -33,7 +33,16 @@ class Array:
 
     __lapilli_annotation__ = "array"
     # Private, and read through properties: a shape set by hand would read beyond the memory.
-    __slots__ = ("__weakref__", "_buffer", "_device", "_dtype", "_is_view", "_shape", "_signature", "_spelling")
+    __slots__ = (
+        "__weakref__",
+        "_buffer",
+        "_device",
+        "_dtype",
+        "_is_view",
+        "_shape",
+        "_signature",
+        "_spelling",
+    )
 
     def __init__(
         self, device: Device, shape: tuple[int, ...], spelling: str, buffer: Buffer | None = None
@@ -249,7 +258,9 @@ class Array:
         if dtype is None or np.dtype(dtype) == view.dtype:
             return view
         if copy is False:
-            raise ValueError(f"an lp.Array of {view.dtype} cannot be read as {np.dtype(dtype)} without a copy")
+            raise ValueError(
+                f"an lp.Array of {view.dtype} cannot be read as {np.dtype(dtype)} without a copy"
+            )
         return view.astype(dtype)
 
     def __dlpack__(

@@ -263,6 +263,11 @@ class Device:
             return self._logical
 
     @property
+    def is_open(self) -> bool:
+        """Whether there is a VkDevice already."""
+        return self._logical is not None
+
+    @property
     def default_queue(self) -> Queue:
         """The queue of launches that name none, and of copies."""
         queue = self._default_queue

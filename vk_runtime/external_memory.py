@@ -176,9 +176,7 @@ def _make_buffer(
         device.check(vk.vkBindBufferMemory(device.raw, raw, memory[0], 0), "vkBindBufferMemory")
         if not host_address and suited.properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT:
             pointer = ffi.new("void**")
-            device.check(
-                vk.vkMapMemory(device.raw, memory[0], 0, WHOLE_SIZE, 0, pointer), "vkMapMemory"
-            )
+            device.check(vk.vkMapMemory(device.raw, memory[0], 0, WHOLE_SIZE, 0, pointer), "vkMapMemory")
             host_address = address_of(pointer[0])
     except Error:
         vk.vkDestroyBuffer(device.raw, raw, NULL)

@@ -92,10 +92,10 @@ class Instance:
         return self._raw
 
     def _create(self) -> Any:
-        extensions = self._extensions()
+        extensions = self.extensions()
         wanted = [_PORTABILITY] if _PORTABILITY in extensions else []
         layers = self._validation_layers()
-        if layers and _DEBUG_UTILS in extensions | self._extensions(layers[0]):
+        if layers and _DEBUG_UTILS in extensions | self.extensions(layers[0]):
             wanted.append(_DEBUG_UTILS)
             self._callback = ffi.callback("PFN_vkDebugUtilsMessengerCallbackEXT", _log_message)
         application = make(
@@ -116,7 +116,8 @@ class Instance:
         check(self._global.vkCreateInstance(info, NULL, instance), "vkCreateInstance")
         return instance[0]
 
-    def _extensions(self, layer: str | None = None) -> set[str]:
+    def extensions(self, layer: str | None = None) -> set[str]:
+        """Returns the names of the instance extensions, or of those that a layer adds."""
         scope = NULL if layer is None else ffi.new("char[]", layer.encode())
         found = enumerate_all(
             self._global.vkEnumerateInstanceExtensionProperties,

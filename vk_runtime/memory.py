@@ -184,7 +184,9 @@ class MemoryAllocator:
 
     def _create(self, size: int, for_host: bool) -> Buffer:
         device = self._device
-        usage = BUFFER_USAGE | (VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0)
+        usage = BUFFER_USAGE | (
+            VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
+        )
         info = make("VkBufferCreateInfo", size=size, usage=usage)
         out = ffi.new("VkBuffer*")
         device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")

@@ -75,6 +75,7 @@ _NAMES_BY_MODULE = {
     ),
     "vk_runtime.array": "Array",
     "vk_runtime.array_sharing": "from_dlpack from_host import_fd page_aligned",
+    "vk_runtime.interop.queries": "SYCL_BACKEND_VULKAN is_backend_active",
     "vk_runtime.bundle_image": "DeviceImage",
     "vk_runtime.bundle_state": "BundleState",
     "vk_runtime.build_properties": "properties",
@@ -99,7 +100,7 @@ _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for nam
 __all__ = sorted(name for name in _MODULE_OF if not hasattr(builtins, name))  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-_PUBLIC_PACKAGES = ("spirv",)
+_PUBLIC_PACKAGES = ("spirv", "vulkan")
 """Subpackages with public names of their own: ``lp.spirv.link``."""
 
 
