@@ -1,4 +1,4 @@
-"""Input bundles of native modules: SPIR-V that is not compiled yet, as SYCL sees it, for `lp.compile` and `lp.build`."""
+"""Input bundles of native modules: SPIR-V that, as SYCL sees it, is not compiled yet."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ def _known_kernel(what: str, native: object, ctx: Context) -> Kernel:
     found = known_kernel(number)
     if found is None:
         raise InvalidError(
-            f"{what}: no living kernel of lapilli has the VkPipeline {number:#x}, and Vulkan does not tell what it takes; "
-            "pass (VkShaderModule, entry point, SPIR-V)"
+            f"{what}: no living kernel of lapilli has the VkPipeline {number:#x}, and Vulkan does not tell what it "
+            "takes; pass (VkShaderModule, entry point, SPIR-V)"
         )
     if found.context is not ctx:
         raise InvalidError(f"{what}: the VkPipeline {number:#x} belongs to another context")
@@ -80,7 +80,7 @@ def make_kernel_bundle(native: object, ctx: Context, *, state: BundleState) -> K
     compiled and linked as far as `state` needs it; any other is executable, and only that.
 
     Args:
-        native: SPIR-V as bytes, (VkShaderModule, SPIR-V), a VkShaderModule that `get_native` gave, or a kernel's native.
+        native: SPIR-V as bytes, (VkShaderModule, SPIR-V), a VkShaderModule of `get_native`, or a kernel's native.
         ctx: the context.
         state: INPUT, OBJECT or EXECUTABLE.
 
@@ -91,7 +91,7 @@ def make_kernel_bundle(native: object, ctx: Context, *, state: BundleState) -> K
     what = "make_kernel_bundle"
     _require(what, ctx, state)
     if isinstance(native, tuple) and len(cast("tuple[object, ...]", native)) == 3:
-        kernel = make_kernel(cast("object", native), ctx)
+        kernel = make_kernel(cast("tuple[object, ...]", native), ctx)
         if state is not BundleState.EXECUTABLE:
             raise InvalidError(f"{what}: a VkPipeline is executable; it cannot be had in state {state.name}")
         return kernel.kernel_bundle
@@ -113,7 +113,7 @@ def create_bundle(
     kernels: Sequence[object] | None = None,
     state: BundleState = BundleState.EXECUTABLE,
 ) -> KernelBundle:
-    """Returns a bundle of several native modules, linked to one where they import from each other, or of native kernels.
+    """Returns a bundle of several native modules, linked where they import from each other, or of native kernels.
 
     Args:
         ctx: the context.
@@ -206,7 +206,7 @@ def create_with_il(ctx: Context, il: bytes) -> KernelBundle:
 def create_with_binary(ctx: Context, il: bytes, pipeline_cache: bytes) -> KernelBundle:
     """Returns the input bundle of a SPIR-V module together with the driver's compiled code of it.
 
-    Vulkan's binaries are the data of a VkPipelineCache; the module itself comes along.  The name of the Modules proposal.
+    Vulkan's binaries are the data of a VkPipelineCache; the module itself comes along.  The Modules proposal's name.
 
     Args:
         ctx: a context.
@@ -319,22 +319,29 @@ def _require(what: str, ctx: object, state: object) -> None:
 
 def _code(what: str, native: object) -> _Code:
     """Returns the module and the SPIR-V that a user gave."""
-    if isinstance(native, bytes | bytearray | memoryview):
-        return None, bytes(native)
+    data = _bytes_of(native)
+    if data is not None:
+        return None, data
     if isinstance(native, tuple):
-        pair = cast("tuple[object, ...]", native)
-        if len(pair) != 2 or not isinstance(pair[1], bytes | bytearray | memoryview):
+        pair = list(cast("tuple[object, ...]", native))
+        data = _bytes_of(pair[-1]) if len(pair) == 2 else None
+        if data is None:
             raise ConstraintError(
                 f"{what} takes SPIR-V as bytes or (VkShaderModule, SPIR-V), found {native!r:.80}"
             )
-        return native_int(what, pair[0], "VkShaderModule"), bytes(pair[1])
+        return native_int(what, pair[0], "VkShaderModule"), data
     number = native_int(what, native, "VkShaderModule")
     found = known_module(number)
     if found is None:
         raise InvalidError(
-            f"{what}: Vulkan does not give back the code of the VkShaderModule {number:#x}; pass (VkShaderModule, SPIR-V)"
+            f"{what}: Vulkan does not give back the code of the VkShaderModule {number:#x}; pass "
+            "(VkShaderModule, SPIR-V)"
         )
     return number, found
+
+
+def _bytes_of(value: object) -> bytes | None:
+    return bytes(cast("bytes", value)) if isinstance(value, bytes | bytearray | memoryview) else None
 
 
 def _reflected(what: str, code: bytes) -> Reflection:

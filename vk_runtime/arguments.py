@@ -172,8 +172,8 @@ class ArgumentChecker:
             raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
         if arg.device is not device and arg.buffer.is_borrowed:
             raise OutOfContextError(
-                f"{self._label(index)}: the array is of a native buffer of device '{arg.device.selector}' and can be used "
-                f"in its context only, not on '{device.selector}'; copy it with lp.asarray(a.numpy(), device=…)"
+                f"{self._label(index)}: the array is of a native buffer of device '{arg.device.selector}' and can be "
+                f"used in its context only, not on '{device.selector}'; copy it with lp.asarray(a.numpy(), device=…)"
             )
         if arg.device is not device:
             raise KernelArgumentError(

@@ -46,9 +46,7 @@ def array_interface(array: Array) -> dict[str, Any]:
         view.dtype.kind == "V" and view.dtype.names is None
     ):  # bfloat16 has no type string: __array__ serves it
         raise AttributeError("__array_interface__")
-    return cast("dict[str, Any]", view.__array_interface__) | {
-        "data": memoryview(view.reshape(-1).view(np.uint8))
-    }
+    return view.__array_interface__ | {"data": view.reshape(-1).view(np.uint8).data}
 
 
 def dlpack_device(array: Array) -> tuple[int, int]:
@@ -195,7 +193,7 @@ def page_aligned(shape: int | tuple[int, ...], dtype: object = "f32") -> np.ndar
 
 
 def export(array: Array) -> int:
-    """Returns a file descriptor of an array's memory, moving the array first where it must be; see `Array.export_fd`."""
+    """Returns a file descriptor of an array's memory, moving the array first where needed; see `Array.export_fd`."""
     device, logical = array.device, array.device.logical
     buffer = array.buffer
     if not buffer.allocation_bytes or buffer.is_borrowed:

@@ -85,7 +85,11 @@ class Buffer(Handle):
 def shared_view(buffer: Buffer, nbytes: int) -> Any:
     """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it."""
     address = ffi.cast("char*", buffer.host_address)
-    return ffi.buffer(ffi.gc(address, lambda _, kept=buffer: None), nbytes)
+
+    def keep(_: Any, kept: Buffer = buffer) -> None:
+        """Holds the buffer for as long as cffi holds this function."""
+
+    return ffi.buffer(ffi.gc(address, keep), nbytes)
 
 
 class _Block:

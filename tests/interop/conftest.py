@@ -1,4 +1,4 @@
-"""The fixtures `renderer`, a program with Vulkan objects of its own, and `theirs`, lapilli's context on its VkDevice."""
+"""The fixtures `renderer`, a program with Vulkan objects of its own, and `theirs`, a context of its VkDevice."""
 
 from __future__ import annotations
 

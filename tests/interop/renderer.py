@@ -25,7 +25,9 @@ class Renderer:
     """A VkInstance, VkPhysicalDevice, VkDevice and VkQueue, and whatever is made of them; destroyed by ``with``."""
 
     def __init__(self) -> None:
-        application = vk.VkApplicationInfo(pApplicationName="renderer", apiVersion=vk.VK_MAKE_VERSION(1, 3, 0))
+        application = vk.VkApplicationInfo(
+            pApplicationName="renderer", apiVersion=vk.VK_MAKE_VERSION(1, 3, 0)
+        )
         self.instance = vk.vkCreateInstance(vk.VkInstanceCreateInfo(pApplicationInfo=application), None)
         self.physical = vk.vkEnumeratePhysicalDevices(self.instance)[0]
         families = vk.vkGetPhysicalDeviceQueueFamilyProperties(self.physical)
@@ -43,7 +45,9 @@ class Renderer:
 
     def buffer(self, contents: np.ndarray[Any, Any]) -> Any:
         """Makes a VkBuffer in memory of its own, with contents."""
-        info = vk.VkBufferCreateInfo(size=contents.nbytes, usage=USAGE, sharingMode=vk.VK_SHARING_MODE_EXCLUSIVE)
+        info = vk.VkBufferCreateInfo(
+            size=contents.nbytes, usage=USAGE, sharingMode=vk.VK_SHARING_MODE_EXCLUSIVE
+        )
         made = vk.vkCreateBuffer(self.device, info, None)
         needs = vk.vkGetBufferMemoryRequirements(self.device, made)
         types = vk.vkGetPhysicalDeviceMemoryProperties(self.physical).memoryTypes

@@ -163,7 +163,9 @@ def test_pipeline_in_an_earlier_state(device: lp.Device):
 
 
 @pytest.mark.behaviour("IOP-19")
-@pytest.mark.parametrize("code", [b"", b"\x03\x02\x23\x07", b"nonsense" * 8, adding()[:-8], adding() + b"\0" * 4])
+@pytest.mark.parametrize(
+    "code", [b"", b"\x03\x02\x23\x07", b"nonsense" * 8, adding()[:-8], adding() + b"\0" * 4]
+)
 def test_wrong_code_is_invalid(device: lp.Device, code: bytes):
     with pytest.raises(lp.InvalidError) as caught:
         vulkan.make_kernel_bundle(code, lp.Context([device]), state=EXECUTABLE)
@@ -222,7 +224,9 @@ def test_names_of_the_modules_proposal(device: lp.Device):
     np.testing.assert_array_equal(run(kernel, context), np.full(8, 5))
     text = lp.spirv.disassemble(adding())
     source = vulkan.create_with_source(context, text, language="SPIRV_ASM")
-    np.testing.assert_array_equal(run(lp.build(source).ext_oneapi_get_kernel("add_five"), context), np.full(8, 5))
+    np.testing.assert_array_equal(
+        run(lp.build(source).ext_oneapi_get_kernel("add_five"), context), np.full(8, 5)
+    )
     cache = device.logical.pipelines.cache.data()
     if cache is not None:
         assert vulkan.create_with_binary(context, adding(), cache).state is INPUT

@@ -121,7 +121,9 @@ def test_features_are_those_of_the_application(renderer: Renderer, theirs: lp.Co
     device = theirs.devices[0]
     assert device.has(lp.Aspect.FP64)
     assert not device.has(lp.Aspect.VK_INT64)
-    assert lp.vulkan.make_device(renderer.physical).has(lp.Aspect.VK_INT64)  # the hardware has it, the VkDevice not
+    assert lp.vulkan.make_device(renderer.physical).has(
+        lp.Aspect.VK_INT64
+    )  # the hardware has it, the VkDevice not
     wide = lp.asarray(np.arange(8.0), device=device)
     double_wide[8](wide)
     np.testing.assert_array_equal(wide.numpy(), 2 * np.arange(8.0))

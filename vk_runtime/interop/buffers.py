@@ -84,9 +84,10 @@ def make_buffer(
 
 def _device(what: str, ctx: Context, device: Device | None) -> Device:
     if device is None:
-        if len(ctx.devices) > 1:
+        first, *others = ctx.devices
+        if others:
             raise InvalidError(f"{what}: the context has {len(ctx.devices)} devices; say which with device=")
-        return ctx.devices[0]
+        return first
     if device not in ctx.devices:
         raise InvalidError(f"{what}: device '{device.selector}' is none of the context's")
     return device
@@ -94,7 +95,7 @@ def _device(what: str, ctx: Context, device: Device | None) -> Device:
 
 def _size(what: str, size: object) -> int:
     if isinstance(size, tuple | list):
-        extents = cast("tuple[object, ...]", size)
+        extents = list(cast("tuple[object, ...]", size))
         if len(extents) != 1:
             raise ConstraintError(
                 f"{what}: native buffers have one dimension; expected size=, the number of elements, found {size!r}"
@@ -117,6 +118,7 @@ def _offset(what: str, offset: object, device: Device) -> int:
     alignment = device.physical.limits.min_storage_buffer_offset_alignment
     if start < 0 or start % alignment or start >= 1 << 63:
         raise InvalidError(
-            f"{what}(offset=…): expected a multiple of {alignment} bytes (minStorageBufferOffsetAlignment), found {start}"
+            f"{what}(offset=…): expected a multiple of {alignment} bytes (minStorageBufferOffsetAlignment), "
+            f"found {start}"
         )
     return start

@@ -47,8 +47,8 @@ def make_context(
 ) -> Context:
     """Returns a new context of a VkDevice.
 
-    The VkDevice may be the application's.  It stays the application's: `release_context`, before it is destroyed.  Vulkan
-    cannot be asked what it was made with, so the application says that.
+    The VkDevice may be the application's, and stays it: `release_context`, before it is destroyed.  Vulkan cannot be
+    asked what it was made with, so the application says that.
 
     Args:
         native: a VkDevice, or a list of them as `get_native` gives it (all of lapilli, then).
@@ -67,9 +67,8 @@ def make_context(
         TypeError: not a handle.
     """
     what = "make_context"
-    numbers = [
-        native_int(what, item, "VkDevice") for item in (native if isinstance(native, list) else [native])
-    ]
+    items = cast("list[object]", native) if isinstance(native, list) else [native]
+    numbers = [native_int(what, item, "VkDevice") for item in items]
     known = [_known(number) for number in numbers]
     if numbers and all(item is not None for item in known):
         context = Context(cast("list[Device]", known), async_handler=async_handler)

@@ -126,8 +126,8 @@ def make_event(native: object, ctx: Context) -> Event:
 
 
 def _pair(what: str, item: object) -> tuple[int, int]:
-    pair = cast("tuple[object, ...]", item)
-    if not isinstance(item, tuple) or len(pair) != 2:
+    pair = list(cast("tuple[object, ...]", item)) if isinstance(item, tuple) else []
+    if len(pair) != 2:
         raise ConstraintError(
             f"{what} takes (VkSemaphore, value) pairs of timeline semaphores, found {item!r:.60}"
         )
@@ -145,9 +145,10 @@ def _device_of(what: str, ctx: Context, numbers: Sequence[int]) -> Device:
             own = {address_of(queue.semaphore) for queue in tuple(device.logical.queues)}
             if own.issuperset(numbers):
                 return device
-    if len(ctx.devices) > 1:
+    first, *others = ctx.devices
+    if others:
         raise InvalidError(
             f"{what}: expected semaphores of a queue of the context, or a context with one device; it has "
             f"{len(ctx.devices)}"
         )
-    return ctx.devices[0]
+    return first

@@ -107,7 +107,7 @@ def get_reference_count(native: object) -> int:
     return max(ref.count, 1)
 
 
-def retain(native: Native) -> None:
+def retain(native: object) -> None:
     """Keeps a native handle valid until `release`, also when the int is copied and its object is gone.
 
     Raises:

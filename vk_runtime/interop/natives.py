@@ -18,8 +18,8 @@ from ..headers import address_of, ffi
 class Native(int):
     """A Vulkan handle as an int.
 
-    What it names stays valid as long as this object lives, whatever becomes of the lapilli object that it was asked of; a
-    plain ``int(native)`` keeps nothing alive.
+    What it names stays valid as long as this object lives, whatever becomes of the lapilli object that it was asked
+    of; a plain ``int(native)`` keeps nothing alive.
     """
 
     kind: str

@@ -35,7 +35,7 @@ def make_queue(native: object, ctx: Context, async_handler: AsyncHandler | None 
     require_context(what, ctx)
     family: object = None
     if isinstance(native, tuple):
-        pair = cast("tuple[object, ...]", native)
+        pair = list(cast("tuple[object, ...]", native))
         if len(pair) != 2:
             raise ConstraintError(f"{what} takes a VkQueue or (VkQueue, family), found {native!r}")
         native, family = pair
@@ -43,9 +43,10 @@ def make_queue(native: object, ctx: Context, async_handler: AsyncHandler | None 
     sharing = [queue.device for queue in owners("VkQueue", number) if isinstance(queue, Queue)]
     own = [d for d in ctx.devices if address_of(d.logical.vk_queue) == number]
     found = own or [d for d in sharing if d in ctx.devices]
-    if not found and (sharing or len(ctx.devices) > 1):
+    first, *others = ctx.devices
+    if not found and (sharing or others):
         raise InvalidError(f"{what}: the VkQueue {number:#x} belongs to none of the context's devices")
-    device = found[0] if found else ctx.devices[0]
+    device = found[0] if found else first
     logical = device.logical
     if not found and not logical.is_adopted:
         raise InvalidError(
