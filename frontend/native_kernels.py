@@ -90,12 +90,13 @@ def make_kernel_bundle(native: object, ctx: Context, *, state: BundleState) -> K
     """
     what = "make_kernel_bundle"
     _require(what, ctx, state)
-    if isinstance(native, tuple) and len(cast("tuple[object, ...]", native)) == 3:
-        kernel = make_kernel(cast("tuple[object, ...]", native), ctx)
+    parts = list(cast("tuple[object, ...]", native)) if isinstance(native, tuple) else []
+    if len(parts) == 3:
+        kernel = make_kernel(tuple(parts), ctx)
         if state is not BundleState.EXECUTABLE:
             raise InvalidError(f"{what}: a VkPipeline is executable; it cannot be had in state {state.name}")
         return kernel.kernel_bundle
-    module, code = _code(what, native)
+    module, code = _code(what, cast("object", native))
     reflection = _reflected(what, code)
     if state is not BundleState.EXECUTABLE and not _is_open(reflection):
         raise InvalidError(

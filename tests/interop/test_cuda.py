@@ -21,7 +21,7 @@ _OPAQUE_FD, _DEDICATED = 1, 1
 
 
 class _MemoryHandle(ctypes.Structure):
-    """CUDA_EXTERNAL_MEMORY_HANDLE_DESC: a union of 16 bytes with pointers in it, of which a file descriptor takes four."""
+    """CUDA_EXTERNAL_MEMORY_HANDLE_DESC: its union has 16 bytes and begins at 8, as it holds pointers too."""
 
     _fields_ = (
         ("type", ctypes.c_int),
