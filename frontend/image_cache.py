@@ -129,8 +129,18 @@ class CachedKernel:
         return f"image-{self.key}-{number}"
 
 
-def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEnv) -> CachedKernel | None:
-    """Returns a kernel's place in a cache, None where its text cannot be found."""
+def cached_kernel(
+    store: Store, kernel: KernelFunction, rank: int, env: TargetEnv, constants: str = ""
+) -> CachedKernel | None:
+    """Returns a kernel's place in a cache, None where its text cannot be found.
+
+    Args:
+        store: where entries are kept.
+        kernel: the kernel.
+        rank: dimensions of the launch range.
+        env: the environment to compile for.
+        constants: `Constants.key` of the values of its `lp.Const` parameters.
+    """
     text = function_fingerprint(kernel.function)
     if text is None:
         return None
@@ -141,10 +151,12 @@ def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEn
         [(p.name, p.type.spelling, type_text(p.type)) for p in kernel.signature.parameters],
         [(name, fingerprint(constant)) for name, constant in kernel.specialization_ids.items()],
         kernel.signature.handlers,
+        list(kernel.signature.work_items.items()),
         repr(kernel.options),
         repr(options := options_of(kernel.function.__module__)),
         repr([device_config().targets.get(name) for name in options.fixed_targets]),
         rank,
+        constants,
         repr(env),
     ]
     if env.debug_info:  # the code itself holds file and lines then

@@ -195,6 +195,8 @@ class LaunchAbi:
     """The local size (x, y, z) of the binary, which holds where `local_size_spec_ids` has a None."""
     is_divisible: bool = True
     """Whether a range above maxComputeWorkGroupCount may be dispatched in pieces."""
+    index_bits: int = 32
+    """Bits of the hidden fields, 32 or 64: with 64 a range may have 2**31 work-items and more."""
     is_masked: bool = True
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
     spec_fields: tuple[SpecField, ...] = ()

@@ -8,7 +8,7 @@ validated, or that needs a capability whose Vulkan feature is unknown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.errors import BuildError, Diagnostic, FeatureNotSupportedError, KernelArgumentError
 from ..ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, LocalParameter, Requirements
@@ -18,16 +18,16 @@ from .clspv import ClspvArgument, kernel_arguments
 from .device_image import DeviceImage
 from .errors import SpirvError
 from .foreign_capabilities import Needs, needs_of
-from .foreign_module import isolate, rebind
+from .foreign_module import isolate, library, rebind, without_tool_instructions
 from .foreign_parameters import Interface, interface_of
 from .foreign_sizes import SizeTable, arrays_of, constant_infos
 from .foreign_types import ForeignTypes
 from .image_checks import check_image
 from .module_view import ModuleView
 from .reflect import reflect
-from .reflection import EntryPoint, LocalSize, Reflection
-from .specialise import SpecValue, set_spec_constant_defaults
-from .tables import ExecutionMode, ExecutionModel, Op, enumerant_name
+from .reflection import EntryPoint, LinkageSymbol, LocalSize, Reflection
+from .specialise import SpecValue, freeze_spec_constants, set_spec_constant_defaults
+from .tables import Capability, ExecutionMode, ExecutionModel, Op, enumerant_name
 from .tools import DEFAULT_TARGET_ENV, spirv_tools
 from .validation import validate
 
@@ -62,14 +62,19 @@ def foreign_kernels(
     Raises:
         BuildError: the bytes are no valid SPIR-V for Vulkan; its log has every finding.
         KernelArgumentError: a value for a constant that the module does not have, or not of its type.
-        FeatureNotSupportedError: an entry point takes what lapilli cannot pass: images, arrays of descriptors, pointers.
+        FeatureNotSupportedError: an entry point takes what lapilli cannot pass: images, arrays of descriptors,
+            pointers.
     """
     try:
         module = _validated(binary, label)
         values = _by_spec_id(reflect(module), spec_values or {})
         if values:
             module = parse(set_spec_constant_defaults(serialise(module), values))
-        return _kernels(module, frozenset(values), label)
+        if _has_linkage(module):
+            # SpecIds of several modules would clash: what is linked has the values that were given here.
+            module = parse(freeze_spec_constants(serialise(module)))
+        found = _kernels(module, frozenset(values), label)
+        return replace(found, images=(*found.images, *_library(module))) if is_object else found
     except SpirvError as error:
         raise _build_error(label, [error.message]) from error
 
@@ -79,14 +84,56 @@ def _validated(binary: bytes, label: str) -> Module:
         module = parse(binary)
     except SpirvError as error:
         raise _build_error(label, [error.message]) from error
-    findings = [str(finding) for finding in validate(module)]
-    finding = spirv_tools().validate(serialise(module), DEFAULT_TARGET_ENV)
+    is_linked_later = _has_linkage(module)
+    findings = [
+        str(finding)
+        for finding in validate(
+            without_tool_instructions(module), environment="universal" if is_linked_later else "vulkan"
+        )
+    ]
+    # Vulkan's rules forbid linkage; what it is linked to is checked again.
+    env = "spv{}.{}".format(*min(module.version, (1, 6))) if is_linked_later else DEFAULT_TARGET_ENV
+    finding = spirv_tools().validate(serialise(module), env)
     if finding is not None:
         place = "" if finding.instruction_ordinal is None else f"instruction {finding.instruction_ordinal}: "
-        findings.append(f"{place}SPIRV-Tools, {DEFAULT_TARGET_ENV}: {finding.message}")
+        findings.append(f"{place}SPIRV-Tools, {env}: {finding.message}")
     if findings:
         raise _build_error(label, findings)
     return module
+
+
+def _has_linkage(module: Module) -> bool:
+    linkage = (Op.Capability, (Capability.Linkage,))
+    return any((item.opcode, item.operands) == linkage for item in module.instructions)
+
+
+def _library(module: Module) -> tuple[DeviceImage, ...]:
+    """Returns the image of the functions that a module exports, if it does."""
+    exported = [symbol for symbol in reflect(module).exports if symbol.is_function]
+    if not exported:
+        return ()
+    part = library(module, [symbol.target_id for symbol in exported])
+    reflection = reflect(part)
+    needs = needs_of(reflection)
+    if needs.unknown:
+        raise _build_error(
+            "the library", [f"it needs {', '.join(needs.unknown)}, which lapilli enables on no device"]
+        )
+    image = DeviceImage(
+        spirv=serialise(part),
+        kernels=(),
+        spec_constants=(),
+        requirements=Requirements(aspects=tuple(needs.aspects), features=needs.features),
+        target_env=_environment(part, 0, ()),
+        imports=_names(reflection.imports),
+        exports=_names(reflection.exports),
+    )
+    check_image(image)
+    return (image,)
+
+
+def _names(symbols: Sequence[LinkageSymbol]) -> tuple[str, ...]:
+    return tuple(sorted({symbol.name for symbol in symbols}))
 
 
 def _build_error(label: str, findings: Sequence[str]) -> BuildError:
@@ -164,10 +211,24 @@ def _image(
             else (kernel.required_work_group_size,),
             features=needs.features,
         ),
-        target_env=_environment(module, interface, view, entry),
+        target_env=_environment(module, interface.block_bytes, _preserved_bits(view, entry)),
+        imports=_names(reflection.imports),
     )
     check_image(image)
+    _check_rewritten(image)
     return image, ""
+
+
+def _check_rewritten(image: DeviceImage) -> None:
+    """Raises where the part of a valid module is not valid: a fault of lapilli, which no driver is to see."""
+    if image.is_object:
+        return  # checked when it is linked
+    finding = spirv_tools().validate(image.spirv, DEFAULT_TARGET_ENV)
+    if finding is not None:
+        name = image.kernels[0].name
+        raise _build_error(
+            f"kernel '{name}'", [f"internal error, please report the module: {finding.message}"]
+        )
 
 
 def _local_size(entry: EntryPoint) -> LocalSize:
@@ -215,16 +276,20 @@ _LEAST_VULKAN = {(1, 0): (1, 1), (1, 1): (1, 1), (1, 2): (1, 1), (1, 3): (1, 1),
 """Vulkan versions by SPIR-V version; see `SPIRV_VERSION_OF_VULKAN` for the others."""
 
 
-def _environment(module: Module, interface: Interface, view: ModuleView, entry: EntryPoint) -> TargetEnv:
+def _environment(module: Module, block_bytes: int, preserved_bits: tuple[int, ...]) -> TargetEnv:
     """Returns the least environment that accepts a module."""
     fitting = [vulkan for vulkan, spirv in SPIRV_VERSION_OF_VULKAN.items() if spirv >= module.version]
-    preserved = {
+    return TargetEnv(
+        vulkan_version=_LEAST_VULKAN.get(module.version) or min(fitting, default=(1, 4)),
+        max_push_constant_bytes=block_bytes,
+        signed_zero_inf_nan_preserve_bits=preserved_bits,
+    )
+
+
+def _preserved_bits(view: ModuleView, entry: EntryPoint) -> tuple[int, ...]:
+    modes = (
         item.operands[2]
         for item in view.of_opcode(Op.ExecutionMode)
         if item.operands[:2] == (entry.function_id, ExecutionMode.SignedZeroInfNanPreserve)
-    }
-    return TargetEnv(
-        vulkan_version=_LEAST_VULKAN.get(module.version) or min(fitting),
-        max_push_constant_bytes=interface.block_bytes,
-        signed_zero_inf_nan_preserve_bits=tuple(sorted(preserved)),
     )
+    return tuple(sorted(set(modes)))

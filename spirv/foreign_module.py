@@ -8,13 +8,13 @@ Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .binary import Instruction, Module, decode_string
 from .module_view import FunctionView, ModuleView
 from .operands import id_operands
-from .tables import BuiltIn, Capability, Decoration, Op, instruction
+from .tables import BuiltIn, Capability, Decoration, LinkageType, Op, enumerant_value, instruction
 
 _TOOL_EXTENSIONS = frozenset(
     {
@@ -66,22 +66,48 @@ def isolate(module: Module, function_id: int) -> Module:
 
     Args:
         module: valid.
-        function_id: of the entry point.
+        function_id: of the entry point.  What the module exports for others is not exported any more.
     """
+    return _part(module, (function_id,), function_id)
+
+
+def library(module: Module, functions: Sequence[int]) -> Module:
+    """Returns a module without entry points that has some functions, and what they reach."""
+    return _part(module, tuple(functions), None)
+
+
+def _part(module: Module, roots: tuple[int, ...], function_id: int | None) -> Module:
     view = ModuleView(module)
     tool_sets = _tool_sets(view)
-    functions = _reached_functions(view, function_id)
+    functions = _reached_functions(view, roots)
     live = _live_ids(view, functions, function_id, tool_sets)
+    live.update(roots)
     kept: list[Instruction] = []
     for item in view.globals:
         found = _global(item, view, live, function_id, tool_sets)
-        if found is not None:
+        if found is not None and not (function_id is not None and _is_export(found)):
             kept.append(found)
+    if not any(item.opcode == Op.Decorate and _is_linkage(item) for item in kept):
+        kept = [i for i in kept if (i.opcode, i.operands) != (Op.Capability, (Capability.Linkage,))]
     outside = _function_ordinals(module, functions)
     kept += [
         item for item in module.instructions if item.ordinal in outside and not _is_tool(item, tool_sets)
     ]
     return _renumbered(module, _without_unused_capabilities(kept))
+
+
+def without_tool_instructions(module: Module) -> Module:
+    """Returns a module without NonSemantic instructions, which may stand where nothing else may."""
+    tool_sets = _tool_sets(ModuleView(module))
+    return _renumbered(module, (item for item in module.instructions if not _is_tool(item, tool_sets)))
+
+
+def _is_linkage(item: Instruction) -> bool:
+    return item.opcode == Op.Decorate and item.operands[1] == Decoration.LinkageAttributes
+
+
+def _is_export(item: Instruction) -> bool:
+    return _is_linkage(item) and item.operands[-1] == LinkageType.Export
 
 
 def _tool_sets(view: ModuleView) -> frozenset[int]:
@@ -94,13 +120,13 @@ def _tool_sets(view: ModuleView) -> frozenset[int]:
 
 
 def _is_tool(item: Instruction, tool_sets: frozenset[int]) -> bool:
-    return item.opcode == Op.ExtInst and item.operands[0] in tool_sets
+    return item.opcode == Op.ExtInst and bool(item.operands) and item.operands[0] in tool_sets
 
 
-def _reached_functions(view: ModuleView, function_id: int) -> dict[int, FunctionView]:
+def _reached_functions(view: ModuleView, roots: Sequence[int]) -> dict[int, FunctionView]:
     by_id = {function.result_id: function for function in view.functions}
     reached: dict[int, FunctionView] = {}
-    pending = [function_id]
+    pending = [*roots]
     while pending:
         number = pending.pop()
         if number in reached or number not in by_id:
@@ -111,7 +137,10 @@ def _reached_functions(view: ModuleView, function_id: int) -> dict[int, Function
 
 
 def _live_ids(
-    view: ModuleView, functions: Mapping[int, FunctionView], function_id: int, tool_sets: frozenset[int]
+    view: ModuleView,
+    functions: Mapping[int, FunctionView],
+    function_id: int | None,
+    tool_sets: frozenset[int],
 ) -> set[int]:
     """Returns every id that the functions need, directly or through types and constants."""
     pending: list[int] = []
@@ -165,7 +194,7 @@ _OF_ENTRY_POINT = frozenset({Op.ExecutionMode, Op.ExecutionModeId})
 
 
 def _global(
-    item: Instruction, view: ModuleView, live: set[int], function_id: int, tool_sets: frozenset[int]
+    item: Instruction, view: ModuleView, live: set[int], function_id: int | None, tool_sets: frozenset[int]
 ) -> Instruction | None:
     """Returns an instruction before the functions as it is kept, None where it is dropped."""
     code, words = item.opcode, item.operands
@@ -241,7 +270,8 @@ _BY_INSTRUCTION = frozenset(
 def _capabilities_of(opcodes: Iterable[int]) -> frozenset[int]:
     """Returns every capability that one of some opcodes may need."""
     infos = [instruction(code) for code in opcodes]
-    return frozenset(number for info in infos if info is not None for number in info.capabilities)
+    names = {name for info in infos if info is not None for name in info.capabilities}
+    return frozenset(enumerant_value("Capability", name) for name in names)
 
 
 def rebind(module: Module, bindings: Mapping[int, int]) -> Module:

@@ -1,7 +1,7 @@
 """The parameters of a foreign entry point, and their order.
 
-Names ``arg0``, ``arg1``, … decide where they are present.  Other parameters follow: buffers by (set, binding), members of the
-push constants by offset, shared arrays whose length is a specialization constant.  Standard library only.
+Names ``arg0``, ``arg1``, … decide where they are present.  Other parameters follow: buffers by (set, binding), members
+of the push constants by offset, shared arrays whose length is a specialization constant.  Standard library only.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _buffer(same: list[DescriptorBinding], binding: int, types: ForeignTypes) ->
     first = blocks[0]
     is_read = any(not found.non_readable for found in same)
     is_written = any(not block.is_uniform and not block.found.non_writable for block in blocks)
-    element_types = first.element_types
+    element_types: tuple[str, ...] = first.element_types
     for block in blocks[1:]:
         element_types = tuple(name for name in element_types if name in block.element_types)
     return BufferParameter(

@@ -65,7 +65,7 @@ def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
     in_binary = {constant.spec_id: constant for constant in reflection.spec_constants}
     native = (constant for constant in split.spec_constants if not constant.is_emulated)
     leaves = {leaf.spec_id: leaf for constant in native for leaf in constant.leaves}
-    internal = {spec_id for kernel in split.kernels for spec_id in _internal_ids(kernel)}
+    internal = {spec_id for kernel in split.kernels for spec_id in internal_spec_ids(kernel)}
     if set(in_binary) != set(leaves) | internal:
         expected = sorted(set(leaves) | internal)
         yield f"the binary has SpecIds {sorted(in_binary)}, the metadata {expected}"
@@ -79,9 +79,9 @@ def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
             yield f"SpecId {spec_id} has {constant.size_bytes} bytes in the binary, {size} in the metadata"
 
 
-def _internal_ids(kernel: KernelInfo) -> Iterator[int]:
+def internal_spec_ids(kernel: KernelInfo) -> Iterator[int]:
     """Yields the SpecIds that the runtime sets by itself: of the local size, and of arrays that a launch gives."""
-    yield from kernel.abi.local_size_spec_ids or ()
+    yield from (number for number in kernel.abi.local_size_spec_ids or () if number is not None)
     for parameter in kernel.parameters:
         if isinstance(parameter, LocalParameter):
             yield from (spec_id for spec_id in parameter.spec_ids if spec_id is not None)

@@ -128,6 +128,8 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
         if len(offsets) not in (0, abi.rank):
             yield f"{len(offsets)} hidden fields for {abi.rank} dimensions"
+    if abi.index_bits not in (32, 64):
+        yield f"indices of {abi.index_bits} bits"
     if len({field.spec_id for field in abi.spec_fields}) != len(abi.spec_fields):
         yield "a specialization constant appears twice among the hidden fields"
     for field in abi.spec_fields:
@@ -153,7 +155,7 @@ def _local_size_problems(abi: LaunchAbi) -> Iterator[str]:
 def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
     """(offset, size) of every field of the argument block that the runtime writes."""
     hidden = (*kernel.abi.range_offsets_bytes, *kernel.abi.base_offsets_bytes)
-    yield from ((offset, 4) for offset in hidden if offset is not None)
+    yield from ((offset, kernel.abi.index_bits // 8) for offset in hidden if offset is not None)
     for field in kernel.abi.spec_fields:
         yield (field.offset_bytes, max(4, DTYPE_BYTES.get(field.dtype, 4)))
     for parameter in kernel.parameters:

@@ -50,6 +50,13 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.native_kernels",
         "frontend.native_input",
         "frontend.vulkan",
+        "frontend.sources",
+        "frontend.source_images",
+        "frontend.spirv_source",
+        "frontend.spirv_text_source",
+        "frontend.mlir_source",
+        "frontend.python_source",
+        "frontend.glsl_source",
     }
 )
 """The modules that may join the compiler to the runtime."""

@@ -360,8 +360,9 @@ class ArgumentPacker:
         abi = kernel.abi
         self.range_dimensions = _used(abi.range_offsets_bytes)
         self.base_dimensions = _used(abi.base_offsets_bytes)
-        fields += [(offset, "i") for offset in abi.range_offsets_bytes if offset is not None]
-        fields += [(offset, "i") for offset in abi.base_offsets_bytes if offset is not None]
+        index = "q" if abi.index_bits == 64 else "i"
+        fields += [(offset, index) for offset in abi.range_offsets_bytes if offset is not None]
+        fields += [(offset, index) for offset in abi.base_offsets_bytes if offset is not None]
         fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
         self.has_addresses = False
         # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
@@ -391,6 +392,8 @@ class ArgumentPacker:
                     sources.append(("extent", position, dimension))
             arrays += 1
         self._sources = tuple(sources)
+        self.has_values = bool(sources)
+        """Whether the block differs between launches of one range."""
         self.is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
         """Whether the scalar arguments are all of the values, so that `values` need not be called."""
         self._order = sorted(range(len(fields)), key=lambda i: fields[i][0])

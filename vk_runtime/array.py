@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
+import weakref
 from collections.abc import Sequence
 from types import GenericAlias, TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -59,6 +60,8 @@ class Array:
             with logical.lock:
                 buffer = logical.memory.allocate(self.nbytes)
         self._buffer: Buffer | None = buffer
+        if buffer.owner is None:
+            buffer.owner = weakref.ref(self)
 
     def __class_getitem__(cls, parameters: object) -> GenericAlias:
         return GenericAlias(cls, cast("Any", parameters))

@@ -117,16 +117,16 @@ def default_pipeline(
     Raises:
         BuildError: the driver refuses it.
     """
-    limits = device.physical.limits
     if any(isinstance(parameter, LocalParameter) for parameter in kernel.parameters):
-        return None
+        return None  # its pipelines depend on the shapes that launches give, so the first of each makes one
+    limits = device.physical.limits
     try:
         local = bundle_local_size(kernel, limits, image.id_of(kernel.name), values)
         local = local or kernel.required_work_group_size
         if local is None:
             return None
         plan = plan_launch(kernel, local, local, limits, device.name)
-        return kernel_pipeline(device, image.binary, kernel, plan, spec, [None] * len(kernel.parameters))
+        return kernel_pipeline(device, image.binary, kernel, plan, spec)
     except (KernelNotSupportedError, InvalidError, NdRangeError) as error:
         logger.info("no pipeline of kernel %s on %s yet: %s", kernel.name, device.selector, error)
         return None

@@ -35,6 +35,7 @@ from .runtime import require_devices
 
 if TYPE_CHECKING:
     from .context import Context
+    from .memory_stats import HeapStats
     from .queue import Queue
     from .runtime import Runtime
 
@@ -297,6 +298,17 @@ class Device:
     def get_platform(self) -> Platform:
         """Returns `platform`."""
         return self.platform
+
+    def memory_stats(self) -> tuple[HeapStats, ...]:
+        """Returns, for each memory heap, how much there is and how much this process took, used and uses now.
+
+        Arrays that were let go of count until their last launch has ended and the runtime has noticed.
+        """
+        logical = self.logical
+        with logical.lock:
+            logical.require_usable()
+            logical.collect()
+            return logical.memory.stats()
 
     def before_fork(self) -> None:
         """Waits until no other thread changes anything here, so that the child finds no lock taken."""

@@ -41,10 +41,9 @@ def packed_value(value: object, parameter: ValueParameter) -> bytes:
         if len(data) != parameter.size_bytes:
             raise ValueError(f"{parameter.size_bytes} bytes, found {len(data)}")
         return data
-    if isinstance(value, np.ndarray):
-        array = cast("np.ndarray[Any, Any]", value)
-        if array.dtype.names is None and parameter.shape and array.shape != parameter.shape:
-            raise ValueError(f"{parameter.dtype}, of shape {parameter.shape}, found shape {array.shape}")
+    array = _array(value)
+    if array is not None and array.dtype.names is None and parameter.shape and array.shape != parameter.shape:
+        raise ValueError(f"{parameter.dtype}, of shape {parameter.shape}, found shape {array.shape}")
     scalars = list(_scalars(value, 0))
     if len(scalars) != len(parameter.leaves):
         raise ValueError(
@@ -57,12 +56,16 @@ def packed_value(value: object, parameter: ValueParameter) -> bytes:
     return bytes(packed)
 
 
+def _array(value: object) -> np.ndarray[Any, Any] | None:
+    return cast("np.ndarray[Any, Any]", value) if isinstance(value, np.ndarray) else None
+
+
 def _scalars(value: object, depth: int) -> Iterator[object]:
     """Yields the scalars of a value in the order in which they are declared."""
     if depth > _MAX_NESTING:
         raise ValueError(f"a value nested at most {_MAX_NESTING} deep")
-    if isinstance(value, np.ndarray):
-        array = cast("np.ndarray[Any, Any]", value)
+    array = _array(value)
+    if array is not None:
         for item in array.reshape(-1):
             yield from _scalars(item, depth + 1)
     elif isinstance(value, np.void) and value.dtype.names is not None:

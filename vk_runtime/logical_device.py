@@ -203,6 +203,8 @@ class LogicalDevice:
 
     def close(self) -> None:
         """Waits for the device, then destroys everything on it and the VkDevice; idempotent."""
+        for queue in tuple(self.queues):  # its thread calls functions that may need the lock
+            queue.stop_watching()
         with self.lock:
             if self.is_closed:
                 return

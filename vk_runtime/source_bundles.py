@@ -9,6 +9,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 from ..ir.errors import BuildError, Diagnostic, InvalidError, KernelArgumentError
 from ..ir.kernel_info import KernelInfo
@@ -60,7 +61,7 @@ def _front_end(what: str, language: enum.Enum) -> LanguageFrontEnd:
 
 def _checked_code(what: str, language: enum.Enum, front_end: LanguageFrontEnd, source: object) -> str | bytes:
     if front_end.is_binary and isinstance(source, bytes | bytearray | memoryview):
-        return bytes(source)
+        return bytes(cast("bytes", source))
     if not front_end.is_binary and isinstance(source, str):
         return source
     expected = "bytes" if front_end.is_binary else "a str"
@@ -183,8 +184,8 @@ def _unmet_environment(image: SpirvImage, device: Device) -> list[str]:
 
 def _kernel_id(language: enum.Enum, kernel: KernelInfo, result: CompiledSource) -> KernelId:
     names = tuple(parameter.name for parameter in kernel.parameters)
-    binder = result.binders.get(kernel.name) or partial(_bind, kernel.name, names)
-    return make_kernel_id(kernel.name, f"{language.name}:{kernel.name}", binder)
+    binder, names = result.binders.get(kernel.name) or (partial(_bind, kernel.name, names), names)
+    return make_kernel_id(kernel.name, f"{language.name}:{kernel.name}", binder, names)
 
 
 def _bind(

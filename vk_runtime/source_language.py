@@ -71,8 +71,11 @@ class CompiledSource:
     images: tuple[SpirvImage, ...]
     warnings: tuple[str, ...] = ()
     """What a successful build has to say."""
-    binders: Mapping[str, Binder] = field(default_factory=dict[str, Binder])
-    """How arguments reach a kernel, by its name; others take one argument for each parameter."""
+    binders: Mapping[str, tuple[Binder, tuple[str, ...]]] = field(
+        default_factory=dict[str, tuple[Binder, tuple[str, ...]]]
+    )
+    """How arguments reach a kernel and what they are called, by the kernel's name; others take one argument for each
+    parameter."""
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     """Kernels that no device can run whatever it has, by name, and why."""
     spec_symbols: Mapping[str, SpecConstant] = field(default_factory=dict[str, SpecConstant])

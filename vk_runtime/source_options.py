@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from ..ir.errors import InvalidError, KernelArgumentError
 from .build_properties import Property
@@ -30,7 +30,7 @@ class BuildOptions(Property):
     __slots__ = ("_words", "opts")
 
     def __init__(self, opts: str | Iterable[str]) -> None:
-        values: object = opts
+        values = cast("object", opts)
         if isinstance(values, bytes) or not isinstance(values, Iterable):
             raise ConstraintError(
                 f"lp.BuildOptions takes a text or a list of texts, found {values!r} of type {type_name(values)}"
@@ -93,13 +93,12 @@ class SpecValues(Property):
 
     __slots__ = ("values",)
 
-    def __init__(
-        self, values: Mapping[int | str, SpecScalar] | Mapping[int, SpecScalar] | Mapping[str, SpecScalar]
-    ) -> None:
-        given: object = values
+    def __init__(self, values: Mapping[Any, SpecScalar]) -> None:
+        given = cast("object", values)
         if not isinstance(given, Mapping):
             raise ConstraintError(
-                f"lp.SpecValues takes a mapping from SpecId or name to value, found {given!r} of type {type_name(given)}"
+                f"lp.SpecValues takes a mapping from SpecId or name to value, found {given!r} of type "
+                f"{type_name(given)}"
             )
         self.values = dict(map(_spec_value, cast("Mapping[object, object]", given).items()))
         """The values."""
@@ -191,4 +190,4 @@ def _value(what: str, word: str, value: str | None) -> str:
 def _unknown(what: str, word: str, prefixes: Sequence[str]) -> InvalidError:
     shown = " ".join([_COMMON, *(f"{prefix}…" for prefix in prefixes)])
     listing = f"one of {', '.join(_SPLIT_MODES)}" if re.match(re.escape(_SPLIT_PREFIX), word) else shown
-    return InvalidError(f"{what}: unknown build option {word!r}; expected {listing}", code="LP1032")
+    return InvalidError(f"{what}: unknown build option {word!r}; expected {listing}", code="LP1040")

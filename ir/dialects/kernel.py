@@ -62,7 +62,11 @@ ALIGNED_ROWS = "kernel.aligned_rows"
 """array<i32>: numbers of the array parameters whose last extent must be a multiple of 4."""
 
 NO_CONTRACTION = "kernel.no_contraction"
-"""Unit: a multiplication and an addition must not become one operation."""
+"""Unit, on any function: a multiplication and an addition must not become one operation."""
+OPT_LEVEL = "kernel.opt_level"
+"""i32, on any function: 0 to 2, instead of the environment's level of optimisation."""
+WIDE = "kernel.wide"
+"""Unit, on any function: the launch range and ids in it have 64 bits."""
 
 DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 """Scalar types as lapilli spells them."""
@@ -227,11 +231,11 @@ def _foreign_dtype(type_: Attribute) -> str:
 def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
-    * they stand on kernels only, but `kernel.no_contraction` and `kernel.linkage_name`, and no other name begins
-      with `kernel.`
+    * they stand on kernels only, but for those named below, and no other name begins with `kernel.`
     * `kernel.linkage_name` is a string with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and `kernel.no_contraction` are units
+    * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.no_contraction` and `kernel.wide` may stand on any function
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
@@ -242,8 +246,10 @@ def verify_attributes(op: Operation) -> None:
             raise VerifyException(f"'{LINKAGE_NAME}' is a string with content on a function, found {symbol}")
     if not names:
         return
+    if OPT_LEVEL in names and integer(op.attributes[OPT_LEVEL], i32) not in (0, 1, 2):
+        raise VerifyException(f"'{OPT_LEVEL}' must be an i32 of 0 to 2, found {op.attributes[OPT_LEVEL]}")
     for name in names:
-        if not isinstance(op, Function) or not (is_kernel(op) or name == NO_CONTRACTION):
+        if not isinstance(op, Function) or not (is_kernel(op) or name in (NO_CONTRACTION, OPT_LEVEL, WIDE)):
             raise VerifyException(f"'{name}' may stand on kernels only, found it on {op.name}")
         if name == PARAMETERS:
             kernel_parameters(op)
@@ -251,7 +257,11 @@ def verify_attributes(op: Operation) -> None:
             _verify_rank(op.attributes[name])
         elif name == LOCAL_SIZE:
             _verify_local_size(op.attributes[name])
-        elif name not in (ANY_RANK, MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
+        elif name == OPT_LEVEL:
+            continue
+        elif name not in (ANY_RANK, MASKED, NO_CONTRACTION, WIDE) or not isinstance(
+            op.attributes[name], UnitAttr
+        ):
             raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
 
 
@@ -322,8 +332,10 @@ __all__ = [
     "LOCAL_SIZE",
     "MASKED",
     "NO_CONTRACTION",
+    "OPT_LEVEL",
     "PARAMETERS",
     "RANK",
+    "WIDE",
     "Function",
     "GlobalRangeOp",
     "KernelParameter",

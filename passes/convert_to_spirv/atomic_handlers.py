@@ -72,7 +72,7 @@ class _Place:
         position = operands.index(op.array)
         array = entry_of(fn, op).array(op.array)
         self.fn = fn
-        self.pointer = array.element_pointer([fn.value(index) for index in operands[position + 1 :]])
+        self.pointer = array.element_pointer(fn.array_indices(operands[position + 1 :]))
         self.element_type = array.element_type
         self.storage_type = array.storage_type
         self.values = [fn.value(value) for value in operands[:position]]

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     VectorType,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -32,6 +33,7 @@ from ...ir.dialects.kernel import (
     ANY_RANK,
     LANES,
     MASKED,
+    WIDE,
     GlobalRangeOp,
     KernelParameter,
     kernel_local_size,
@@ -100,6 +102,8 @@ class KernelEntry:
         self._block_binding: int | None = None
         self._rank = kernel_rank(kernel) or _highest_dimension(kernel) + 1
         self._local_size = local_size(kernel)
+        self._index_type = i64 if WIDE in kernel.attributes else i32
+        """Of the launch range, and of what is counted in it."""
         try:
             self._parameters = kernel_parameters(kernel)
         except VerifyException as error:
@@ -209,7 +213,7 @@ class KernelEntry:
 
     def global_range(self, dimension: int) -> SSAValue:
         """Returns n of ``k[n]`` along lapilli's `dimension`."""
-        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), i32)
+        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), self._index_type)
 
     def launch_value(self, kind: str, dimension: int) -> SSAValue:
         """Returns a work-item's or work-group's index or size along a dimension, made once per kernel.
@@ -228,11 +232,22 @@ class KernelEntry:
         return self._built_in("LocalInvocationId", dimension)
 
     def _block_id(self, dimension: int) -> SSAValue:
-        group = self._built_in("WorkgroupId", dimension)
+        group = self._indexed(self._built_in("WorkgroupId", dimension))
         base = self._base(dimension)
-        return group if base is None else self._first(spirv.IAddOp, (group, base), i32)
+        return group if base is None else self._first(spirv.IAddOp, (group, base), self._index_type)
+
+    def _indexed(self, value: SSAValue) -> SSAValue:
+        """Returns an unsigned number of 32 bits in the type of indices."""
+        return value if self._index_type is i32 else self._first(spirv.UConvertOp, (value,), i64)
 
     def _global_id(self, dimension: int) -> SSAValue:
+        if (
+            self._index_type is not i32
+        ):  # GlobalInvocationId has 32 bits, one dispatch may have more work-items
+            size = self._indexed(self.launch_value("block_dim", dimension))
+            first = self._first(spirv.IMulOp, (self.launch_value("block_id", dimension), size), i64)
+            lane = self._indexed(self.launch_value("thread_id", dimension))
+            return self._first(spirv.IAddOp, (first, lane), i64)
         index = self._built_in("GlobalInvocationId", dimension)
         base = self._base(dimension)
         if base is None:
@@ -263,7 +278,9 @@ class KernelEntry:
     def _base(self, dimension: int) -> SSAValue | None:
         if dimension >= self._rank:
             return None
-        return self._block.field(FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), i32)
+        return self._block.field(
+            FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), self._index_type
+        )
 
     def _built_in(self, name: str, dimension: int) -> SSAValue:
         vector = self._built_ins.get(name)
@@ -369,6 +386,7 @@ class KernelEntry:
                 block.offset_bytes(FieldKey(HIDDEN, FieldKind.BASE, d)) for d in range(rank)
             ),
             local_size_spec_ids=self._module.local_size_spec_ids,
+            index_bits=64 if WIDE in kernel.attributes else 32,
             is_masked=MASKED in kernel.attributes,
             spec_fields=self._spec_fields(),
             argument_block_bytes=block.size_bytes,

@@ -70,7 +70,7 @@ def make_buffer(
     with logical.lock:
         buffer = Buffer(raw, count * numpy_dtype(spelling).itemsize, logical.memory.next_serial(), 0)
     buffer.offset_bytes, buffer.is_borrowed = start, True
-    buffer.owner = vk_buffer
+    buffer.lender = vk_buffer
     if available_event is not None:
         if available_event.timeline.device is chosen:
             buffer.queue = available_event.timeline
