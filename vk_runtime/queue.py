@@ -375,7 +375,7 @@ class Queue(Handle):
     def _take_over(self, buffer: Buffer) -> None:
         """Makes this queue the one that orders the uses of `buffer`."""
         other = buffer.queue
-        if other is not None:
+        if isinstance(other, Queue):
             other.latest = None
         if other is not None and buffer.last_use:
             self.wait_on_device(other, buffer.last_use)

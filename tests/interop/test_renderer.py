@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -85,10 +86,13 @@ def test_event_of_several_semaphores(renderer: Renderer, theirs: lp.Context):
     event = lp.vulkan.make_event([(first, 1), (second, 2)], theirs)
     natives = lp.vulkan.get_native(event)
     assert [value for _, value in natives] == [1, 2]
+    called = threading.Event()
+    event.add_done_callback(lambda _: called.set())
     renderer.signal(first, 1)
-    assert not event.done
+    assert not event.done and not called.is_set()
     renderer.signal(second, 2)
     assert event.done and event.wait() is event
+    assert called.wait(60)
 
 
 def test_launch_waits_for_a_native_event(renderer: Renderer, theirs: lp.Context):

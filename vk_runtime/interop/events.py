@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, cast
 
 from ...ir.errors import InvalidError
@@ -13,6 +13,7 @@ from ..device import Device
 from ..event import Event
 from ..headers import address_of, ffi, make
 from ..queue import Queue
+from ..watcher import Watcher, call
 from .handle_refs import given_out, share
 from .natives import Native, handle, native_int
 from .queues import require_context
@@ -29,6 +30,7 @@ class SemaphoreTimeline:
     def __init__(self, device: Device, points: Sequence[tuple[Any, int]]) -> None:
         self._device = device
         self._points = tuple(points)
+        self._watcher: Watcher | None = None
 
     @property
     def device(self) -> Device:
@@ -56,17 +58,30 @@ class SemaphoreTimeline:
 
     def wait_for(self, value: int) -> None:
         """Waits for every semaphore."""
+        while not self.wait_slice(value):
+            pass
+
+    def watch(self, value: int, function: Callable[[], object]) -> None:
+        """Calls `function` once every semaphore has reached its value: in a thread, or here where they have already."""
+        if self.poll(value):
+            call(function)
+            return
+        if self._watcher is None:
+            self._watcher = Watcher()
+        self._watcher.add(self, value, function)
+
+    def wait_slice(self, value: int) -> bool:
+        """Waits for every semaphore for a while; returns whether all have reached their values."""
         logical = self._device.logical
         semaphores = ffi.new("VkSemaphore[]", [semaphore for semaphore, _ in self._points])
         values = ffi.new("uint64_t[]", [target for _, target in self._points])
         info = make(
             "VkSemaphoreWaitInfo", semaphoreCount=len(self._points), pSemaphores=semaphores, pValues=values
         )
-        result = VK_TIMEOUT
-        while result == VK_TIMEOUT:
-            logical.require_usable()
-            result = logical.vk.vkWaitSemaphores(logical.raw, info, _WAIT_SLICE_NS)
+        logical.require_usable()
+        result = logical.vk.vkWaitSemaphores(logical.raw, info, _WAIT_SLICE_NS)
         logical.check(result, "vkWaitSemaphores")
+        return result != VK_TIMEOUT
 
 
 class NativeEvent(Event):
