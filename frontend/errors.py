@@ -237,6 +237,8 @@ _HOST_CODES: dict[str, str] = {
     "graph goes into g.replay(queue, [event]).",
     "LP1605": "The graph was not recorded, is being recorded, was left with an exception, or was released; the "
     "message says which.",
+    "LP1606": "A kernel of the graph prints or checks, and its report buffer belongs to the queue of the first replay. "
+    "Record another graph for another queue.",
     "LP3020": "A graph takes the arguments of its launches by parameter name. The message lists the names that "
     "there are.",
     "LP3021": "What stands for an array in a recorded graph has its dtype and shape. Record another graph for another "

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import (
+    MAXIMUM_SITE_VALUES,
+    SITE_KINDS,
     BufferParameter,
     KernelInfo,
     LaunchAbi,
@@ -21,6 +23,7 @@ from ..ir.kernel_info import (
     ScalarParameter,
     SpecConstantInfo,
     ValueParameter,
+    template_problem,
 )
 from ..ir.size_arithmetic import OPERAND_COUNTS
 
@@ -32,6 +35,8 @@ DTYPE_BYTES: Final[dict[str, int]] = {
     "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
 }  # fmt: skip
 """Scalar types as lapilli spells them, with their size in host memory."""
+SITE_DTYPES: Final = DTYPE_BYTES.keys() - {"bf16"}
+"""Scalar types that a check or print may report."""
 ACCESS_MODES: Final = ("read", "write", "read_write")
 MAX_ARGUMENT_BLOCK_BYTES: Final = 1 << 20
 MAX_SPEC_BLOCK_BYTES: Final = 1 << 24
@@ -102,6 +107,7 @@ def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:
         yield from (f"parameter {parameter.name!r}: {problem}" for problem in _parameter_problems(parameter))
     yield from _abi_problems(abi)
     yield from _size_problems(kernel)
+    yield from _site_problems(kernel)
     required = kernel.required_work_group_size
     if required is not None and (not 1 <= len(required) <= MAX_RANK or min(required) < 1):
         yield f"a required work-group size of {required}"
@@ -124,6 +130,26 @@ def _size_problems(kernel: KernelInfo) -> Iterator[str]:
             yield f"an array with elements of {array.element_bytes} bytes"
 
 
+def _site_problems(kernel: KernelInfo) -> Iterator[str]:
+    others = {p.binding for p in kernel.parameters if isinstance(p, BufferParameter)}
+    others.add(-1 if kernel.abi.argument_block_binding is None else kernel.abi.argument_block_binding)
+    is_address = any(
+        isinstance(p, BufferParameter) and p.address_offset_bytes is not None for p in kernel.parameters
+    )
+    if kernel.abi.report_binding in others and not is_address:
+        yield f"a report buffer at binding {kernel.abi.report_binding}, where another buffer is"
+    if kernel.sites and kernel.abi.report_binding is None:
+        yield "checks or prints without a report buffer"
+    for site in kernel.sites:
+        if site.kind not in SITE_KINDS:
+            yield f"no check is called {site.kind!r}"
+        if len(site.dtypes) > MAXIMUM_SITE_VALUES or set(site.dtypes) - SITE_DTYPES:
+            yield f"a check or print of values {site.dtypes}"
+        problem = template_problem(site.text, len(site.dtypes))
+        if problem is not None:
+            yield problem
+
+
 def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
         if len(offsets) not in (0, abi.rank):
@@ -136,8 +162,12 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
         if field.dtype not in DTYPE_BYTES:
             yield f"no data type is called {field.dtype!r}"
     yield from _local_size_problems(abi)
-    if abi.argument_block_binding is not None and not 0 <= abi.argument_block_binding < 1 << 16:
-        yield f"an argument block at binding {abi.argument_block_binding}"
+    for what, binding in (
+        ("an argument block", abi.argument_block_binding),
+        ("a report buffer", abi.report_binding),
+    ):
+        if binding is not None and not 0 <= binding < 1 << 16:
+            yield f"{what} at binding {binding}"
 
 
 def _local_size_problems(abi: LaunchAbi) -> Iterator[str]:

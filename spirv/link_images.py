@@ -22,7 +22,7 @@ from ..ir.kernel_info import (
     SizeNode,
     SpecConstantInfo,
 )
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import TargetEnv, most_checks, smallest_cap
 from .binary import Module
 from .device_image import DeviceImage
 from .image_agreement import disagreements, internal_spec_ids
@@ -106,6 +106,8 @@ def _common_env(images: Sequence[DeviceImage], labels: Sequence[str]) -> TargetE
         ),
         optional_aspects=tuple(sorted({number for env in envs for number in env.optional_aspects})),
         debug_info=any(env.debug_info for env in envs),
+        loop_iteration_cap=smallest_cap(envs),
+        checks=most_checks(envs),
     )
 
 
@@ -295,7 +297,7 @@ def _check(image: DeviceImage) -> None:
     finding = spirv_tools().validate(image.spirv, env)
     if finding is not None:
         findings.append(f"SPIRV-Tools, {env}: {finding.message}")
-    findings += disagreements(reflect(image.spirv), image)
+    findings += disagreements(reflect(image.spirv), image, image.target_env)
     if findings:
         lines = "\n".join(f"  {line}" for line in findings)
         raise LinkError(f"the linked image is invalid:\n{lines}")

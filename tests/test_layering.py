@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
+                "ir.site_text",
                 "ir.size_arithmetic",
             ),
             *("spirv.device_image", "spirv.reflect", "spirv.binary"),

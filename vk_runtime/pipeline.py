@@ -200,7 +200,8 @@ class PipelineStore:
 
 
 def binding_table(kernel: KernelInfo) -> tuple[tuple[int, int], ...]:
-    """Returns (binding, VkDescriptorType) of every descriptor: arrays in parameter order, then the argument block."""
+    """Returns (binding, VkDescriptorType) of every descriptor: arrays in parameter order, the argument block, the
+    report buffer."""
     arrays = tuple(
         (
             parameter.binding,
@@ -209,5 +210,7 @@ def binding_table(kernel: KernelInfo) -> tuple[tuple[int, int], ...]:
         for parameter in kernel.parameters
         if isinstance(parameter, BufferParameter) and parameter.address_offset_bytes is None
     )
-    block = kernel.abi.argument_block_binding
-    return arrays if block is None else (*arrays, (block, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC))
+    block, report = kernel.abi.argument_block_binding, kernel.abi.report_binding
+    blocks = () if block is None else ((block, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC),)
+    reports = () if report is None else ((report, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),)
+    return (*arrays, *blocks, *reports)
