@@ -58,7 +58,8 @@ class _Toolchain:
         return spirv_tools().disassemble(spirv)
 
 
-_toolchain = _Toolchain()
+toolchain = _Toolchain()
+"""The compiler, as kernel bundles need it."""
 
 
 # ---- kernel ids ----
@@ -131,7 +132,7 @@ def get_kernel_bundle(
         return bundle
     if state is BundleState.OBJECT:
         return compile_bundle(bundle, None, ())
-    return build_bundle(bundle, None, (), _toolchain)
+    return build_bundle(bundle, None, (), toolchain)
 
 
 _NEEDED_ASPECTS = {
@@ -214,7 +215,7 @@ def compile(
     if _is_source(kb):
         from ..vk_runtime.source_bundles import compile_source
 
-        return compile_source(kb, devs, props, _toolchain)
+        return compile_source(kb, devs, props, toolchain)
     return compile_bundle(kb, devs, props)
 
 
@@ -237,7 +238,7 @@ def link(
             does not have, specialization constants set to different values, or a property not taken.
         TypeError: a bundle in another state, or an argument of the wrong kind.
     """
-    return link_bundles(kb, devs, props, _toolchain)
+    return link_bundles(kb, devs, props, toolchain)
 
 
 def build(
@@ -247,8 +248,8 @@ def build(
     if _is_source(kb):
         from ..vk_runtime.source_bundles import build_source
 
-        return build_source(kb, devs, props, _toolchain)
-    return build_bundle(kb, devs, props, _toolchain)
+        return build_source(kb, devs, props, toolchain)
+    return build_bundle(kb, devs, props, toolchain)
 
 
 def _is_source(kb: object) -> bool:
@@ -299,7 +300,7 @@ class ThisModule:
             return bundle
         if state is BundleState.OBJECT:
             return compile_bundle(bundle, None, ())
-        return build_bundle(bundle, None, (), _toolchain)
+        return build_bundle(bundle, None, (), toolchain)
 
     def has_any_module(self, ctx: Context) -> bool:
         """Returns whether the calling module has kernels in any state."""
@@ -389,7 +390,7 @@ def _is_representable(image: DeviceImage, state: BundleState) -> bool:
 
 
 def _compatible(images: Iterable[UnitImage], devices: Sequence[Device]) -> list[DeviceImage]:
-    made = [of_input(image, _toolchain) for image in dict.fromkeys(images)]
+    made = [of_input(image, toolchain) for image in dict.fromkeys(images)]
     return [image for image in made if any(image.is_compatible(item) for item in devices)]
 
 

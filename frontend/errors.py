@@ -188,6 +188,10 @@ _HOST_CODES: dict[str, str] = {
         "A specialization value is given for something that is no specialization constant. Keys of "
         ".spec({…}) are lp.SpecializationId objects."
     ),
+    "LP3013": (
+        "An array of a native buffer can be used in the context of its VkDevice only. Copy it: "
+        "lp.asarray(a.numpy(), device=...)."
+    ),
     "LP3100": (
         "The launch range or local size cannot be: 1 to 3 dimensions, integers from 0, fewer than "
         "2**31 work-items each, a local size of at least 1 that divides the global size."

@@ -23,6 +23,7 @@ from ..ir.kernel_info import (
     ValueParameter,
 )
 from .array import Array, signature
+from .bundle_errors import OutOfContextError
 from .foreign_arguments import misfit, packed_value
 
 if TYPE_CHECKING:
@@ -169,6 +170,11 @@ class ArgumentChecker:
             raise KernelArgumentError(f"{self._label(index)}: expected lp.{wanted}, found lp.{arg.signature}")
         if arg.is_released:
             raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
+        if arg.device is not device and arg.buffer.is_borrowed:
+            raise OutOfContextError(
+                f"{self._label(index)}: the array is of a native buffer of device '{arg.device.selector}' and can be "
+                f"used in its context only, not on '{device.selector}'; copy it with lp.asarray(a.numpy(), device=…)"
+            )
         if arg.device is not device:
             raise KernelArgumentError(
                 f"{self._label(index)}: expected an array on device '{device.selector}', found one on "

@@ -1,6 +1,7 @@
 """Array: a typed, C-ordered block of device memory; SYCL's buffer.
 
-Reading and writing it on the host waits for the launches that use it.  How one is made: `array_creation`.
+Reading and writing it on the host waits for the launches that use it.  How one is made: `array_creation`; how its
+memory is shared with NumPy, DLPack and other processes: `array_sharing`.
 """
 
 from __future__ import annotations
@@ -33,9 +34,20 @@ class Array:
 
     __lapilli_annotation__ = "array"
     # Private, and read through properties: a shape set by hand would read beyond the memory.
-    __slots__ = ("__weakref__", "_buffer", "_device", "_dtype", "_shape", "_signature", "_spelling")
+    __slots__ = (
+        "__weakref__",
+        "_buffer",
+        "_device",
+        "_dtype",
+        "_is_view",
+        "_shape",
+        "_signature",
+        "_spelling",
+    )
 
-    def __init__(self, device: Device, shape: tuple[int, ...], spelling: str) -> None:
+    def __init__(
+        self, device: Device, shape: tuple[int, ...], spelling: str, buffer: Buffer | None = None
+    ) -> None:
         self._device = device
         self._shape = shape
         self._spelling = spelling
@@ -43,9 +55,13 @@ class Array:
         self._signature = signature(spelling, len(shape))
         logical = device.logical
         logical.require_usable()
-        with logical.lock:
-            self._buffer: Buffer | None = logical.memory.allocate(self.nbytes)
-        self._buffer.owner = weakref.ref(self)
+        self._is_view = buffer is not None
+        if buffer is None:
+            with logical.lock:
+                buffer = logical.memory.allocate(self.nbytes)
+        self._buffer: Buffer | None = buffer
+        if buffer.owner is None:
+            buffer.owner = weakref.ref(self)
 
     def __class_getitem__(cls, parameters: object) -> GenericAlias:
         return GenericAlias(cls, cast("Any", parameters))
@@ -97,8 +113,8 @@ class Array:
 
     @property
     def is_view(self) -> bool:
-        """Whether the memory belongs to somebody else."""
-        return False
+        """Whether the memory belongs to somebody else, or to another array as well."""
+        return self._is_view
 
     @property
     def is_released(self) -> bool:
@@ -207,11 +223,93 @@ class Array:
     ) -> None:
         self.release()
 
+    # ---- sharing; see `array_sharing` ----
+
+    @property
+    def is_host_visible(self) -> bool:
+        """Whether the host reads and writes its memory where it lies: then NumPy and DLPack share it without a copy."""
+        return self.buffer.host_address != 0
+
+    def _host_view(self) -> np.ndarray[Any, Any]:
+        from .array_sharing import host_view
+
+        return host_view(self)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """NumPy's array interface, of the memory itself; absent where the host does not see it."""
+        if not self.is_host_visible or self.is_released:
+            raise AttributeError("__array_interface__")
+        from .array_sharing import array_interface
+
+        return array_interface(self)
+
     def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """Returns the elements for NumPy: its own memory where the host sees it and `copy` allows it, else a copy.
+
+        Raises:
+            ValueError: ``copy=False``, and the memory or `dtype` needs a copy.
+        """
+        if copy or not self.is_host_visible:
+            if copy is False:
+                raise ValueError(
+                    f"an lp.Array on device '{self._device.selector}' lies in device memory: reading it always copies"
+                )
+            host = self.numpy()
+            return host if dtype is None else host.astype(dtype, copy=False)
+        view = self._host_view()
+        if dtype is None or np.dtype(dtype) == view.dtype:
+            return view
         if copy is False:
-            raise ValueError("an lp.Array lies in device memory: reading it always copies")
-        host = self.numpy()
-        return host if dtype is None else host.astype(dtype, copy=False)
+            raise ValueError(
+                f"an lp.Array of {view.dtype} cannot be read as {np.dtype(dtype)} without a copy"
+            )
+        return view.astype(dtype)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """Returns a DLPack capsule of its memory, after the launches that use it.
+
+        Raises:
+            BufferError: the host does not see the memory, or DLPack has no such element type.
+        """
+        from .array_sharing import dlpack_capsule
+
+        return dlpack_capsule(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Returns kDLCPU where the host sees its memory, else kDLVulkan; with a device number."""
+        from .array_sharing import dlpack_device
+
+        return dlpack_device(self)
+
+    def export_fd(self) -> int:
+        """Returns a file descriptor of its memory, for `lp.import_fd` of another process, CUDA or HIP; close it.
+
+        The first export moves the array to memory of its own (`allocation_nbytes`), at whose start it lies.  The
+        exporter must outlive no importer: the memory lives until all have let go of it.
+
+        Raises:
+            FeatureNotSupportedError: the device exports no memory.
+        """
+        from .array_sharing import export
+
+        return export(self)
+
+    @property
+    def allocation_nbytes(self) -> int:
+        """Bytes of the memory that `export_fd` exports, which CUDA must be told; 0 before."""
+        return self.buffer.allocation_bytes
+
+    def replace_buffer(self, buffer: Buffer) -> None:
+        """Makes it use other memory of the same contents; for `array_sharing`."""
+        self._buffer = buffer
 
     def __len__(self) -> int:
         if not self.shape:

@@ -6,8 +6,14 @@ and what to do instead.
 
 from __future__ import annotations
 
-from ..ir.errors import InvalidError
+from ..ir.errors import InvalidError, KernelArgumentError
 from .bundle_state import BundleState
+
+
+class OutOfContextError(InvalidError, KernelArgumentError):
+    """An array of a native buffer was used on a device of another context."""
+
+    code = "LP3013"
 
 
 class ConstraintError(InvalidError, TypeError):

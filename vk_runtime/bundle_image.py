@@ -48,9 +48,11 @@ class DeviceImage:
         raise no_constructor("DeviceImage", "iterate over an lp.KernelBundle")
 
     @classmethod
-    def _of_input(cls, source: InputImage, toolchain: Toolchain) -> DeviceImage:
+    def _of_input(
+        cls, source: InputImage, toolchain: Toolchain, *, is_from_source: bool = False
+    ) -> DeviceImage:
         made = cls._bare(BundleState.INPUT, source.kernel_ids, source.spec_symbols, toolchain)
-        made._source = source
+        made._source, made._is_from_source = source, is_from_source
         made._requirements, made._env, made._only_on = source.requirements, source.env, source.only_on
         return made
 
@@ -65,6 +67,7 @@ class DeviceImage:
         """Makes an image of SPIR-V, or of what makes the SPIR-V; kernels and requirements are those of `like`."""
         made = cls._bare(state, like._ids, like._symbols, like._toolchain)
         made._requirements, made._env, made._only_on = like._requirements, env or like._env, like._only_on
+        made._is_from_source = like._is_from_source
         if isinstance(load, SpirvImage):
             made._loaded = load
             made._requirements, made._env = load.requirements, load.target_env

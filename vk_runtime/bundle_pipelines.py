@@ -87,7 +87,7 @@ def make_pipelines(
             if image.is_compatible(device):
                 spec = values_for(image.binary, values)
                 for kernel in image.binary.kernels:
-                    pipeline = _pipeline(image, kernel, device, spec, values)
+                    pipeline = default_pipeline(image, kernel, device, spec, values)
                     if pipeline is not None:
                         made.append(pipeline)
     return tuple(made)
@@ -105,13 +105,18 @@ def _has_defaults(image: DeviceImage, values: Mapping[str, bytes]) -> bool:
     return all(values.get(s, c.default_bytes) == c.default_bytes for s, c in image.spec_symbols.items())
 
 
-def _pipeline(
+def default_pipeline(
     image: DeviceImage,
     kernel: KernelInfo,
     device: Device,
     spec: Mapping[str, bytes],
     values: Mapping[str, bytes],
 ) -> Pipeline | None:
+    """Returns the pipeline of launches that give no local size, None where only a launch knows it.
+
+    Raises:
+        BuildError: the driver refuses it.
+    """
     if any(isinstance(parameter, LocalParameter) for parameter in kernel.parameters):
         return None  # its pipelines depend on the shapes that launches give, so the first of each makes one
     limits = device.physical.limits

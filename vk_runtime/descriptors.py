@@ -156,7 +156,7 @@ class DescriptorSetLayout(Handle):
             [
                 {
                     "buffer": buffer.raw,
-                    "offset": 0,
+                    "offset": buffer.offset_bytes,
                     "range": block_bytes
                     if kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
                     else buffer.nbytes,

@@ -31,7 +31,7 @@ from .constants import (
 from .device_features import aspects_of
 from .device_info import device_info
 from .info_descriptors import answer
-from .logical_device import LogicalDevice, forked_error
+from .logical_device import AdoptedDevice, LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask, aspect_named
 from .object_info import PlatformInfo
 from .physical_device import PhysicalDevice
@@ -113,10 +113,17 @@ class Device:
         selector: names it.
         staged_memory: copy arrays through staging memory even where the host sees device memory.
         mask: what it is made without; `physical` is given without it.
+        adopted: the application's VkDevice to use, with the features and extensions that `physical` says.
     """
 
     def __init__(
-        self, physical: PhysicalDevice, selector: str, *, staged_memory: bool = False, mask: Mask = NO_MASK
+        self,
+        physical: PhysicalDevice,
+        selector: str,
+        *,
+        staged_memory: bool = False,
+        mask: Mask = NO_MASK,
+        adopted: AdoptedDevice | None = None,
     ) -> None:
         self._unmasked = physical
         self._base: Device | None = None
@@ -146,6 +153,8 @@ class Device:
         """Limits and names."""
         self._lock = threading.Lock()
         self._logical: LogicalDevice | None = None
+        if adopted is not None:
+            self._logical = LogicalDevice(physical, staged_memory=staged_memory, adopted=adopted)
         self._is_forked = False
         self._default_queue: Queue | None = None
         self.own_context: Context | None = None
@@ -244,6 +253,11 @@ class Device:
                 return base
             found = base._masked.get(mask)
             if found is None:
+                if base._logical is not None and base._logical.is_adopted:
+                    raise InvalidError(
+                        f"device '{self.selector}' is a VkDevice of the application, whose features are fixed: it "
+                        "cannot be masked"
+                    )
                 if base._is_forked:
                     raise forked_error(self.name)
                 selector = f"{base.selector}[{mask}]"
@@ -268,6 +282,11 @@ class Device:
             if self._logical is None:
                 self._logical = LogicalDevice(self._physical, staged_memory=self._staged_memory)
             return self._logical
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a VkDevice already."""
+        return self._logical is not None
 
     @property
     def default_queue(self) -> Queue:

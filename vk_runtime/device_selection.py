@@ -7,9 +7,7 @@ from typing import cast
 
 from ..ir.aspects import Aspect, aspect_spelling
 from ..ir.errors import InvalidError, RuntimeFailure
-from .backend import Backend
 from .device import Device, devices
-from .runtime import runtime
 
 
 def select_device(
@@ -42,13 +40,6 @@ def select_device(
         )
         raise RuntimeFailure(f"select_device: no device is as asked for:\n{lines}")
     return next(d for value, d in scored if value == best)
-
-
-def is_backend_active(backend: Backend) -> bool:
-    """Returns whether there are devices of a backend; InvalidError for what is no backend."""
-    if not isinstance(backend, Backend):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
-        raise InvalidError(f"is_backend_active takes an lp.Backend, found {backend!r}")
-    return bool(runtime().devices)
 
 
 def _aspects(what: str, values: object) -> tuple[Aspect, ...]:

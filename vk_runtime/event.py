@@ -14,6 +14,7 @@ from .object_info import EventInfo
 
 if TYPE_CHECKING:
     from .queue import Queue
+    from .timeline import Timeline
 
 
 class Event:
@@ -37,6 +38,11 @@ class Event:
     @property
     def queue(self) -> Queue:
         """The queue that it belongs to."""
+        return self._queue
+
+    @property
+    def timeline(self) -> Timeline:
+        """What it waits for, together with `value`."""
         return self._queue
 
     @property

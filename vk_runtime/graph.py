@@ -279,7 +279,7 @@ class Graph:
             )
         events = tuple(wait)
         for event in events:
-            if event.is_recorded or event.queue.device is not device:
+            if event.is_recorded or event.timeline.device is not device:
                 event.wait()
         with device.logical.lock:
             if arguments:
@@ -291,8 +291,8 @@ class Graph:
                 if buffer is None:
                     self._name_released()
             for event in events:
-                if event.queue.device is device and event.queue is not queue:
-                    queue.wait_on_device(event.queue, event.value)
+                if event.timeline.device is device and event.timeline is not queue:
+                    queue.wait_on_device(event.timeline, event.value)
             for node in self._reporting:
                 if node.reporting_queue not in (None, queue):
                     raise InvalidError(

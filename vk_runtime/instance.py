@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ..ir.config import config
@@ -20,7 +21,16 @@ from .constants import (
     VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR,
 )
 from .errors import check
-from .headers import HEADER_API_VERSION, NULL, ffi, make, make_strings, packed_version, text_of
+from .headers import (
+    HEADER_API_VERSION,
+    NULL,
+    ffi,
+    make,
+    make_strings,
+    packed_version,
+    text_of,
+    version_tuple,
+)
 from .loader import EntryPoint, Functions
 from .user_frame import user_location
 
@@ -58,18 +68,21 @@ class Instance:
 
     Args:
         entry: borrowed.
+        adopted: a VkInstance of the application, used instead of making one and never destroyed.
 
     Raises:
         RuntimeFailure: the driver or loader refuses.
     """
 
-    def __init__(self, entry: EntryPoint) -> None:
+    def __init__(self, entry: EntryPoint, adopted: Any = None) -> None:
         self.entry = entry
+        self.is_adopted = adopted is not None
+        """Whether it is the application's, which destroys it."""
         self._global = Functions(lambda name: entry.get_instance_proc_addr(NULL, name), entry.library)
         self._callback: Any = None
         self._messenger: Any = NULL
         self._raw: Any = NULL
-        self._raw = self._create()
+        self._raw = self._create() if adopted is None else adopted
         raw = self._raw
         self.vk = Functions(lambda name: entry.get_instance_proc_addr(raw, name), entry.library)
         if self._callback is not None:
@@ -81,10 +94,10 @@ class Instance:
         return self._raw
 
     def _create(self) -> Any:
-        extensions = self._extensions()
+        extensions = self.extensions()
         wanted = [_PORTABILITY] if _PORTABILITY in extensions else []
         layers = self._validation_layers()
-        if layers and _DEBUG_UTILS in extensions | self._extensions(layers[0]):
+        if layers and _DEBUG_UTILS in extensions | self.extensions(layers[0]):
             wanted.append(_DEBUG_UTILS)
             self._callback = ffi.callback("PFN_vkDebugUtilsMessengerCallbackEXT", _log_message)
         application = make(
@@ -105,7 +118,8 @@ class Instance:
         check(self._global.vkCreateInstance(info, NULL, instance), "vkCreateInstance")
         return instance[0]
 
-    def _extensions(self, layer: str | None = None) -> set[str]:
+    def extensions(self, layer: str | None = None) -> set[str]:
+        """Returns the names of the instance extensions, or of those that a layer adds."""
         scope = NULL if layer is None else ffi.new("char[]", layer.encode())
         found = enumerate_all(
             self._global.vkEnumerateInstanceExtensionProperties,
@@ -150,6 +164,17 @@ class Instance:
         check(result, "vkCreateDebugUtilsMessengerEXT")
         return messenger[0]
 
+    @cached_property
+    def api_version(self) -> tuple[int, int, int]:
+        """The Vulkan version of the loader, or of a driver that was opened without one."""
+        try:
+            function = self._global.vkEnumerateInstanceVersion
+        except AttributeError:  # Vulkan 1.0 has no such function
+            return (1, 0, 0)
+        version = ffi.new("uint32_t*")
+        check(function(version), "vkEnumerateInstanceVersion")
+        return version_tuple(version[0])
+
     @property
     def is_validated(self) -> bool:
         """Whether the validation layer reports to `logging`."""
@@ -174,7 +199,7 @@ class Instance:
         """Destroys the messenger and the instance; idempotent."""
         raw, self._raw = self._raw, NULL
         messenger, self._messenger = self._messenger, NULL
-        if raw == NULL:
+        if raw == NULL or self.is_adopted:
             return
         if messenger != NULL:
             self.vk.vkDestroyDebugUtilsMessengerEXT(raw, messenger, NULL)

@@ -42,6 +42,10 @@ class KernelBundle:
     _images: tuple[DeviceImage, ...]
     _values: SpecValues
     _pipelines: tuple[Pipeline, ...]
+    native_modules: tuple[int, ...] = ()
+    """The VkShaderModules of the application that it was made of."""
+    native_code: tuple[bytes, ...] = ()
+    """Their SPIR-V, which Vulkan does not give back."""
     _source: Source | None
     _left_out: Mapping[str, str]
 

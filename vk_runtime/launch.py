@@ -349,14 +349,14 @@ class LaunchRecord:
 
     def _wait_on_device(self, queue: Queue, events: Sequence[Event]) -> None:
         for event in events:
-            if event.queue.device is self._device:
-                queue.wait_on_device(event.queue, event.value)
+            if event.timeline.device is self._device:
+                queue.wait_on_device(event.timeline, event.value)
 
     def _wait_for_other_devices(self, events: Sequence[Event]) -> None:
         for event in events:
             if event.is_recorded:
                 event.wait()  # raises
-            if event.queue.device is not self._device:
+            if event.timeline.device is not self._device:
                 event.wait()
 
     def note_launch(self) -> None:

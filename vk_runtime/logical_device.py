@@ -11,6 +11,7 @@ import contextlib
 import logging
 import threading
 import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import DeviceLostError, Error
@@ -32,6 +33,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+SHARING_EXTENSIONS = (
+    "VK_EXT_external_memory_host",
+    "VK_KHR_external_memory_fd",
+    "VK_KHR_external_semaphore_fd",
+)
+"""Enabled where the device has them: memory and semaphores that others share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptedDevice:
+    """A VkDevice of the application: used, and never destroyed."""
+
+    raw: Any
+    vk_queue: Any
+    """A VkQueue of it, of the physical device's `queue_family_index`."""
+
+
 def forked_error(name: str) -> DeviceLostError:
     """Returns what is raised for a device that was opened before this process was forked."""
     return DeviceLostError(
@@ -46,12 +64,15 @@ class LogicalDevice:
     Args:
         physical: borrowed; its instance must outlive this.
         staged_memory: copy arrays through staging memory even where the host sees device memory.
+        adopted: use this VkDevice, whose features and extensions are those of `physical`, instead of making one.
 
     Raises:
         RuntimeFailure: the driver refuses to make the device.
     """
 
-    def __init__(self, physical: PhysicalDevice, *, staged_memory: bool = False) -> None:
+    def __init__(
+        self, physical: PhysicalDevice, *, staged_memory: bool = False, adopted: AdoptedDevice | None = None
+    ) -> None:
         self.physical = physical
         self.name = physical.name
         self.features = physical.features & USED_FEATURES
@@ -61,11 +82,12 @@ class LogicalDevice:
         self.is_lost = False
         self.is_forked = False
         self.is_closed = False
-        self.raw = self._create()
+        self.is_adopted = adopted is not None
+        self.raw = self._create() if adopted is None else adopted.raw
         raw, resolve = self.raw, physical.instance.vk.vkGetDeviceProcAddr
         self.vk = Functions(lambda name: resolve(raw, name), f"device '{physical.name}'")
         self.graveyard = Graveyard()
-        self.vk_queue = self._first_queue()
+        self.vk_queue = self._first_queue() if adopted is None else adopted.vk_queue
         plan = plan_memory(physical.memory_types, physical.device_type, staged=staged_memory)
         self.memory = MemoryAllocator(self, plan)
         self.busy: set[Queue] = set()
@@ -74,7 +96,7 @@ class LogicalDevice:
         """What repeated launches reuse."""
         self.pipelines = PipelineStore(self)
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
-        logger.info("made a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
+        logger.info("use a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
 
     def _create(self) -> Any:
         physical = self.physical
@@ -87,6 +109,7 @@ class LogicalDevice:
         extensions = [item.extension for item in described if item.extension is not None]
         if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
             extensions.append("VK_KHR_portability_subset")
+        extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
         queue = make(
             "VkDeviceQueueCreateInfo",
             queueFamilyIndex=physical.queue_family_index,
@@ -187,7 +210,10 @@ class LogicalDevice:
                 return
             if not self.is_lost:
                 with contextlib.suppress(Error):
-                    self.check(self.vk.vkDeviceWaitIdle(self.raw), "vkDeviceWaitIdle")
+                    if self.is_adopted:  # the application may be submitting on its own queues
+                        self.wait_idle()
+                    else:
+                        self.check(self.vk.vkDeviceWaitIdle(self.raw), "vkDeviceWaitIdle")
                     self.pipelines.cache.save()
                     for queue in tuple(self.queues):
                         queue.end_reports()
@@ -198,4 +224,5 @@ class LogicalDevice:
             self.launches.clear()
             self.graveyard.close()
             self.memory.close()
-            self.vk.vkDestroyDevice(self.raw, NULL)
+            if not self.is_adopted:
+                self.vk.vkDestroyDevice(self.raw, NULL)

@@ -34,14 +34,14 @@ from .physical_device import MemoryType
 if TYPE_CHECKING:
     from .array import Array
     from .logical_device import LogicalDevice
-    from .queue import Queue
+    from .timeline import Timeline
 
 logger = logging.getLogger(__name__)
 
 BLOCK_BYTES = 32 << 20
 """Size of a shared block; a buffer of more than half of it gets memory of its own."""
 
-_USAGE = (
+BUFFER_USAGE = (
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT
     | VK_BUFFER_USAGE_TRANSFER_DST_BIT
     | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
@@ -61,10 +61,20 @@ class Buffer(Handle):
         """Where the host sees it, 0 where it does not."""
         self.device_address = 0
         """Where kernels see it, 0 on a device without bufferDeviceAddress."""
+        self.offset_bytes = 0
+        """Where it begins in the VkBuffer: 0 but for a part of a buffer that the application owns."""
+        self.lender: object = None
+        """Kept as long as this lives: who lent the memory."""
+        self.is_borrowed = False
+        """Whether the VkBuffer or its memory belongs to somebody else; what lies behind its end is theirs."""
+        self.allocation_bytes = 0
+        """Size of the VkDeviceMemory of a buffer that has one of its own to share, else 0."""
+        self.memory: Any = None
+        """That VkDeviceMemory."""
         self.owner: weakref.ref[Array] | None = None
         """The array that it is the memory of."""
         # The following belong to the queue that used the buffer last; see `Queue.order`.
-        self.queue: Queue | None = None
+        self.queue: Timeline | None = None
         self.read_epoch = -1
         self.write_epoch = -1
         self.last_use = 0
@@ -76,6 +86,16 @@ class Buffer(Handle):
         """Returns the mapped memory as a writable buffer object; valid while this object lives."""
         assert self.host_address, "not visible to the host"
         return ffi.buffer(ffi.cast("char*", self.host_address), self.nbytes if nbytes is None else nbytes)
+
+
+def shared_view(buffer: Buffer, nbytes: int) -> Any:
+    """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it."""
+    address = ffi.cast("char*", buffer.host_address)
+
+    def keep(_: Any, kept: Buffer = buffer) -> None:
+        """Holds the buffer for as long as cffi holds this function."""
+
+    return ffi.buffer(ffi.gc(address, keep), nbytes)
 
 
 class _Block:
@@ -151,6 +171,10 @@ class MemoryAllocator:
             )
         return tuple(found)
 
+    def next_serial(self) -> int:
+        """Returns a number that names a buffer in caches."""
+        return next(self._serials)
+
     @property
     def reserved_bytes(self) -> int:
         """Bytes taken from the driver."""
@@ -204,7 +228,9 @@ class MemoryAllocator:
 
     def _create(self, size: int, for_host: bool) -> Buffer:
         device = self._device
-        usage = _USAGE | (VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0)
+        usage = BUFFER_USAGE | (
+            VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
+        )
         info = make("VkBufferCreateInfo", size=size, usage=usage)
         out = ffi.new("VkBuffer*")
         device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")

@@ -75,6 +75,7 @@ class PhysicalDevice:
     """The driver's own version text."""
     device_uuid: bytes
     reported_api_version: tuple[int, int, int]
+    """What the driver says, but not above the loader's own version."""
     api_version: tuple[int, int]
     """The version that is used: at most the one this runtime is written against."""
     extensions: frozenset[str]
@@ -95,6 +96,8 @@ class PhysicalDevice:
     compute_units: int | None
     """Processors, where the driver says it (NVIDIA's streaming multiprocessors, AMD's compute units)."""
     queue_family_index: int
+    compute_queue_families: tuple[int, ...]
+    """Every family whose queues compute."""
     timestamp_valid_bits: int
 
 
@@ -117,7 +120,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
     missing = [feature for feature in REQUIRED_FEATURES if feature not in features]
     if missing:
         raise UnusableDeviceError(f"'{name}' lacks the Vulkan feature {', '.join(missing)}")
-    family, timestamp_bits = _compute_family(instance, raw, name)
+    family, timestamp_bits, families = _compute_families(instance, raw, name)
     properties, of_11, of_12, of_13 = _properties(instance, raw, version)
     base = properties.properties
     sizes = _sub_group_sizes(features, of_11, of_13)
@@ -133,7 +136,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         driver_name=text_of(of_12.driverName),
         driver_info=text_of(of_12.driverInfo) or ".".join(map(str, version_tuple(base.driverVersion))),
         device_uuid=bytes(ffi.buffer(of_11.deviceUUID)),
-        reported_api_version=reported,
+        reported_api_version=min(reported, instance.api_version),
         api_version=version,
         extensions=extensions,
         features=features,
@@ -148,6 +151,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         memory_types=_memory_types(instance, raw),
         compute_units=_compute_units(instance, raw, extensions),
         queue_family_index=family,
+        compute_queue_families=families,
         timestamp_valid_bits=timestamp_bits,
     )
 
@@ -261,8 +265,8 @@ def _memory_types(instance: Instance, raw: Any) -> tuple[MemoryType, ...]:
     )
 
 
-def _compute_family(instance: Instance, raw: Any, name: str) -> tuple[int, int]:
-    """Returns the queue family to compute on, and its timestampValidBits.
+def _compute_families(instance: Instance, raw: Any, name: str) -> tuple[int, int, tuple[int, ...]]:
+    """Returns the queue family to compute on, its timestampValidBits, and every family that computes.
 
     The family of the most general queues comes first in every driver known, and is the one whose launches
     a profiler shows; a compute-only family would be asynchronous to it.
@@ -271,7 +275,11 @@ def _compute_family(instance: Instance, raw: Any, name: str) -> tuple[int, int]:
     instance.vk.vkGetPhysicalDeviceQueueFamilyProperties(raw, count, NULL)
     families = ffi.new("VkQueueFamilyProperties[]", max(count[0], 1))
     instance.vk.vkGetPhysicalDeviceQueueFamilyProperties(raw, count, families)
-    for index in range(count[0]):
-        if families[index].queueFlags & VK_QUEUE_COMPUTE_BIT and families[index].queueCount:
-            return index, families[index].timestampValidBits
+    able = tuple(
+        index
+        for index in range(count[0])
+        if families[index].queueFlags & VK_QUEUE_COMPUTE_BIT and families[index].queueCount
+    )
+    if able:
+        return able[0], families[able[0]].timestampValidBits, able
     raise UnusableDeviceError(f"'{name}' has no queue family that computes")

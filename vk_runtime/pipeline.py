@@ -150,7 +150,7 @@ class PipelineStore:
             self._keep(key, found)
             return found
         self._device.require_usable()
-        module = self._module(image, selector)
+        module = self.module(image, selector)
         layout = self._layout(kernel)
         sub_group_size = self._required_sub_group_size(kernel)
         made = Pipeline(
@@ -184,7 +184,8 @@ class PipelineStore:
         if len(self._pipelines) > CACHED_PIPELINES:
             self._pipelines.popitem(last=False)
 
-    def _module(self, image: DeviceImage, selector: str) -> ShaderModule:
+    def module(self, image: DeviceImage, selector: str) -> ShaderModule:
+        """Returns the module of an image, made where there is none yet."""
         module = self._modules.get(image.digest)
         if module is None:
             module = self._modules[image.digest] = ShaderModule(self._device, image)

@@ -75,6 +75,21 @@ class PipelineCache(Handle):
             return None
         return bytes(ffi.buffer(buffer, size[0]))
 
+    def merge(self, data: bytes) -> bool:
+        """Adds what another cache of the device knows; returns False for data of another device or driver."""
+        if not is_cache_of(data, self._header):
+            return False
+        device, out = self._device, ffi.new("VkPipelineCache*")
+        initial = ffi.new("char[]", data)
+        info = make("VkPipelineCacheCreateInfo", initialDataSize=len(data), pInitialData=initial)
+        with device.lock:
+            if device.vk.vkCreatePipelineCache(device.raw, info, NULL, out) < 0:
+                return False
+            result = device.vk.vkMergePipelineCaches(device.raw, self.raw, 1, out)
+            device.vk.vkDestroyPipelineCache(device.raw, out[0], NULL)
+        device.check(result, "vkMergePipelineCaches")
+        return True
+
     def save(self) -> bool:
         """Stores the cache if it holds something new; returns whether it did.  Never raises."""
         if self._store is None:

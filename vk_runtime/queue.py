@@ -40,6 +40,7 @@ from .headers import NULL, ffi, make
 from .info_descriptors import answer
 from .object_info import QueueInfo, queue_info
 from .reports import QueueReports, is_quiet, show
+from .timeline import Timeline
 from .watcher import Watcher, call
 
 if TYPE_CHECKING:
@@ -160,7 +161,9 @@ class Queue(Handle):
         self._submitted = 0
         self._completed = 0
         self._epoch = 0
-        self._waits: dict[Queue, int] = {}
+        self._waits: dict[Timeline, int] = {}
+        self.vk_queue: Any = logical.vk_queue
+        """The VkQueue that it submits to; queues of a device mostly share one."""
         self._watcher: Watcher | None = None
         self.reports = QueueReports()
         """What its kernels tell the host."""
@@ -313,13 +316,13 @@ class Queue(Handle):
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
             return graph.add_marker(self, events)
         for event in events:
-            if event.is_recorded or event.queue.device is not self._device:
+            if event.is_recorded or event.timeline.device is not self._device:
                 event.wait()
         with self._lock:
             command_buffer = self.open()
             for event in events:
-                if event.queue.device is self._device:
-                    self.wait_on_device(event.queue, event.value)
+                if event.timeline.device is self._device:
+                    self.wait_on_device(event.timeline, event.value)
             event = Event(self, command_buffer.value)
             self.note_launch(command_buffer)
         return event
@@ -408,7 +411,7 @@ class Queue(Handle):
     def _take_over(self, buffer: Buffer) -> None:
         """Makes this queue the one that orders the uses of `buffer`."""
         other = buffer.queue
-        if other is not None:
+        if isinstance(other, Queue):
             other.latest = None
         if other is not None and buffer.last_use:
             self.wait_on_device(other, buffer.last_use)
@@ -416,16 +419,24 @@ class Queue(Handle):
         buffer.read_epoch = buffer.write_epoch = -1
         buffer.last_write = buffer.last_use = 0
 
-    def wait_on_device(self, other: Queue, value: int) -> None:
-        """Makes what is recorded from here on wait for another queue, or for earlier commands of this one."""
+    def wait_on_device(self, other: Timeline, value: int) -> None:
+        """Makes what is recorded from here on wait for a timeline, or for earlier commands of this queue."""
         if other is self:
             self.barrier()
             return
         if other.is_closed:  # it waited for all its work
             return
-        if value > other._submitted:
-            other.flush()
+        other.submit_up_to(value)
         self._waits[other] = max(value, self._waits.get(other, 0))
+
+    def points(self, value: int) -> tuple[tuple[Any, int]]:
+        """Returns the semaphore and value that say when `value` is reached."""
+        return ((self.semaphore, value),)
+
+    def submit_up_to(self, value: int) -> None:
+        """Submits what is recorded towards `value`."""
+        if value > self._submitted:
+            self.flush()
 
     def argument_block(self, nbytes: int) -> tuple[Buffer, int]:
         """Returns memory for an argument block of the command buffer that is open after this call."""
@@ -518,7 +529,7 @@ class Queue(Handle):
             self._signal_value[0] = command_buffer.value
             if self._waits or info.waitSemaphoreCount:
                 command_buffer.keep.append(self._set_waits())
-            results.extend(map(self._submit_to_driver, (logical.vk_queue,), (1,), (info,), (NULL,)))
+            results.extend(map(self._submit_to_driver, (self.vk_queue,), (1,), (info,), (NULL,)))
         if results[-1] < 0:
             self.recording = self.latest = None
             logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
@@ -532,14 +543,15 @@ class Queue(Handle):
     def _set_waits(self) -> tuple[object, ...]:
         """Fills in the semaphores that the submission waits for; returns what must live until it has run."""
         info, timeline = self._submit_info, self._timeline
-        count = len(self._waits)
+        waits = self._waits
+        points = [point for other, value in waits.items() for point in other.points(value)] if waits else []
+        count = len(points)
         if not count:
             info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
             return ()
         info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
-        waits = self._waits
-        semaphores = ffi.new("VkSemaphore[]", [queue.semaphore for queue in waits])
-        values = ffi.new("uint64_t[]", list(waits.values()))
+        semaphores = ffi.new("VkSemaphore[]", [semaphore for semaphore, _ in points])
+        values = ffi.new("uint64_t[]", [value for _, value in points])
         stages = ffi.new("VkPipelineStageFlags[]", [_STAGES] * count)
         info.pWaitSemaphores, info.pWaitDstStageMask = semaphores, stages
         timeline.pWaitSemaphoreValues = values

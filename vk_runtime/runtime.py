@@ -66,6 +66,9 @@ class Runtime:
         self._defaults: dict[str | None, Device] = {}
         self.records = tuple(self._record(attempt) for attempt in attempts)
         """What was tried, in order."""
+        self.foreign: list[Device] = []
+        """Devices on instances or VkDevices of the application.  They are in no list, and left alone at the end:
+        the application may have destroyed what is theirs by then."""
 
     def _try_loader(self) -> _Attempt:
         try:
@@ -145,11 +148,11 @@ class Runtime:
             )
 
     def _before_fork(self) -> None:
-        for device in self.devices:
+        for device in (*self.devices, *self.foreign):
             device.before_fork()
 
     def _after_fork(self, *, is_child: bool) -> None:
-        for device in reversed(self.devices):
+        for device in (*reversed(self.foreign), *reversed(self.devices)):
             device.after_fork(is_child=is_child)
 
     def close(self) -> None:

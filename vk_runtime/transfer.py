@@ -103,12 +103,17 @@ def fill(
     repeats = 4 // pattern.itemsize
     word = np.repeat(pattern.reshape(1), repeats) if repeats else pattern.reshape(1)
     words = np.frombuffer(word.tobytes(), np.uint32)
-    if len(words) == 1 or words[0] == words[1]:
+    is_repeated = len(words) == 1 or words[0] == words[1]
+    # A fill is in whole words: behind the end of a borrowed buffer lies what is not ours.
+    fits = not buffer.is_borrowed or (count * pattern.itemsize % 4 == 0 and buffer.offset_bytes % 4 == 0)
+    if is_repeated and fits:
         with device.lock:
             command_buffer = queue.open()
             queue.order(((buffer, True),), command_buffer.value)
             size = (count * pattern.itemsize + 3) & ~3
-            device.vk.vkCmdFillBuffer(command_buffer.raw, buffer.raw, 0, size, int(words[0]))
+            device.vk.vkCmdFillBuffer(
+                command_buffer.raw, buffer.raw, buffer.offset_bytes, size, int(words[0])
+            )
             command_buffer.keep.append(buffer)
             queue.note_launch(command_buffer)
         return
@@ -126,7 +131,12 @@ def _record_copy(
 ) -> None:
     command_buffer = queue.open()
     queue.order(((source, False), (target, True)), command_buffer.value)
-    region = make("VkBufferCopy", srcOffset=source_offset, dstOffset=target_offset, size=nbytes)
+    region = make(
+        "VkBufferCopy",
+        srcOffset=source.offset_bytes + source_offset,
+        dstOffset=target.offset_bytes + target_offset,
+        size=nbytes,
+    )
     device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
     command_buffer.keep.append((source, target))
     queue.note_launch(command_buffer)

@@ -10,17 +10,22 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..ir.errors import Error
-
-if TYPE_CHECKING:
-    from .queue import Queue
 
 logger = logging.getLogger(__name__)
 
 IDLE_S = 1.0
 """How long the thread stays when there is nothing to wait for."""
+
+
+class Watched(Protocol):
+    """What has a timeline to wait for; a queue is one."""
+
+    def wait_slice(self, value: int) -> bool:
+        """Waits for a while; returns whether the timeline has reached `value`."""
+        ...
 
 
 class Watcher:
@@ -33,7 +38,7 @@ class Watcher:
         self._thread: threading.Thread | None = None
         self._is_stopping = False
 
-    def add(self, queue: Queue, value: int, function: Callable[[], Any]) -> None:
+    def add(self, queue: Watched, value: int, function: Callable[[], Any]) -> None:
         """Arranges that `function` is called, in the thread, once the timeline of `queue` has reached `value`."""
         with self._changed:
             heapq.heappush(self._jobs, (value, next(self._serials), function))
@@ -54,7 +59,7 @@ class Watcher:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    def _run(self, queue: Queue) -> None:
+    def _run(self, queue: Watched) -> None:
         while True:
             with self._changed:
                 if not self._jobs and not self._is_stopping:

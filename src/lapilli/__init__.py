@@ -75,6 +75,8 @@ _NAMES_BY_MODULE = {
         "this_module"
     ),
     "vk_runtime.array": "Array",
+    "vk_runtime.array_sharing": "from_dlpack from_host import_fd page_aligned",
+    "vk_runtime.interop.queries": "SYCL_BACKEND_VULKAN is_backend_active",
     "vk_runtime.bundle_image": "DeviceImage",
     "vk_runtime.bundle_state": "BundleState",
     "vk_runtime.build_properties": "properties",
@@ -85,7 +87,7 @@ _NAMES_BY_MODULE = {
     "vk_runtime.kernel_object": "Kernel",
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
-    "vk_runtime.device_selection": "is_backend_active select_device",
+    "vk_runtime.device_selection": "select_device",
     "vk_runtime.info": "info",
     "vk_runtime.event": "Event",
     "vk_runtime.graph": "Graph graph",
@@ -104,7 +106,7 @@ _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for nam
 __all__ = sorted(name for name in _MODULE_OF if not hasattr(builtins, name))  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-_PUBLIC_PACKAGES = ("spirv",)
+_PUBLIC_PACKAGES = ("spirv", "vulkan")
 """Subpackages with public names of their own: ``lp.spirv.link``."""
 
 

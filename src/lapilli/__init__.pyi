@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, dataclass_transf
 
 import numpy as np
 
+from . import vulkan as vulkan
 from .frontend.bundles import build as build
 from .frontend.bundles import compile as compile
 from .frontend.bundles import get_kernel_bundle as get_kernel_bundle
@@ -44,6 +45,10 @@ from .ir.errors import NdRangeError as NdRangeError
 from .ir.errors import RuntimeFailure as RuntimeFailure
 from .ir.errors import UnknownKernelError as UnknownKernelError
 from .vk_runtime.array import Array as _RuntimeArray
+from .vk_runtime.array_sharing import from_dlpack as from_dlpack
+from .vk_runtime.array_sharing import from_host as from_host
+from .vk_runtime.array_sharing import import_fd as import_fd
+from .vk_runtime.array_sharing import page_aligned as page_aligned
 from .vk_runtime.backend import Backend as Backend
 from .vk_runtime.build_properties import properties as properties
 from .vk_runtime.bundle_image import DeviceImage as DeviceImage
@@ -54,13 +59,14 @@ from .vk_runtime.device import Platform as Platform
 from .vk_runtime.device import device as device
 from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
-from .vk_runtime.device_selection import is_backend_active as is_backend_active
 from .vk_runtime.device_selection import select_device as select_device
 from .vk_runtime.event import Event as Event
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
 from .vk_runtime.info import info as info
+from .vk_runtime.interop.queries import SYCL_BACKEND_VULKAN as SYCL_BACKEND_VULKAN
+from .vk_runtime.interop.queries import is_backend_active as is_backend_active
 from .vk_runtime.kernel_bundle import KernelBundle as KernelBundle
 from .vk_runtime.kernel_id import KernelId as KernelId
 from .vk_runtime.kernel_object import Kernel as Kernel

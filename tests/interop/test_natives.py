@@ -1,0 +1,264 @@
+"""Native handles of lapilli's own objects: out, in again, and how long they live."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime.errors import VulkanError
+
+from .kernels import double
+
+vulkan = lp.vulkan
+
+
+@pytest.mark.behaviour("IOP-01")
+def test_tables_of_native_types():
+    assert vulkan.backend_input_type(lp.Context) == "VkDevice"
+    assert vulkan.backend_return_type(lp.Context) == "list[VkDevice]"
+    for cls in (lp.Platform, lp.Device, lp.Queue, lp.Event, lp.Array, lp.Kernel, lp.KernelBundle):
+        assert "Vk" in vulkan.backend_input_type(cls)
+        assert "Vk" in vulkan.backend_return_type(cls)
+    for wrong in (int, lp.Range, 3):
+        with pytest.raises(TypeError):
+            vulkan.backend_input_type(wrong)  # pyright: ignore[reportArgumentType]
+        with pytest.raises(TypeError):
+            vulkan.backend_return_type(wrong)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.behaviour("IOP-02")
+def test_platform_round_trip(device: lp.Device):
+    native = vulkan.get_native(device.platform)
+    assert int(native[0]) != 0 and native[1] == device.physical.driver_id
+    assert vulkan.make_platform(native) == device.platform
+    with pytest.raises(lp.InvalidError, match="VkDriverId"):
+        vulkan.make_platform((native[0], 9999))
+
+
+@pytest.mark.behaviour("IOP-03")
+def test_device_round_trip(device: lp.Device):
+    native = vulkan.get_native(device)
+    assert isinstance(native, int) and native
+    assert vulkan.make_device(native) is device
+    assert vulkan.make_device(int(native)) is device
+    masked = device.masked(limits={"max_work_group_size": 64})
+    assert vulkan.make_device(vulkan.get_native(masked)) is device  # the same hardware
+
+
+@pytest.mark.behaviour("IOP-04", "IOP-11")
+def test_context_round_trip(device: lp.Device):
+    context = lp.Context([device])
+    natives = vulkan.get_native(context)
+    assert len(natives) == 1
+    errors: list[object] = []
+    made = vulkan.make_context(natives, errors.append)
+    assert made is not context and made.devices == (device,) and made.async_handler == errors.append
+    assert vulkan.make_context(natives[0]).async_handler is None
+    with pytest.raises(lp.InvalidError, match="application made"):
+        vulkan.release_context(made)
+
+
+@pytest.mark.behaviour("IOP-05", "IOP-12", "IOP-27")
+def test_queue_round_trip(device: lp.Device):
+    context = lp.Context([device])
+    queue = lp.Queue(context=context)
+    native, family = vulkan.get_native(queue)
+    assert family == device.physical.queue_family_index
+    made = vulkan.make_queue((native, family), context)
+    assert vulkan.get_native(made) == (native, family)
+    del queue
+    gc.collect()
+    x = lp.asarray(np.arange(8, dtype=np.float32), device=device)
+    made.parallel_for(8, double, x).wait()
+    np.testing.assert_array_equal(x.numpy(), 2 * np.arange(8))
+
+
+def test_queue_of_another_context(device: lp.Device):
+    others = [d for d in lp.devices() if d.platform != device.platform]
+    if not others:
+        pytest.skip("there is one platform only")
+    native = vulkan.get_native(lp.Queue(device))
+    with pytest.raises(lp.InvalidError):
+        vulkan.make_queue(native, lp.Context([others[0]]))
+
+
+@pytest.mark.behaviour("IOP-08", "IOP-12")
+def test_event_round_trip(device: lp.Device):
+    x, queue = lp.ones(8, device=device), lp.Queue(device)
+    event = queue.parallel_for(8, double, x)
+    natives = vulkan.get_native(event)
+    assert len(natives) == 1
+    made = vulkan.make_event(natives, lp.Context([device]))
+    single = vulkan.make_event(natives[0], lp.Context([device]))
+    made.wait()
+    assert made.done and single.done and event.done
+    for name in ("queue", "elapsed_ns"):
+        with pytest.raises(lp.InvalidError, match="native semaphores"):
+            getattr(made, name)
+
+
+@pytest.mark.behaviour("IOP-09", "IOP-27", "MEM-09")
+def test_native_buffer_outlives_its_array(device: lp.Device):
+    context = lp.Context([device])
+    array = lp.asarray(np.arange(100, dtype=np.float32), device=device)
+    natives = vulkan.get_native(array)
+    assert len(natives) == 1
+    array.release()
+    del array
+    gc.collect()
+    again = vulkan.make_buffer(natives[0], context, dtype=lp.f32, size=100)
+    del natives
+    double[100](again)
+    np.testing.assert_array_equal(again.numpy(), 2 * np.arange(100))
+
+
+@pytest.mark.behaviour("IOP-32")
+def test_reference_counts(device: lp.Device):
+    context = lp.Context([device])
+    queue = lp.Queue(context=context)
+    native, _ = vulkan.get_native(queue)
+    before = vulkan.get_reference_count(native)
+    second = vulkan.make_queue(native, context)
+    assert vulkan.get_reference_count(native) == before + 1
+    assert vulkan.get_reference_count(int(native)) == before + 1
+    del second
+    gc.collect()
+    assert vulkan.get_reference_count(native) == before
+    with pytest.raises(lp.InvalidError, match="no object"):
+        vulkan.get_reference_count(1)
+
+
+@pytest.mark.behaviour("IOP-25", "IOP-32")
+def test_count_of_a_buffer_goes_1_2_1(device: lp.Device):
+    array = lp.zeros(4, device=device)
+    (native,) = vulkan.get_native(array)
+    assert vulkan.get_reference_count(native) == 1
+    second = vulkan.make_buffer(native, lp.Context([device]), dtype=lp.f32, size=4)
+    assert vulkan.get_reference_count(native) == 2
+    del second
+    gc.collect()
+    assert vulkan.get_reference_count(native) == 1
+
+
+@pytest.mark.behaviour("IOP-28")
+def test_wrong_counting_is_the_users_fault(device: lp.Device):
+    array = lp.zeros(4, device=device)
+    (native,) = vulkan.get_native(array)
+    vulkan.retain(native)
+    assert vulkan.get_reference_count(native) == 2
+    vulkan.release(native)
+    vulkan.release(native)  # one too many: ignored
+    with lp.config.override(debug=True), pytest.raises(lp.InvalidError, match="more often"):
+        vulkan.release(native)
+    np.testing.assert_array_equal(array.numpy(), np.zeros(4))
+
+
+def test_retain_keeps_a_plain_int_valid(device: lp.Device):
+    array = lp.asarray(np.arange(4, dtype=np.float32), device=device)
+    (native,) = vulkan.get_native(array)
+    vulkan.retain(native)
+    number = int(native)
+    del array, native
+    gc.collect()
+    lp.empty(4, device=device)
+    again = vulkan.make_buffer(number, lp.Context([device]), dtype=lp.f32, size=4)
+    np.testing.assert_array_equal(again.numpy(), np.arange(4))
+    del again
+    vulkan.release(number)
+
+
+@pytest.mark.behaviour("IOP-31", "EXN-05")
+def test_extension_query(device: lp.Device):
+    assert vulkan.has_extension(device, "VK_KHR_external_memory_fd")
+    assert not vulkan.has_extension(device, "VK_KHR_no_such_thing")
+    assert vulkan.has_extension(device.platform, "VK_KHR_get_physical_device_properties2")
+    assert not vulkan.has_extension(device.platform, "VK_KHR_external_memory_fd_of_nobody")
+
+    class Other:
+        backend = "opencl"
+
+    with pytest.raises(lp.BackendMismatchError) as caught:
+        vulkan.has_extension(Other(), "cl_khr_fp64")  # pyright: ignore[reportArgumentType]
+    assert caught.value.errc is lp.Errc.BACKEND_MISMATCH
+    with pytest.raises(TypeError):
+        vulkan.has_extension(3, "x")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.behaviour("EXN-05")
+def test_functions_of_extensions(device: lp.Device):
+    from lapilli.vk_runtime.headers import ffi
+
+    function = vulkan.get_proc(device, "vkGetDeviceQueue")
+    out = ffi.new("VkQueue*")
+    function(ffi.cast("VkDevice", vulkan.get_native(lp.Context([device]))[0]), 0, 0, out)
+    assert int(ffi.cast("uintptr_t", out[0])) == vulkan.get_native(lp.Queue(device))[0]
+    assert vulkan.get_proc(device.platform, "vkEnumeratePhysicalDevices")
+    with pytest.raises(lp.InvalidError, match="does not have"):
+        vulkan.get_proc(device, "vkNoSuchFunction")
+    with pytest.raises(TypeError):
+        vulkan.get_proc(device, "strlen")
+
+
+@pytest.mark.behaviour("IOP-33")
+def test_error_codes():
+    assert vulkan.get_error_code(lp.InvalidError("logic")) == 0
+    failure = VulkanError("vkCreateBuffer", -3)
+    assert vulkan.get_error_code(failure) == -3
+    wrapped = lp.InvalidError("around")
+    wrapped.__cause__ = failure
+    assert vulkan.get_error_code(wrapped) == -3
+
+
+@pytest.mark.behaviour("IOP-34")
+def test_backend_names():
+    assert lp.is_backend_active(lp.Backend.VULKAN) == bool(lp.devices())
+    assert lp.SYCL_BACKEND_VULKAN == vulkan.SYCL_BACKEND_VULKAN == 1
+    with pytest.raises(TypeError):
+        lp.is_backend_active("vulkan")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.behaviour("IOP-35", "IOP-36")
+def test_every_driver_is_a_platform_and_contexts_have_one():
+    names = {d.platform for d in lp.devices()}
+    assert set(lp.platforms()) == names
+    if len(names) > 1:
+        with pytest.raises(lp.InvalidError):
+            lp.Context([next(d for d in lp.devices() if d.platform == name) for name in names])
+
+
+@pytest.mark.behaviour("IOP-37")
+def test_queue_without_arguments():
+    queue = lp.Queue()
+    assert queue.device is lp.device() and queue.device in queue.context.devices
+
+
+@pytest.mark.behaviour("IOP-38")
+def test_version_is_not_above_the_loaders(device: lp.Device):
+    version = tuple(map(int, device.info.version.split(".")))
+    assert version <= device.physical.instance.api_version
+
+
+@pytest.mark.behaviour("EXN-03")
+def test_extensions_of_sycl_aspects(device: lp.Device):
+    physical = device.physical
+    assert device.has(lp.Aspect.FP16) == ("shaderFloat16" in physical.features)
+    assert device.has(lp.Aspect.ATOMIC64) == ("shaderBufferInt64Atomics" in physical.features)
+
+
+def test_natives_of_the_wrong_type(device: lp.Device):
+    queue, _ = vulkan.get_native(lp.Queue(device))
+    with pytest.raises(TypeError, match="VkPhysicalDevice"):
+        vulkan.make_device(queue)
+    with pytest.raises(TypeError):
+        vulkan.get_native(3)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    with pytest.raises(TypeError):
+        vulkan.make_queue(queue, device)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(lp.BackendMismatchError):
+
+        class Other:
+            backend = "cuda"
+
+        vulkan.make_queue(queue, Other())  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,1 @@
+"""Interoperability with Vulkan: objects of lapilli as native handles, and native handles as objects of lapilli."""

@@ -1,0 +1,87 @@
+"""Kernels and kernel bundles: VkPipeline with its layout, and VkShaderModule."""
+
+from __future__ import annotations
+
+from ...ir.errors import InvalidError
+from ..bundle_pipelines import default_pipeline, values_for
+from ..bundle_state import BundleState
+from ..kernel_bundle import KernelBundle
+from ..kernel_object import Kernel
+from .handle_refs import given_out, owners, share
+from .natives import Native, handle
+
+
+def native_kernel(kernel: Kernel) -> tuple[Native, Native, str]:
+    """Returns (VkPipeline, VkPipelineLayout, entry point) on the first device of the bundle.
+
+    The pipeline is that of launches without a local size, for the bundle's specialization values.
+
+    Raises:
+        InvalidError: only a launch knows its local size or shared memory.
+    """
+    bundle, device = kernel.kernel_bundle, kernel.kernel_bundle.devices[0]
+    image = bundle.image_of(kernel.kernel_id, device)
+    name = image.name_of(kernel.kernel_id)
+    assert name is not None, "the bundle chose an image that has the kernel"
+    info, values = image.info(name), bundle.spec_values.by_symbol()
+    with device.logical.lock:
+        pipeline = default_pipeline(image, info, device, values_for(image.binary, values), values)
+    if pipeline is None:
+        raise InvalidError(
+            f"get_native: kernel '{kernel.name}' has a pipeline for each launch only: its work-group size or shared "
+            "memory is given there"
+        )
+    return (
+        given_out("VkPipeline", pipeline.raw, kernel, (kernel, pipeline)),
+        given_out("VkPipelineLayout", pipeline.layout.raw, kernel, (kernel, pipeline.layout)),
+        info.entry_point,
+    )
+
+
+def native_bundle(bundle: KernelBundle) -> list[Native]:
+    """Returns the VkShaderModule of each image on the first device; of a bundle of native modules, these.
+
+    Raises:
+        InvalidError: the bundle is not executable: drivers take no other code.
+    """
+    if bundle.native_modules:
+        return [
+            given_out("VkShaderModule", handle("VkShaderModule", n), bundle) for n in bundle.native_modules
+        ]
+    if bundle.state is not BundleState.EXECUTABLE:
+        raise InvalidError(
+            f"get_native: a kernel bundle in state {bundle.state.name} has no native modules; expected EXECUTABLE"
+        )
+    natives: list[Native] = []
+    for image in bundle:
+        device = next((item for item in bundle.devices if image.is_compatible(item)), None)
+        if device is not None:
+            with device.logical.lock:
+                module = device.logical.pipelines.module(image.binary, device.selector)
+            natives.append(given_out("VkShaderModule", module.raw, bundle, (bundle, module)))
+    return natives
+
+
+def known_module(number: int) -> bytes | None:
+    """Returns the SPIR-V of a VkShaderModule that a living bundle has, None where none has it."""
+    for bundle in owners("VkShaderModule", number):
+        if isinstance(bundle, KernelBundle):
+            if number in bundle.native_modules:
+                position = bundle.native_modules.index(number)
+                return bundle.native_code[position]
+            for image, native in zip(bundle, native_bundle(bundle), strict=False):
+                if int(native) == number:
+                    return image.spirv()
+    return None
+
+
+def known_kernel(number: int) -> Kernel | None:
+    """Returns the kernel that a VkPipeline was asked of, while it lives."""
+    return next((item for item in owners("VkPipeline", number) if isinstance(item, Kernel)), None)
+
+
+def set_natives(bundle: KernelBundle, modules: list[int], code: list[bytes]) -> None:
+    """Notes the application's modules that a bundle was made of, and their SPIR-V."""
+    bundle.native_modules, bundle.native_code = tuple(modules), tuple(code)
+    for number in modules:
+        share("VkShaderModule", number, bundle)

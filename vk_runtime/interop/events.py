@@ -1,0 +1,169 @@
+"""Events: values of timeline semaphores.  An event of several is done when all have reached their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, cast
+
+from ...ir.errors import InvalidError
+from ..bundle_errors import ConstraintError
+from ..constants import VK_TIMEOUT
+from ..context import Context
+from ..device import Device
+from ..event import Event
+from ..headers import address_of, ffi, make
+from ..queue import Queue
+from ..watcher import Watcher, call
+from .handle_refs import given_out, share
+from .natives import Native, handle, native_int
+from .queues import require_context
+
+_WAIT_SLICE_NS = 200_000_000
+"""A wait returns to Python this often, for Ctrl-C."""
+
+
+class SemaphoreTimeline:
+    """Timeline semaphores of the application; a `vk_runtime.timeline.Timeline` that has one value, reached by all."""
+
+    is_closed: bool = False
+
+    def __init__(self, device: Device, points: Sequence[tuple[Any, int]]) -> None:
+        self._device = device
+        self._points = tuple(points)
+        self._watcher: Watcher | None = None
+
+    @property
+    def device(self) -> Device:
+        """The device that the semaphores are of."""
+        return self._device
+
+    def points(self, value: int) -> tuple[tuple[Any, int], ...]:
+        """Returns the (VkSemaphore, value) pairs."""
+        return self._points
+
+    def submit_up_to(self, value: int) -> None:
+        """Does nothing: the application submits."""
+
+    def poll(self, value: int) -> bool:
+        """Returns whether every semaphore has reached its value."""
+        logical = self._device.logical
+        logical.require_usable()
+        counter = ffi.new("uint64_t*")
+        for semaphore, target in self._points:
+            result = logical.vk.vkGetSemaphoreCounterValue(logical.raw, semaphore, counter)
+            logical.check(result, "vkGetSemaphoreCounterValue")
+            if counter[0] < target:
+                return False
+        return True
+
+    def wait_for(self, value: int) -> None:
+        """Waits for every semaphore."""
+        while not self.wait_slice(value):
+            pass
+
+    def watch(self, value: int, function: Callable[[], object]) -> None:
+        """Calls `function` once every semaphore has reached its value: in a thread, or here where they have already."""
+        if self.poll(value):
+            call(function)
+            return
+        if self._watcher is None:
+            self._watcher = Watcher()
+        self._watcher.add(self, value, function)
+
+    def wait_slice(self, value: int) -> bool:
+        """Waits for every semaphore for a while; returns whether all have reached their values."""
+        logical = self._device.logical
+        semaphores = ffi.new("VkSemaphore[]", [semaphore for semaphore, _ in self._points])
+        values = ffi.new("uint64_t[]", [target for _, target in self._points])
+        info = make(
+            "VkSemaphoreWaitInfo", semaphoreCount=len(self._points), pSemaphores=semaphores, pValues=values
+        )
+        logical.require_usable()
+        result = logical.vk.vkWaitSemaphores(logical.raw, info, _WAIT_SLICE_NS)
+        logical.check(result, "vkWaitSemaphores")
+        return result != VK_TIMEOUT
+
+
+class NativeEvent(Event):
+    """An event of semaphores that the application signals."""
+
+    __slots__ = ()
+
+    def __init__(self, timeline: SemaphoreTimeline) -> None:
+        super().__init__(cast("Queue", timeline), 1)
+
+    @property
+    def queue(self) -> NoReturn:
+        """Raises InvalidError: it is of no queue."""
+        raise InvalidError("this event was made of native semaphores: it has no queue")
+
+    @property
+    def elapsed_ns(self) -> NoReturn:
+        """Raises InvalidError: nobody timed it."""
+        raise InvalidError("this event was made of native semaphores: it was not timed")
+
+    def __repr__(self) -> str:
+        return f"<lapilli.Event of {len(self.timeline.points(1))} native semaphores>"
+
+
+def native_event(event: Event) -> list[tuple[Native, int]]:
+    """Returns the (VkSemaphore, value) pairs of an event; its commands are submitted, so that waiting ends."""
+    event.timeline.submit_up_to(event.value)
+    return [
+        (given_out("VkSemaphore", semaphore, event, event.timeline), value)
+        for semaphore, value in event.timeline.points(event.value)
+    ]
+
+
+def make_event(native: object, ctx: Context) -> Event:
+    """Returns the event of timeline semaphores.
+
+    Args:
+        native: a (VkSemaphore, value) pair, or a list of them, all of which must be reached.
+        ctx: a context with one device, which the semaphores are of; or the pairs are of lapilli.
+
+    Raises:
+        InvalidError: an empty list, no semaphore, a value that cannot be, or a context of several devices.
+        TypeError: something that is no pair.
+    """
+    what = "make_event"
+    require_context(what, ctx)
+    items = cast("list[object]", native) if isinstance(native, list) else [native]
+    if not items:
+        raise InvalidError(f"{what}: expected at least one (VkSemaphore, value), found an empty list")
+    pairs = [_pair(what, item) for item in items]
+    device = _device_of(what, ctx, [number for number, _ in pairs])
+    timeline = SemaphoreTimeline(device, [(handle("VkSemaphore", number), value) for number, value in pairs])
+    event = NativeEvent(timeline)
+    for number, _ in pairs:
+        share("VkSemaphore", number, event)
+    return event
+
+
+def _pair(what: str, item: object) -> tuple[int, int]:
+    pair = list(cast("tuple[object, ...]", item)) if isinstance(item, tuple) else []
+    if len(pair) != 2:
+        raise ConstraintError(
+            f"{what} takes (VkSemaphore, value) pairs of timeline semaphores, found {item!r:.60}"
+        )
+    value = pair[1]
+    if not isinstance(value, int) or not 0 <= value < 1 << 64:
+        raise InvalidError(
+            f"{what}: a timeline semaphore's value is an integer from 0 below 2**64, found {value!r}"
+        )
+    return native_int(what, pair[0], "VkSemaphore"), value
+
+
+def _device_of(what: str, ctx: Context, numbers: Sequence[int]) -> Device:
+    for device in ctx.devices:
+        if device.is_open:
+            own = {address_of(queue.semaphore) for queue in tuple(device.logical.queues)}
+            if own.issuperset(numbers):
+                return device
+    first, *others = ctx.devices
+    if others:
+        raise InvalidError(
+            f"{what}: expected semaphores of a queue of the context, or a context with one device; it has "
+            f"{len(ctx.devices)}"
+        )
+    return first

@@ -1,0 +1,37 @@
+"""Timeline: what an event waits for, a queue's own semaphore or semaphores of somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from .device import Device
+
+
+class Timeline(Protocol):
+    """Counts up as commands end; `vk_runtime.queue.Queue` is one."""
+
+    @property
+    def device(self) -> Device:
+        """The device whose queues can wait for it without the host."""
+        ...
+
+    is_closed: bool
+    """Whether everything has ended and nothing needs to be waited for."""
+
+    def points(self, value: int) -> Sequence[tuple[Any, int]]:
+        """Returns the (VkSemaphore, value) pairs that say when `value` is reached: all of them."""
+        ...
+
+    def submit_up_to(self, value: int) -> None:
+        """Submits what is recorded towards `value`, so that waiting for it ends."""
+        ...
+
+    def poll(self, value: int) -> bool:
+        """Returns whether `value` is reached, without waiting."""
+        ...
+
+    def wait_for(self, value: int) -> None:
+        """Waits until `value` is reached; Ctrl-C ends the wait."""
+        ...
