@@ -34,6 +34,11 @@ class NativeInput:
         return {name: id_ for name, id_ in found if id_ is not None}
 
     @property
+    def only_on(self) -> Device | None:
+        """The one device that it is for; None: the requirements decide."""
+        return None
+
+    @property
     def requirements(self) -> Requirements:
         """What a device must have."""
         return self._image.requirements

@@ -172,7 +172,7 @@ class PipelineStore:
             return {}
         self._device.require_usable()
         layout, size = self._layout(kernel), self._required_sub_group_size(kernel)
-        module = self._module(image, selector)
+        module = self.module(image, selector)
         with Pipeline(
             self._device, NULL, module, layout, kernel.entry_point, entries, size, CAPTURE_FLAGS
         ) as pipeline:
