@@ -65,9 +65,11 @@ class Option(Generic[_T]):
 
     def __set__(self, instance: Config, value: object) -> None:
         instance.values[self.name] = self.checked(value, f"lp.config.{self.name}")
+        instance.tell()
 
     def __delete__(self, instance: Config) -> None:
         instance.values.pop(self.name, None)
+        instance.tell()
 
     def checked(self, value: object, spelled: str) -> _T:
         """Returns the value that `value` means; InvalidError names the option as `spelled`."""
@@ -133,9 +135,12 @@ class Config:
 
     def __init__(self) -> None:
         self.__dict__["values"] = dict[str, object]()
+        self.__dict__["watchers"] = list[Callable[[], None]]()
 
     values: dict[str, object]
     """What the program has set."""
+    watchers: list[Callable[[], None]]
+    """Are called after the program has set, or unset, an option."""
 
     device = Option(_text, None, "a selector of a device", "The default device, as `lp.device` takes it.")
     visible_devices = Option(
@@ -185,6 +190,12 @@ class Config:
         finally:
             self.values.clear()
             self.values.update(before)
+            self.tell()
+
+    def tell(self) -> None:
+        """Calls the watchers."""
+        for watcher in tuple(self.watchers):
+            watcher()
 
 
 OPTIONS = tuple(name for name, value in vars(Config).items() if isinstance(value, Option))

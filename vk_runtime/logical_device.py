@@ -13,7 +13,9 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error
+from . import profile
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU
 from .device_features import USED_FEATURES
 from .errors import check
@@ -74,6 +76,9 @@ class LogicalDevice:
         """What repeated launches reuse."""
         self.pipelines = PipelineStore(self)
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+        profile.devices.add(self)
+        if config.profile is not None:
+            profile.profile_process(config.profile)
         logger.info("made a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
 
     def _create(self) -> Any:

@@ -165,6 +165,7 @@ class Runtime:
 
 @lru_cache(maxsize=1)
 def _make_runtime() -> Runtime:
+    log_topics.set_up()
     made = Runtime()
     atexit.register(made.close)
     made.watch_forks()
