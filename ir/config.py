@@ -109,6 +109,13 @@ def _optional_words(value: object) -> tuple[str, ...] | None:
     return None if value is None else _words(value)
 
 
+def _log_words(value: object) -> tuple[str, ...]:
+    words = tuple(word.lower() for word in _words(value))
+    if not {*words} <= {*LOG_TOPICS, *LOG_LEVELS}:
+        raise ValueError
+    return words
+
+
 def _path(value: object) -> Path | None:
     if value is None or isinstance(value, Path):
         return value
@@ -124,6 +131,9 @@ def _bytes(value: object) -> int:
         return value
     raise TypeError
 
+
+LOG_TOPICS = ("launch", "cache", "memory", "compile")
+LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
 _SWITCH = "a switch (1 or 0)"
 _NAMES = "names separated by commas"
@@ -153,7 +163,12 @@ class Config:
     validate = Option(_flag, False, _SWITCH, "Whether Khronos' validation layer is turned on.")
     debug = Option(_flag, False, _SWITCH, "Whether kernels are compiled with run-time checks.")
     interpret = Option(_flag, False, _SWITCH, "Whether launches run in the reference interpreter.")
-    log = Option(_words, (), _NAMES, "What is logged: a level, or topics of launch, cache, memory, compile.")
+    log = Option(
+        _log_words,
+        (),
+        f"topics ({', '.join(LOG_TOPICS)}) and a level ({', '.join(LOG_LEVELS)})",
+        "What is logged to standard error: topics, or everything from a level on.",
+    )
     dump = Option(_words, (), "KERNEL:STAGE,…", "Stages of kernels to write when they are compiled.")
     dump_dir = Option(_path, None, _FOLDER, "Where `dump` writes files; without it, to standard error.")
     profile = Option(

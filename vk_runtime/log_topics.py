@@ -15,8 +15,7 @@ import logging
 import sys
 import threading
 
-from ..ir.config import config
-from ..ir.errors import InvalidError
+from ..ir.config import LOG_LEVELS, config
 from . import trace
 
 ROOT = "lapilli"
@@ -28,8 +27,6 @@ TOPICS = {
     "compile": ("frontend", "passes", "spirv", "vk_runtime.pipeline", "vk_runtime.bundle_pipelines"),
 }
 """Loggers of a topic, below `ROOT`."""
-
-LEVELS = ("debug", "info", "warning", "error", "critical")
 
 _TOPIC_OF_EVENT: dict[trace.TraceKind, tuple[str, str]] = {
     "launch": ("launch", "vk_runtime.launch"),
@@ -76,32 +73,14 @@ _applied: list[tuple[str, ...]] = [()]
 
 
 def read(words: tuple[str, ...]) -> tuple[frozenset[str], int | None]:
-    """Returns the topics and the level that the option names.
-
-    Raises:
-        InvalidError: a word that is neither.
-    """
-    topics: set[str] = set()
-    level: int | None = None
-    for word in words:
-        if word.lower() in TOPICS:
-            topics.add(word.lower())
-        elif word.lower() in LEVELS:
-            level = logging.getLevelNamesMapping()[word.upper()]
-        else:
-            raise InvalidError(
-                f"LAPILLI_LOG and lp.config.log take topics ({', '.join(TOPICS)}) and a level "
-                f"({', '.join(LEVELS)}); found {word!r}"
-            )
-    return frozenset(topics), level
+    """Returns the topics among the words of the option, and the lowest level, None where there is none."""
+    levels = logging.getLevelNamesMapping()
+    found = [levels[word.upper()] for word in words if word in LOG_LEVELS]
+    return frozenset(words) & TOPICS.keys(), min(found, default=None)
 
 
 def set_up() -> None:
-    """Follows the option from here on; called when Vulkan is first used.
-
-    Raises:
-        InvalidError: the option has a word that is neither topic nor level.
-    """
+    """Follows the option from here on; called when Vulkan is first used.  Raises InvalidError for a wrong option."""
     with _lock:
         if apply not in config.watchers:
             config.watchers.append(apply)

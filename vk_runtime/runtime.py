@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.config import config
 from ..ir.errors import Error, RuntimeFailure
+from . import log_topics
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
 from .errors import VulkanError
