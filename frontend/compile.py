@@ -405,6 +405,10 @@ def _build(
     kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
 ) -> Executable:
     """Takes a kernel from the cache on disk, or compiles it."""
+    if config.dump:
+        from .stage_dumps import dump_stages
+
+        dump_stages(kernel, rank, env, device.selector)
     store = open_cache()
     cached = None if store is None else cached_kernel(store, kernel, rank, env, constants.key)
     found = None if cached is None else _from_cache(cached, device, env)
@@ -470,8 +474,13 @@ def _compile(
     load_compiler()
     from .builder import refusing_depth
     from .deep_stack import with_deep_stack
+    from .inspection import inspect
+    from .reproducer import reporting_faults
 
-    with refusing_depth([kernel]):
+    def ir() -> str:
+        return str(inspect(kernel, "ir", rank=rank, env=env))
+
+    with refusing_depth([kernel]), reporting_faults(kernel.name, env, kernel.source.text, ir):
         return with_deep_stack(lambda: _compile_now(kernel, rank, device, env, constants))
 
 
