@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from typing import TextIO
 
 from ..ir.config import LOG_LEVELS, config
 from . import trace
@@ -39,7 +40,7 @@ _TOPIC_OF_EVENT: dict[trace.TraceKind, tuple[str, str]] = {
 """Topic and logger of the events of `lp.trace`."""
 
 
-class _Handler(logging.StreamHandler):  # pyright: ignore[reportMissingTypeArgument]
+class _Handler(logging.StreamHandler[TextIO]):
     """Writes to what `sys.stderr` is at the time, which notebooks and test runners exchange."""
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -59,14 +60,13 @@ def as_columns(events: Sequence[ProfileEvent]) -> dict[str, list[Any]]:
 def to_pandas(events: Sequence[ProfileEvent]) -> Any:
     """Returns a pandas.DataFrame with one row per event; FeatureNotSupportedError without pandas."""
     try:
-        import pandas  # pyright: ignore[reportMissingImports, reportMissingModuleSource]
+        pandas: Any = importlib.import_module("pandas")
     except ImportError as error:
         raise FeatureNotSupportedError(
             f"Profile.to_pandas needs pandas, which cannot be imported ({error}); install it with "
             "'python -m pip install pandas', or read Profile.events"
         ) from None
-    frame: Any = pandas.DataFrame(as_columns(events))  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    return frame
+    return pandas.DataFrame(as_columns(events))
 
 
 def make_table(events: Iterable[ProfileEvent], notes: Sequence[str], title: str) -> Table:
