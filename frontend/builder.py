@@ -37,6 +37,7 @@ from . import (
     barriers,
     builtins,
     calls,
+    checks,
     comparisons,
     group_functions,
     handlers,
@@ -83,6 +84,7 @@ REGISTERED = (
     barriers,
     builtins,
     calls,
+    checks,
     comparisons,
     group_functions,
     handlers,
@@ -131,6 +133,7 @@ def build_module(
     rank: int | None = None,
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
+    checks: str = "asserts",
     any_rank: bool = False,
     externals: Sequence[ExternalFunction] = (),
     clamps_indices: bool = True,
@@ -143,6 +146,7 @@ def build_module(
         rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
+        checks: what kernels check as they run, see `TargetEnv.checks`.
         any_rank: compile kernels that name no dimension for a range of three, and mark them: they can be launched
             with fewer.  Only without `rank`.
         externals: functions that the module exports.
@@ -163,6 +167,7 @@ def build_module(
     def build() -> ModuleOp:
         module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
         module.optional_aspects, module.clamps_indices = aspects, clamps_indices
+        module.checks = checks
         return _fill(module, kernels, externals, rank, constants, any_rank=any_rank)
 
     with refusing_depth(kernels, externals):

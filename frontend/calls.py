@@ -18,6 +18,7 @@ from .handlers import placeholder_read, read_through_handler
 from .helpers import call_helper
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
+from .printing import compile_print
 from .spec_parameters import GET_SPECIALIZATION_CONSTANT
 from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
@@ -73,6 +74,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     if target is not None:
         return _conversion(fb, node, obj, target)
     name = _intrinsic_name(obj)
+    if name == "builtins.print":
+        return compile_print(fb, node)
     if name == GET_SPECIALIZATION_CONSTANT:
         return read_through_handler(fb, node)
     if name is None:

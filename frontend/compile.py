@@ -41,6 +41,7 @@ from ..vk_runtime.trace import record
 from .arguments import bind_arguments, taken_apart
 from .aspect_warnings import warn_once
 from .captures import Captures
+from .checking import checks_of
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .function_attributes import attributes_of
@@ -366,7 +367,9 @@ def _hinted_size(
 
 def environment_of(kernel: KernelFunction, env: TargetEnv) -> TargetEnv:
     """Returns the environment that a kernel is compiled for: a device's, with the options of kernel and module."""
-    return options_of(kernel.function.__module__).environment(env, kernel.options.opt_level)
+    options = options_of(kernel.function.__module__)
+    env, checks = options.environment(env, kernel.options.opt_level), checks_of(options)
+    return env if env.checks == checks else replace(env, checks=checks)
 
 
 def executable_for(
@@ -497,6 +500,7 @@ def _compile_now(
         rank=rank,
         captures=captures,
         optional_aspects=env.optional_aspects,
+        checks=env.checks,
         constants={kernel.name: constants},
     )
     stages.done("front end")
@@ -559,7 +563,7 @@ def analyse_kernels(
     from .builder import build_module
 
     options = options_of(kernels[0].function.__module__) if kernels else DEFAULT_OPTIONS
-    module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects)
+    module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
     split = options.device_code_split if mode is None else mode
     return analyse(module, env, mode=split, fixed_targets=options.fixed_targets)
 

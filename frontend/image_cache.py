@@ -197,15 +197,17 @@ def relative_locations(
     ]
 
     def relative(location: Location) -> Location:
+        # The innermost function around the line: inlined code bears the name of the kernel.
         around = [
-            (location.function != qualname, index, first)
+            (location.line > last, -first, location.function != qualname, index)
             for index, (file, first, last, qualname) in enumerate(spans)
             if location.file == file and first <= location.line
             if location.function == qualname or location.line <= last
         ]
         if not around:
             raise ValueError(f"{location} lies in no function of the kernel")
-        _, index, first = min(around)
+        *_, index = min(around)
+        first = spans[index][1]
         return Location(f"<{index}>", location.line - first + 1, location.column, "")
 
     try:
@@ -236,5 +238,9 @@ def _with_locations(kernel: KernelInfo, change: Callable[[Location], Location]) 
         replace(use, location=None if use.location is None else change(use.location))
         for use in kernel.aspect_uses
     )
+    sites = tuple(
+        replace(site, location=None if site.location is None else change(site.location))
+        for site in kernel.sites
+    )
     location = None if kernel.location is None else change(kernel.location)
-    return replace(kernel, aspect_uses=uses, location=location)
+    return replace(kernel, aspect_uses=uses, location=location, sites=sites)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError
+from ..ir.errors import InvalidError, KernelArgumentError, KernelTrap, NdRangeError
 from ..ir.interpret.launch import (
     DEFAULT_STEP_LIMIT,
     DEFAULT_SUB_GROUP_SIZE,
@@ -24,15 +24,18 @@ from ..ir.interpret.launch import (
     SharedArray,
     interpret_module,
 )
-from ..ir.kernel_info import LocalMemory, LocalParameter, Parameter, ScalarParameter
+from ..ir.kernel_info import BufferParameter, LocalMemory, LocalParameter, Parameter, ScalarParameter
 from ..vk_runtime import trace
 from ..vk_runtime.arguments import scalar_value
 from ..vk_runtime.array import Array
 from ..vk_runtime.dtypes import numpy_dtype
 from ..vk_runtime.event import Event
+from ..vk_runtime.reports import HostReport, quiet
 from .arguments import LaunchArguments, bind_arguments, taken_apart
 from .captures import Captures
+from .checking import checks_of
 from .compile import parameters_of
+from .compile_options import options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
 
@@ -121,41 +124,59 @@ def interpret_launch(
 ) -> Event:
     """Interprets a launch that was checked, and waits for what it depends on; returns an event that is done.
 
+    A failed ``assert``, and what was printed, waits for the next wait or read, as with a device.
+
     Raises:
         KernelTrap: the kernel does what no kernel may.
         KernelArgumentError: arguments that do not suit the parameters.
     """
     scalars = iter(record.scalars(values))
-    for event in events:
-        event.wait()
     device, plan = queue.device, record.plan
     hosts: dict[int, tuple[Array, npt.NDArray[Any], HostArray]] = {}
     bound: list[Argument] = []
-    for parameter, value in zip(parameters_of(kernel), values, strict=True):
-        if isinstance(value, LocalMemory):
-            bound.append(SharedArray(value.shape))
-            continue
-        if not isinstance(value, Array):
-            bound.append(_number(next(scalars), parameter.dtype))
-            continue
-        if id(value.buffer) not in hosts:
-            data = value.numpy()
-            hosts[id(value.buffer)] = value, data, HostArray(_bytes_of(data), value.shape)
-        bound.append(hosts[id(value.buffer)][2])
+    with quiet():  # what earlier launches report waits for a wait of the user's
+        for event in events:
+            event.wait()
+        for parameter, value in zip(parameters_of(kernel), values, strict=True):
+            if isinstance(value, LocalMemory):
+                bound.append(SharedArray(value.shape))
+                continue
+            if not isinstance(value, Array):
+                scalar = next(scalars)
+                assert not isinstance(scalar, bytes), "Python kernels take no values of foreign layouts"
+                bound.append(_number(scalar, parameter.dtype))
+                continue
+            if id(value.buffer) not in hosts:
+                data = value.numpy()
+                hosts[id(value.buffer)] = value, data, HostArray(_bytes_of(data), value.shape)
+            bound.append(hosts[id(value.buffer)][2])
     module = _module(kernel, len(plan.range_), device.target_env.optional_aspects, constants)
     shape = LaunchShape(range_=plan.range_, local=plan.local)
     size = max(device.info.sub_group_sizes, default=DEFAULT_SUB_GROUP_SIZE)
     trace.record("launch", kernel=kernel.name, device=device.selector)
     changed: frozenset[int] = frozenset(range(len(bound)))  # where it traps, as far as it came
+    printed: list[str] = []
+    failed: KernelTrap | None = None
     try:
         options = Options(sub_group_size=min(size, 128))
-        changed = interpret_module(module, kernel.name, shape, bound, spec_values=dict(spec), options=options)
+        changed = interpret_module(
+            module, kernel.name, shape, bound, spec_values=dict(spec), options=options, write=printed.append
+        )
+    except KernelTrap as trap:
+        if trap.code != KernelTrap.code:
+            raise
+        failed = trap  # a check of the kernel's own is told as devices tell it
     finally:
         written = {id(bound[i]) for i in changed}
-        for array, data, host in hosts.values():
-            if id(host) in written:
-                array.copy_from(data)
-    return Event(queue, 0)
+        with quiet():
+            for array, data, host in hosts.values():
+                if id(host) in written:
+                    array.copy_from(data)
+        uses = tuple((array.buffer, id(host) in written) for array, _, host in hosts.values())
+        event = Event(queue, 0)
+        if printed or failed is not None:
+            event = queue.note_host_launch(HostReport("".join(printed), failed), uses)
+    return event
 
 
 def _bytes_of(data: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
@@ -189,7 +210,8 @@ def _module(
     from ..ir.verify import verify_module
     from .builder import build_module
 
-    key = ("interpreted", rank, optional_aspects, constants.key)
+    checks = checks_of(options_of(kernel.function.__module__))
+    key = ("interpreted", rank, optional_aspects, checks, constants.key)
     found = cast("tuple[ModuleOp, Captures] | None", kernel.compiled.get(key))
     if found is None or not found[1].are_current():
         captures = Captures()
@@ -198,6 +220,7 @@ def _module(
             rank=rank,
             captures=captures,
             optional_aspects=optional_aspects,
+            checks=checks,
             clamps_indices=False,
             constants={kernel.name: constants},
         )
@@ -266,6 +289,9 @@ def _argument(
             return _number(scalar_value(value, dtype), dtype)
         except ValueError as error:
             raise KernelArgumentError(f"{what}: expected lp.{dtype}, found {error}") from None
+    assert isinstance(parameter, BufferParameter), (
+        "kernels written in Python take no values of foreign layouts"
+    )
     ndim, wanted = parameter.ndim, numpy_dtype(dtype)
     if not isinstance(value, np.ndarray):
         raise KernelArgumentError(f"{what}: expected a NumPy array of {wanted}, found {type(value).__name__}")

@@ -63,6 +63,10 @@ class ModuleBuilder:
     """What the compilation read from around the functions."""
     optional_aspects: frozenset[int] = frozenset()
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
+    checks: str = "asserts"
+    """What kernels check as they run, see `TargetEnv.checks`."""
+    uses_reports: bool = False
+    """Whether something was compiled that needs a kernel's report buffer: ``assert``, ``print``."""
     device_functions: frozenset[str] = frozenset()
     """Functions of ``lp.math`` that the kernel wants as the device has them, see `KernelOptions.math_accuracy`."""
     library_call: FileLineColLoc | None = None

@@ -16,6 +16,7 @@ from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
 
 from ..ir.errors import CompileError
+from .checks import check_index, check_nan, is_debug
 from .conversions import CMPI, as_index, convert, store_convert
 from .dispatch import expression
 from .fixed_arrays import load_fixed
@@ -150,6 +151,8 @@ def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
             "LP2041",
             hint=f"write {array.name}[{wanted}]",
         )
+    for dimension, value in enumerate(values):
+        _check_range(fb, array, dimension, value, node)
     indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
     return Element(array, [index for index in indices if index is not None])
 
@@ -174,6 +177,8 @@ def element_at(fb: FunctionBuilder, array: Array, values: Sequence[Scalar], node
     """Returns the element at indices that are evaluated; CompileError where their number is wrong."""
     if len(values) != array.type.ndim:
         raise fb.error(node, f"'{array.name}' takes {array.type.ndim} indices, found {len(values)}", "LP2041")
+    for dimension, value in enumerate(values):
+        _check_range(fb, array, dimension, value, node)
     indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
     return Element(array, [index for index in indices if index is not None])
 
@@ -201,6 +206,11 @@ def _checked_index(fb: FunctionBuilder, value: Value, node: ast.expr, what: str)
 def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
     """Evaluates the indices into a fixed array or vector; CompileError where one is no integer."""
     return [_index(fb, part, "an index of a fixed array") for part in _index_nodes(node)]
+
+
+def _check_range(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar, node: ast.AST) -> None:
+    if is_debug(fb):
+        check_index(fb, array, dimension, index, extent(fb, array, dimension), node)
 
 
 def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue | None:
@@ -355,6 +365,7 @@ def store_element(
     stored = store_convert(fb, value, array.type.element, value_node, f"'{array.name}'")
     if fb.is_dry:
         return
+    check_nan(fb, array, stored)
     ssa = fb.ssa(stored)
     if array.type.element is BOOL and not isinstance(array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))

@@ -24,6 +24,7 @@ from ..vk_runtime.spec_values import SpecConstant
 from ..vk_runtime.trace import record
 from .annotations import Signature
 from .captures import Captures
+from .checking import checks_of
 from .compile import Executable, compile_lock, environment_of, load_compiler
 from .compile_options import options_of
 from .constant_arguments import MissingConstantError, default_constants
@@ -181,11 +182,10 @@ class UnitImage:
                 continue
             constants = default_constants(kernel.signature).key
             ranks = range(1, info.abi.rank + 1) if info.has_any_rank else (info.abi.rank,)
-            for key in (
-                (rank, environment_of(kernel, device.target_env), constants)
-                for device in devices
-                for rank in ranks
-            ):
+            wanted = (environment_of(kernel, device.target_env) for device in devices)
+            # Debug mode may have been switched since the image was analysed.
+            suitable = [env for env in wanted if env.checks == own.checks]
+            for key in ((rank, env, constants) for env in suitable for rank in ranks):
                 known: Executable | None = kernel.compiled.get(key)
                 if known is None or not known.captures.are_current():
                     kernel.compiled[key] = Executable(image, info, self.captures)
@@ -231,8 +231,8 @@ class _Analysis:
         return True
 
 
-_analyses: dict[tuple[str, TargetEnv], _Analysis] = {}
-"""The latest analysis of each unit for each environment."""
+_analyses: dict[tuple[str, TargetEnv, str], _Analysis] = {}
+"""The latest analysis of each unit for each environment and each of `target_env.CHECKS`."""
 
 
 def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
@@ -243,7 +243,7 @@ def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
         env: of the devices, see `TargetEnv.meet`.
     """
     kernels, exported = kernels_of(module), EXTERNALS.of_unit(module)
-    key = (module, env)
+    key = (module, env, checks_of(options_of(module)))
     with compile_lock:
         found = _analyses.get(key)
         if found is None or found.exported != exported or not found.is_current(kernels):
@@ -321,7 +321,8 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
 def _exports(module: str, exported: tuple[ExternalFunction, ...], env: TargetEnv) -> list[UnitImage]:
     """Returns the images of the functions that a unit exports; apart from its kernels, so that any kernel can be
     linked with them without getting the unit's kernels too."""
-    env = options_of(module).environment(env)
+    options = options_of(module)
+    env = replace(options.environment(env), checks=checks_of(options))
     try:
         return _images(module, {}, env, exported) if exported else []
     except BuildError as error:
@@ -346,6 +347,7 @@ def _images(
             definitions,
             captures=captures,
             optional_aspects=env.optional_aspects,
+            checks=env.checks,
             any_rank=True,
             externals=exported,
         )

@@ -73,7 +73,7 @@ def id_of(kernel: KernelFunction) -> KernelId:
             found = kernel.known_id = make_kernel_id(
                 kernel.name,
                 kernel.qualified_name,
-                _binder(kernel.name, kernel.signature),
+                binder(kernel.name, kernel.signature),
                 kernel.parameter_names,
                 _local_size(kernel),
             )
@@ -95,7 +95,7 @@ def _local_size(kernel: KernelFunction) -> LocalSizeOf | None:
     return None if local is None or local.is_fixed else lambda values: local.sizes(values, name)
 
 
-def _binder(name: str, signature: Signature) -> Binder:
+def binder(name: str, signature: Signature) -> Binder:
     """Returns what binds arguments; it does not refer to the kernel function, which an id does not keep alive."""
     compiled = default_constants(signature)
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from ..ir.aspect_table import ASPECT_OF_CAPABILITY, ASPECT_ROWS
 from ..ir.aspects import Aspect
 from ..ir.kernel_info import BufferParameter, KernelInfo, LocalParameter, Requirements, SpecConstantInfo
+from ..ir.target_env import TargetEnv
 from .reflection import EntryPoint, Reflection
 from .tables import Capability, enumerant_name
 
@@ -43,9 +44,13 @@ class ImageMetadata(Protocol):
         ...
 
 
-def disagreements(reflection: Reflection, split: ImageMetadata) -> tuple[str, ...]:
+def disagreements(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> tuple[str, ...]:
     """Returns every difference between a binary and its metadata, in words; empty where they agree."""
-    found = [*_entry_points(reflection, split), *_spec_ids(reflection, split), *_aspects(reflection, split)]
+    found = [
+        *_entry_points(reflection, split),
+        *_spec_ids(reflection, split),
+        *_aspects(reflection, split, env),
+    ]
     entries = {entry.name: entry for entry in reflection.entry_points}
     for kernel in split.kernels:
         entry = entries.get(kernel.entry_point)
@@ -81,7 +86,7 @@ def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
 
 def internal_spec_ids(kernel: KernelInfo) -> Iterator[int]:
     """Yields the SpecIds that the runtime sets by itself: of the local size, and of arrays that a launch gives."""
-    yield from kernel.abi.local_size_spec_ids or ()
+    yield from (number for number in kernel.abi.local_size_spec_ids or () if number is not None)
     for parameter in kernel.parameters:
         if isinstance(parameter, LocalParameter):
             yield from (spec_id for spec_id in parameter.spec_ids if spec_id is not None)
@@ -95,6 +100,8 @@ def _bindings(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
     }
     if kernel.abi.argument_block_binding is not None:
         recorded[0, kernel.abi.argument_block_binding] = "argument block"
+    if kernel.abi.report_binding is not None:
+        recorded[0, kernel.abi.report_binding] = "report buffer"
     protected = {
         p.name
         for p in kernel.parameters
@@ -133,14 +140,18 @@ BINDING_MODEL_ASPECTS = frozenset({Aspect.VK_BUFFER_DEVICE_ADDRESS, Aspect.VK_VU
 """What a module may need for the way it is made, whatever its kernels use: no requirement of a kernel."""
 
 
-def _aspects(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
+def _aspects(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> Iterator[str]:
     """Compares the aspects that follow from the binary with those that the IR gave, both ways."""
     needed = {aspect for kernel in split.kernels for aspect in kernel.aspects}
     if split.requirements.fixed_targets is None:  # else the targets stand for the aspects
         needed = set(split.requirements.aspects)
+    exempt = set(BINDING_MODEL_ASPECTS)
+    if env.loop_iteration_cap is not None:
+        # What counts rounds is no requirement of a kernel: every device with a cap has it.
+        exempt |= {Aspect.VK_SUBGROUP_BASIC, Aspect.VK_SUBGROUP_ARITHMETIC}
     for capability in reflection.capabilities:
         aspect = ASPECT_OF_CAPABILITY.get(capability)
-        if aspect is not None and aspect not in needed | BINDING_MODEL_ASPECTS:
+        if aspect is not None and aspect not in needed | exempt:
             name = enumerant_name("Capability", capability)
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
     used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}

@@ -22,7 +22,7 @@ from ..ir.kernel_info import (
     SizeNode,
     SpecConstantInfo,
 )
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import TargetEnv, most_checks, smallest_cap
 from .binary import Module
 from .device_image import DeviceImage
 from .image_agreement import disagreements, internal_spec_ids
@@ -106,6 +106,8 @@ def _common_env(images: Sequence[DeviceImage], labels: Sequence[str]) -> TargetE
         ),
         optional_aspects=tuple(sorted({number for env in envs for number in env.optional_aspects})),
         debug_info=any(env.debug_info for env in envs),
+        loop_iteration_cap=smallest_cap(envs),
+        checks=most_checks(envs),
     )
 
 
@@ -120,6 +122,7 @@ def merged_requirements(parts: Sequence[Requirements]) -> Requirements:
         work_group_sizes=tuple(dict.fromkeys(size for part in parts for size in part.work_group_sizes)),
         sub_group_sizes=tuple(sorted({size for part in parts for size in part.sub_group_sizes})),
         fixed_targets=tuple(sorted(targets[0].intersection(*targets))) if targets else None,
+        features=tuple(sorted({name for part in parts for name in part.features})),
     )
 
 
@@ -187,7 +190,10 @@ class _Numbering:
                 for leaf, number in zip(constant.leaves, new[constant.symbol], strict=True)
             }
             for kernel in image.kernels:
-                mapping.update(zip(kernel.abi.local_size_spec_ids or (), local_size or (), strict=False))
+                old_ids = kernel.abi.local_size_spec_ids or ()
+                for old, new_id in zip(old_ids, local_size or (), strict=False):
+                    if old is not None:
+                        mapping[old] = new_id
             for kernel in image.kernels:
                 for old in internal_spec_ids(kernel):
                     if old not in mapping:
@@ -291,7 +297,7 @@ def _check(image: DeviceImage) -> None:
     finding = spirv_tools().validate(image.spirv, env)
     if finding is not None:
         findings.append(f"SPIRV-Tools, {env}: {finding.message}")
-    findings += disagreements(reflect(image.spirv), image)
+    findings += disagreements(reflect(image.spirv), image, image.target_env)
     if findings:
         lines = "\n".join(f"  {line}" for line in findings)
         raise LinkError(f"the linked image is invalid:\n{lines}")

@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
+                "ir.site_text",
                 "ir.size_arithmetic",
             ),
             *("spirv.device_image", "spirv.reflect", "spirv.binary"),
@@ -47,6 +48,13 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.unit_images",
         "frontend.bundles",
         "frontend.bundle_linking",
+        "frontend.sources",
+        "frontend.source_images",
+        "frontend.spirv_source",
+        "frontend.spirv_text_source",
+        "frontend.mlir_source",
+        "frontend.python_source",
+        "frontend.glsl_source",
     }
 )
 """The modules that may join the compiler to the runtime."""

@@ -20,15 +20,17 @@ from ..ir.kernel_info import (
     LocalParameter,
     Parameter,
     ScalarParameter,
+    ValueParameter,
 )
 from .array import Array, signature
+from .foreign_arguments import misfit, packed_value
 
 if TYPE_CHECKING:
     from .device import Device
     from .memory import Buffer
 
-Scalar = int | float
-"""A scalar argument after checking: what `struct` packs."""
+Scalar = int | float | bytes
+"""An argument in the argument block after checking: what `struct` packs."""
 
 _BOOLS: tuple[type[Any], ...] = (bool, np.bool_)
 
@@ -110,7 +112,9 @@ class ArgumentChecker:
             arg = args[index]
             if kind is Array:
                 # Signatures are interned.
-                if arg.__class__ is not Array or arg._signature is not wanted or arg._device is not device:
+                if arg.__class__ is not Array or arg._device is not device:
+                    return None
+                if arg._signature is not wanted and not self._is_foreign_fit(index, arg):
                     return None
                 buffer = arg._buffer
                 if buffer is None:
@@ -128,6 +132,13 @@ class ArgumentChecker:
                 if uses[first][0] is uses[second][0]:
                     self._overlap(first, second)
         return uses, scalars
+
+    def _is_foreign_fit(self, index: int, array: Array) -> bool:
+        """Whether the parameter is a buffer of a foreign kernel that takes the array."""
+        parameter = self._parameters[index]
+        return (
+            isinstance(parameter, BufferParameter) and not parameter.ndim and misfit(array, parameter) is None
+        )
 
     def _label(self, index: int) -> str:
         return (
@@ -149,7 +160,12 @@ class ArgumentChecker:
         wanted = self._expected[index][3]
         if not isinstance(arg, Array):
             self._no_array(index, arg)
-        if arg.signature != wanted:
+        parameter = self._parameters[index]
+        if isinstance(parameter, BufferParameter) and not parameter.ndim:
+            found = misfit(arg, parameter)
+            if found is not None:
+                raise KernelArgumentError(f"{self._label(index)}: {found}")
+        elif arg.signature != wanted:
             raise KernelArgumentError(f"{self._label(index)}: expected lp.{wanted}, found lp.{arg.signature}")
         if arg.is_released:
             raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
@@ -180,6 +196,12 @@ class ArgumentChecker:
         raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
+        parameter = self._parameters[index]
+        if isinstance(parameter, ValueParameter):
+            try:
+                return packed_value(arg, parameter)
+            except ValueError as error:
+                raise KernelArgumentError(f"{self._label(index)}: expected {error}") from None
         try:
             return scalar_value(arg, dtype)
         except ValueError as error:
@@ -222,7 +244,10 @@ def _expected(parameter: Parameter) -> _Expected:
         rank = "" if parameter.ndim == 1 else f", {parameter.ndim}"
         return LocalMemory, parameter.ndim, None, f"LocalArray[{dtype}{rank}]"
     if isinstance(parameter, BufferParameter):
-        return Array, None, parameter.access != "read", signature(dtype, parameter.ndim)
+        wanted = signature(dtype, parameter.ndim) if parameter.ndim else f"Array of {dtype}"
+        return Array, None, parameter.access != "read", wanted
+    if isinstance(parameter, ValueParameter):
+        return type(None), 0, 0, dtype
     if dtype in _INTEGER_LIMITS:
         return int, *_INTEGER_LIMITS[dtype], dtype
     if dtype in ("f32", "f64"):
@@ -232,7 +257,7 @@ def _expected(parameter: Parameter) -> _Expected:
     return type(None), 0, 0, dtype  # f16 and bf16 always take the slow way
 
 
-def scalar_value(value: object, dtype: str) -> Scalar:
+def scalar_value(value: object, dtype: str) -> int | float:
     """Converts a scalar argument without losing anything but floating-point digits.
 
     Args:
@@ -271,7 +296,7 @@ def _integer_value(value: object, dtype: str) -> int:
     return number
 
 
-def _float_value(value: object, dtype: str) -> Scalar:
+def _float_value(value: object, dtype: str) -> int | float:
     is_bfloat16 = type(value).__name__ == "bfloat16"
     if not is_bfloat16 and not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(_describe(value))
@@ -342,6 +367,11 @@ class ArgumentPacker:
                 if parameter.offset_bytes is not None:
                     fields.append((parameter.offset_bytes, PACK_FORMATS[parameter.dtype]))
                     sources.append(("scalar", scalars, 0))
+                scalars += 1
+                continue
+            if isinstance(parameter, ValueParameter):
+                fields.append((parameter.offset_bytes, f"{parameter.size_bytes}s"))
+                sources.append(("scalar", scalars, 0))
                 scalars += 1
                 continue
             if isinstance(parameter, LocalParameter):

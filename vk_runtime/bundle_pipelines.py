@@ -96,8 +96,8 @@ def make_pipelines(
 def _launched(images: Sequence[DeviceImage], values: Mapping[str, bytes]) -> list[DeviceImage]:
     """Returns the images that launches take kernels from: a frozen one instead of its generic twin, or the reverse."""
     used = [image for image in images if not image.frozen or _has_defaults(image, values)]
-    frozen = {id_ for image in used if image.frozen for id_ in image.kernel_ids}
-    return [image for image in used if image.frozen or not frozen.issuperset(image.kernel_ids)]
+    frozen = {image.id_of(name) for image in used if image.frozen for name in image.kernels}
+    return [i for i in used if i.frozen or not frozen.issuperset(i.id_of(name) for name in i.kernels)]
 
 
 def _has_defaults(image: DeviceImage, values: Mapping[str, bytes]) -> bool:

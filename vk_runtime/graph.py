@@ -58,6 +58,8 @@ class Graph:
         self._order: list[tuple[int, bool]] | None = None
         """In which order the commands run, None: to be planned, because they touch other arrays than before."""
         self._is_stale = True
+        self._reporting: tuple[LaunchNode, ...] = ()
+        """The launches that print or check."""
 
     # ---- recording ----
 
@@ -291,8 +293,17 @@ class Graph:
             for event in events:
                 if event.queue.device is device and event.queue is not queue:
                     queue.wait_on_device(event.queue, event.value)
+            for node in self._reporting:
+                if node.reporting_queue not in (None, queue):
+                    raise InvalidError(
+                        f"g.replay: {node.what} prints or checks, so the graph replays on one queue; record another "
+                        "graph for the other queue",
+                        code="LP1606",
+                    )
             batch = Batch(self._submitted, len(self._segments), (self._segments, uses))
             queue.submit_batch(batch, uses)
+            for node in self._reporting:
+                node.note_replay(queue, batch.value)
             if trace.active:
                 for node in self._nodes:
                     if isinstance(node, LaunchNode):
@@ -326,6 +337,8 @@ class Graph:
             made.append(old if old is not None and is_same else Segment(logical, self._pool, piece, is_last))
         self._segments = tuple(made)
         self._submitted = ffi.new("VkCommandBuffer[]", [segment.raw for segment in made])
+        launches = [node for node in self._nodes if isinstance(node, LaunchNode)]
+        self._reporting = tuple(node for node in launches if node.report is not None)
         self._is_stale = False
 
     def _plan(self) -> list[tuple[int, bool]]:

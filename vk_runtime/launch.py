@@ -20,6 +20,7 @@ from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
+from .reports import KernelReport
 from .requirements import require_device, require_limits
 from .specialization import SpecEntry, emulated_values, local_entries, spec_entries
 
@@ -90,6 +91,8 @@ class LaunchRecord:
         self._dynamic_count = 0 if self._is_block_pushed else 1
         self._block_bytes = binding.kernel.abi.argument_block_bytes
         self._push_bytes = self._block_bytes if self._is_block_pushed else 0
+        self._has_report = binding.kernel.abi.report_binding is not None
+        self._report_rank = _rank_to_show(binding.kernel, plan.range_)
         self._look_up_functions()
         self._block = ffi.new("char[]", max(self._block_bytes, 1))
         self._block_memory = ffi.buffer(self._block)
@@ -143,7 +146,16 @@ class LaunchRecord:
         """Checks arguments as `launch` does and returns them taken apart."""
         return self._checker.check(args, self._device)
 
-    def encode(self, command_buffer: CommandBuffer, args: Sequence[object]) -> None:
+    def new_report(self) -> KernelReport | None:
+        """Returns a report buffer for launches by a graph; None where the kernel has nothing to report.  Call it with
+        the device's lock held."""
+        if not self._has_report:
+            return None
+        return KernelReport(self._device.logical, self._binding.kernel, self._report_rank)
+
+    def encode(
+        self, command_buffer: CommandBuffer, args: Sequence[object], report: KernelReport | None
+    ) -> None:
         """Records the launch into a command buffer of a graph.  Call it with the device's lock held.
 
         Orders nothing, and keeps no array alive: the graph does both.
@@ -156,9 +168,9 @@ class LaunchRecord:
             descriptor_set = None
             if not self._is_block_pushed:
                 place = command_buffer.argument_block(self._block_bytes)
-                descriptor_set = self._write_block(place, uses, hidden, values)
+                descriptor_set = self._write_block(place, uses, hidden, values, report)
             elif self._set_layout is not None:
-                descriptor_set = self._set_layout.set_for(uses, 0, self._binding.kernel)
+                descriptor_set = self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
             if command_buffer.pipeline is not self._pipeline:
                 self._bind_pipeline(command_buffer)
             if descriptor_set is not None and (
@@ -222,15 +234,19 @@ class LaunchRecord:
         """
         hidden, groups = step
         descriptor_set = None
+        report = self._report_of(queue) if self._has_report else None
         if self._is_block_pushed:
             self._pack_into(self._block_memory, 0, *hidden, *values)
             if self._set_layout is not None:
-                descriptor_set = self._set_layout.set_for(uses, 0, self._binding.kernel)
+                descriptor_set = self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
         else:
             place = queue.argument_block(self._block_bytes)
-            descriptor_set = self._write_block(place, uses, hidden, values)
+            descriptor_set = self._write_block(place, uses, hidden, values, report)
         command_buffer = queue.recording or queue.open()
         raw = command_buffer.raw
+        if report is not None:
+            queue.reports.note_launch(report, command_buffer.value)
+            command_buffer.keep.append(report)
         queue.order(uses, command_buffer.value)
         event.value = command_buffer.value
         command_buffer.keep.append(uses)
@@ -304,8 +320,22 @@ class LaunchRecord:
         self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
         command_buffer.pipeline = pipeline
 
+    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Buffer, bool]]:
+        """Returns the memory that the descriptors show, but for an argument block."""
+        arrays = [] if self._packer.has_addresses else uses
+        return arrays if report is None else [*arrays, (report.buffer, True)]
+
+    def _report_of(self, queue: Queue) -> KernelReport:
+        binding = self._binding
+        return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank)
+
     def _write_block(
-        self, place: tuple[Buffer, int], uses: Uses, hidden: Sequence[Scalar], values: Sequence[Scalar]
+        self,
+        place: tuple[Buffer, int],
+        uses: Uses,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+        report: KernelReport | None,
     ) -> DescriptorSet:
         """Writes the argument block to memory of a command buffer; returns the set that shows it."""
         assert self._set_layout is not None, "the block has a binding"
@@ -313,7 +343,10 @@ class LaunchRecord:
         self._pack_into(memory.host_bytes(), offset, *hidden, *values)
         self._dynamic_offset[0] = offset
         arrays = [] if self._packer.has_addresses else uses
-        return self._set_layout.set_for([*arrays, (memory, False)], self._block_bytes, self._binding.kernel)
+        shown = [*arrays, (memory, False)]
+        if report is not None:
+            shown.append((report.buffer, True))
+        return self._set_layout.set_for(shown, self._block_bytes, self._binding.kernel)
 
     def _wait_on_device(self, queue: Queue, events: Sequence[Event]) -> None:
         for event in events:
@@ -333,6 +366,15 @@ class LaunchRecord:
         trace.record(
             "launch", kernel=binding.kernel.name, image=binding.image.digest, device=self._device.selector
         )
+
+
+def _rank_to_show(kernel: KernelInfo, range_: Sequence[int]) -> int:
+    """Returns the dimensions of the ids in messages: those that padding has put in front do not count."""
+    rank = len(range_)
+    if kernel.has_any_rank:
+        while rank > 1 and range_[len(range_) - rank] == 1:
+            rank -= 1
+    return rank
 
 
 def launch(

@@ -179,6 +179,11 @@ def plan_launch(
             f"2**{kernel.abi.index_bits - 1} work-items; choose a local size that is a power of two"
         )
     most = tuple(reversed(limits.max_work_group_count[:rank]))
+    if not kernel.abi.is_divisible and any(n > limit for n, limit in zip(groups, most, strict=True)):
+        raise KernelNotSupportedError(
+            f"kernel '{kernel.name}' runs in one dispatch; range {extents} has {groups} work-groups, device "
+            f"'{device_name}' allows at most {most} (maxComputeWorkGroupCount)"
+        )
     return LaunchPlan(range_=extents, local=sizes, group_counts=groups, max_group_counts=most)
 
 
@@ -190,6 +195,7 @@ def _local_size(
         sizes = normalise_range(local, "local size")
         if required is not None and sizes != tuple(required):
             raise NdRangeError(f"kernel '{kernel.name}' requires local size {tuple(required)}; found {sizes}")
+        _check_fixed_sizes(kernel, sizes)
         return sizes
     if required is not None:
         return tuple(required)
@@ -201,6 +207,22 @@ def _local_size(
             "@lp.kernel(local_size=…), @lp.reqd_work_group_size(…) or k[lp.NdRange(global_, local_)]"
         )
     return default_local_size(extents, limits)
+
+
+def _check_fixed_sizes(kernel: KernelInfo, sizes: tuple[int, ...]) -> None:
+    """Raises where a local size differs in a dimension that the binary fixes, or in two that are one constant."""
+    fixed, ids = kernel.abi.fixed_local_size, kernel.abi.local_size_spec_ids
+    if fixed is None or ids is None or len(sizes) != len(fixed):
+        return
+    xyz = tuple(reversed(sizes))
+    expected = tuple(
+        size if number is None else xyz[ids.index(number)] for number, size in zip(ids, fixed, strict=True)
+    )
+    if xyz != expected:
+        raise NdRangeError(
+            f"kernel '{kernel.name}' requires local size {tuple(reversed(expected))}; found {sizes}: its other "
+            "dimensions are fixed or depend on each other"
+        )
 
 
 def check_local_size(

@@ -194,6 +194,8 @@ class LogicalDevice:
                 with contextlib.suppress(Error):
                     self.check(self.vk.vkDeviceWaitIdle(self.raw), "vkDeviceWaitIdle")
                     self.pipelines.cache.save()
+                    for queue in tuple(self.queues):
+                        queue.end_reports()
             self.is_closed = True
             for queue in tuple(self.queues):
                 queue.abandon()

@@ -11,12 +11,13 @@ that queue's work is submitted, and this queue's next submission waits for it on
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError
+from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
 from . import graph_recording, profile
 from .command_buffer import CommandBuffer
 from .constants import (
@@ -35,6 +36,7 @@ from .constants import (
 from .event import Event
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .reports import QueueReports, is_quiet, show
 from .watcher import Watcher, call
 
 if TYPE_CHECKING:
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
     from .handler import CommandGroup, Handler
     from .logical_device import LogicalDevice
     from .memory import Buffer
+    from .reports import HostReport
+
+logger = logging.getLogger(__name__)
 
 SUBMIT_AFTER = 64
 """Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
@@ -96,8 +101,8 @@ class Queue(Handle):
         context: what its kernel bundles must belong to; None: the device's default context.
         in_order: commands run one after the other, in the order in which they were submitted.
         profiling: time every command, for `Event.elapsed_ns`; commands then run one after the other, too.
-        async_handler: gets the list of errors that commands met while they ran, at the next `wait`; without one
-            there, and none of the context, `wait` raises the first.
+        async_handler: gets the list of errors that commands met while they ran, at the next wait or read; without
+            one there, and none of the context, that raises the first.
 
     Raises:
         InvalidError: `device` is none of `context`, or `async_handler` is no function.
@@ -155,6 +160,8 @@ class Queue(Handle):
         self._epoch = 0
         self._waits: dict[Queue, int] = {}
         self._watcher: Watcher | None = None
+        self.reports = QueueReports()
+        """What its kernels tell the host."""
         self._create_objects()
         self._prepare_structs()
         logical.queues.add(self)
@@ -549,9 +556,10 @@ class Queue(Handle):
             return True
 
     def wait_for(self, value: int) -> None:
-        """Waits until the timeline reaches `value`.
+        """Waits until the timeline reaches `value`; prints what kernels printed.
 
         Raises:
+            KernelTrap: a kernel of this queue failed, and there is no ``async_handler``; once.
             DeviceLostError: the driver lost the device.
         """
         if value > self._completed:
@@ -566,6 +574,39 @@ class Queue(Handle):
             with self._lock:
                 self.retire()
                 self._logical.graveyard.drain()
+        if self.reports.pending and not is_quiet():
+            self._read_reports()
+
+    def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Buffer, bool]]) -> Event:
+        """Notes a launch that ran on the host, so that the next wait, or read of what it wrote, shows its report.
+
+        Args:
+            report: what it has to tell.
+            uses: its buffers, each with whether it wrote them.
+        """
+        with self._lock:
+            command_buffer = self.open()
+            self.order(uses, command_buffer.value)
+            self.reports.note_launch(report, command_buffer.value)
+            event = Event(self, command_buffer.value)
+            event.elapsed_ticks = 0
+            self.note_launch(command_buffer)
+        return event
+
+    def _read_reports(self) -> None:
+        """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
+        with self._lock:
+            last = self.reports.unfinished(self._completed)
+        if last:
+            if last > self._submitted:
+                self.flush()
+            self._block_until(last)
+        with self._lock:
+            text, traps = self.reports.take(self._completed)
+        show(text)
+        for trap in traps:
+            self.note_error(trap)
+        self.throw_asynchronous()
 
     def _block_until(self, value: int) -> None:
         logical = self._logical
@@ -637,17 +678,24 @@ class Queue(Handle):
         """Hands the errors of commands that have run to the handler of the queue or its context.
 
         Raises:
-            Error: the first of them, where there is no handler.
+            Error: the first of them, where there is no handler; the others are logged.
         """
         errors, self._asynchronous = self._asynchronous, []
         if not errors:
             return
-        handler = self._async_handler
-        if handler is None and self._context is not None:
-            handler = self._context.async_handler
-        if handler is None:
-            raise errors[0]
-        handler(errors)
+        handler = self._handler()
+        if handler is not None:
+            handler(errors)
+            return
+        for error in errors[1:]:  # only one can be raised
+            logger.error("%s", error)
+        raise errors[0]
+
+    def _handler(self) -> AsyncHandler | None:
+        """Returns what gets the errors of commands that have run: the queue's own, else the context's."""
+        if self._async_handler is not None or self._context is None:
+            return self._async_handler
+        return self._context.async_handler
 
     def wait_and_throw(self) -> None:
         """Does what `wait` does; SYCL's name."""
@@ -678,6 +726,17 @@ class Queue(Handle):
         recording = self.recording
         return Event(self, self._submitted if recording is None else recording.value)
 
+    def end_reports(self) -> None:
+        """Shows what kernels reported that nobody has waited for; the device is idle."""
+        text, traps = self.reports.take(self._submitted)
+        show(text)
+        for trap in traps:
+            self.note_error(trap)
+        try:
+            self.throw_asynchronous()
+        except Exception as error:  # nobody waits any more: a handler's own error goes to the log, too
+            logger.error("%s", error)
+
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""
         for command_buffer in (*self._in_flight, *([self.recording] if self.recording else [])):
@@ -689,12 +748,15 @@ class Queue(Handle):
 
     def close(self) -> None:
         """Waits for the queue's work and gives it up; later use raises."""
-        if not self.is_closed and not self._logical.is_lost and not self._logical.is_closed:
-            try:
+        try:
+            if not self.is_closed and not self._logical.is_lost and not self._logical.is_closed:
                 self._wait_for_all()
-            except DeviceLostError:
-                self.abandon()
-        super().close()
+        except DeviceLostError:
+            self.abandon()
+        except KernelTrap as trap:  # nobody waits here for what a kernel did
+            logger.error("%s", trap)
+        finally:
+            super().close()
 
     def __repr__(self) -> str:
         return f"<lapilli.Queue of {self._device!r}>"

@@ -48,14 +48,15 @@ class SpecEntry:
 def spec_entries(
     constants: Sequence[SpecConstantInfo],
     values: Mapping[str, bytes],
-    local_size: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None,
+    local_size: tuple[tuple[int | None, int | None, int | None], tuple[int, int, int]] | None = None,
 ) -> tuple[SpecEntry, ...]:
     """Returns an entry for each scalar of an image's native constants.
 
     Args:
         constants: those of the image.
         values: host bytes by `SpecConstantInfo.symbol`; absent constants take their default.
-        local_size: SpecIds and values of the local size as (x, y, z), where it is specialisable.
+        local_size: SpecIds and values of the local size as (x, y, z), where it is specialisable; None for a size
+            that is not.
 
     Raises:
         KernelArgumentError: a value for a constant that the image does not have, or of another size.
@@ -81,7 +82,11 @@ def spec_entries(
         entries += _leaf_entries(constant, data)
     if local_size is not None:
         ids, sizes = local_size
-        entries += [SpecEntry(i, struct.pack("<I", size)) for i, size in zip(ids, sizes, strict=True)]
+        entries += [
+            SpecEntry(number, struct.pack("<I", size))
+            for number, size in dict(zip(ids, sizes, strict=True)).items()
+            if number is not None
+        ]
     return tuple(entries)
 
 

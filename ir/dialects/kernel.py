@@ -35,7 +35,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
-from . import kernel_atomic
+from . import kernel_atomic, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
 from .kernel_wide import LoadWideOp, StoreWideOp
 from .spirv.attributes import StorageClassAttr
@@ -350,6 +350,15 @@ __all__ = [
 ]
 
 KERNEL = Dialect(
-    "kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, *kernel_atomic.OPS]
+    "kernel",
+    [
+        GlobalRangeOp,
+        LoadFieldOp,
+        StoreFieldOp,
+        LoadWideOp,
+        StoreWideOp,
+        *kernel_atomic.OPS,
+        *kernel_reports.OPS,
+    ],
 )
 """The dialect, for `Context.load_dialect`."""

@@ -59,6 +59,7 @@ from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering
 from .local_array import LocalArray
 from .module_lowering import ModuleLowering, only_block
+from .report_buffer import ReportBuffer
 from .size_expressions import SizeExpressions
 from .types import integer_attribute, is_scalar
 
@@ -90,6 +91,10 @@ class KernelEntry:
         self._local_arrays: list[LocalArray] = []
         self.sizes = SizeExpressions(module)
         """Lengths of the arrays that it makes."""
+        self.report = ReportBuffer(self._fn, self._global_ids)
+        """Its checks and prints."""
+        self._round_count: SSAValue | None = None
+        self._report_binding: int | None = None
         self._scalars: dict[SSAValue, int] = {}
         self._shared: dict[SSAValue, int] = {}
         """Arrays in the memory of a work-group that the launch gives, by their number in the signature."""
@@ -228,6 +233,16 @@ class KernelEntry:
             known = self._launch_values[kind, dimension] = make(dimension)
         return known
 
+    def _global_ids(self) -> list[SSAValue]:
+        """Returns the work-item's id, slowest dimension first."""
+        return [self.launch_value("global_id", d) for d in reversed(range(self._rank))]
+
+    def round_count(self) -> SSAValue:
+        """Returns the variable with the rounds that the loops of this work-item's sub-group have run."""
+        if self._round_count is None:
+            self._round_count = self._fn.variable(i32, self._fn.index(0))
+        return self._round_count
+
     def _thread_id(self, dimension: int) -> SSAValue:
         return self._built_in("LocalInvocationId", dimension)
 
@@ -328,6 +343,7 @@ class KernelEntry:
         spill_binding = self._buffer_count if env.binding_model is BindingModel.DESCRIPTOR else 0
         arguments = self._module.reserve(f"{self.name}.arguments")
         self._block_binding = self._block.finish(env.max_push_constant_bytes, spill_binding, arguments)
+        self._report_binding = self.report.bind(spill_binding + 1)
         self._module.add_function(
             spirv.FuncOp(self.name, FunctionType.from_lists([], []), Region(fn.finish())), self._kernel
         )
@@ -342,6 +358,7 @@ class KernelEntry:
             arrays = [*self._arrays.values(), *self._local_arrays]
             symbols += [symbol for array in arrays for symbol in array.global_symbols]
             symbols += [self._argument_symbol] if self._argument_symbol is not None else []
+            symbols += [self.report.symbol] if self.report.symbol is not None else []
         entry = spirv.EntryPointOp(self.name, list(dict.fromkeys(symbols)))
         ids = self._module.local_size_spec_ids
         if ids is not None or self._local_size is None:
@@ -391,6 +408,7 @@ class KernelEntry:
             spec_fields=self._spec_fields(),
             argument_block_bytes=block.size_bytes,
             argument_block_binding=self._block_binding,
+            report_binding=self._report_binding,
         )
         return KernelInfo(
             name=self.name,
@@ -405,6 +423,7 @@ class KernelEntry:
             location=operation_location(kernel, self.name),
             size_nodes=self.sizes.nodes(),
             local_arrays=tuple(array.info() for array in self._local_arrays),
+            sites=self.report.sites,
             lanes=integers(kernel.attributes.get(LANES)) or (),
             aligned_rows=integers(kernel.attributes.get(ALIGNED_ROWS)) or (),
             has_loops=any(isinstance(op, scf.ForOp | scf.WhileOp) for op in kernel.body.walk()),

@@ -21,6 +21,7 @@ from ...ir.call_graph import Function, function_name, has_body, resolve
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp
 from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
+from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import PointerType
@@ -44,7 +45,7 @@ _NEEDS_KERNEL = (
 
 
 _BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
-NEEDS_KERNEL_NAMES = frozenset(
+NEEDS_KERNEL_NAMES = REPORT_NAMES | frozenset(
     (
         "memref.alloc",
         "memref.alloca",

@@ -57,6 +57,7 @@ _NAMES_BY_MODULE = {
         "device_has uses_aspects reqd_work_group_size reqd_sub_group_size work_group_size_hint SubGroupSize"
     ),
     "frontend.kernel_from_source": "kernel_from_source",
+    "frontend.sources": "create_kernel_bundle_from_source SourceLanguage SYCL_EXT_ONEAPI_KERNEL_COMPILER",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
         "group_linear_id barrier group_barrier mem_fence select bitcast shuffle popcount clz ctz reverse_bits "
@@ -89,6 +90,7 @@ _NAMES_BY_MODULE = {
     "vk_runtime.profile": "Profile profile",
     "vk_runtime.profile_events": "ProfileEvent",
     "vk_runtime.queue": "Queue",
+    "vk_runtime.source_options": "BuildOptions SaveLog SpecValues",
     "vk_runtime.spec_placeholder": "SpecConstant",
     "vk_runtime.handler": "Handler",
     "vk_runtime.trace": "TraceEvent trace",

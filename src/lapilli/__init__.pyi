@@ -18,6 +18,9 @@ from .frontend.bundles import this_module as this_module
 from .frontend.function_attributes import SubGroupSize as SubGroupSize
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
+from .frontend.sources import SYCL_EXT_ONEAPI_KERNEL_COMPILER as SYCL_EXT_ONEAPI_KERNEL_COMPILER
+from .frontend.sources import SourceLanguage as SourceLanguage
+from .frontend.sources import create_kernel_bundle_from_source as create_kernel_bundle_from_source
 from .ir.aspects import Aspect as Aspect
 from .ir.config import config as config
 from .ir.errors import AspectWarning as AspectWarning
@@ -63,6 +66,9 @@ from .vk_runtime.profile import Profile as Profile
 from .vk_runtime.profile import profile as profile
 from .vk_runtime.profile_events import ProfileEvent as ProfileEvent
 from .vk_runtime.queue import Queue as Queue
+from .vk_runtime.source_options import BuildOptions as BuildOptions
+from .vk_runtime.source_options import SaveLog as SaveLog
+from .vk_runtime.source_options import SpecValues as SpecValues
 from .vk_runtime.spec_placeholder import SpecConstant as SpecConstant
 from .vk_runtime.trace import TraceEvent as TraceEvent
 from .vk_runtime.trace import trace as trace

@@ -523,3 +523,27 @@ def test_random_graphs_do_what_numpy_does(device):
                     hosts[i][:] = hosts[j]
         for host, array in zip(hosts, arrays, strict=True):
             np.testing.assert_array_equal(array.numpy(), host)
+
+
+def test_kernels_of_a_graph_print_and_trap_at_each_replay(
+    device: lp.Device, capsys: pytest.CaptureFixture[str]
+):
+    @lp.kernel
+    def check(x: lp.Array[lp.i32], limit: lp.i32):
+        i = lp.global_id(0)
+        if i == 1:
+            print("value", x[i])
+        assert x[i] < limit, "too large"
+
+    x = lp.asarray(np.arange(4, dtype=np.int32), device=device)
+    with lp.graph() as graph:
+        check[4](x, 10)
+    graph.replay().wait()
+    assert capsys.readouterr().out == "value 1\n"
+    with pytest.raises(lp.KernelTrap, match="too large"):
+        graph.replay(limit=3).wait()
+    graph.replay(limit=10).wait()
+    assert capsys.readouterr().out.endswith("value 1\n")
+    other = lp.Queue(device)
+    with pytest.raises(lp.InvalidError, match="replays on one queue"):
+        graph.replay(other)

@@ -414,6 +414,46 @@ def format_string(x: lp.Array[lp.f32]):
     f = f"{x}"
 
 
+@case("LP2058", "kernels cannot print lp.Array[lp.f32]", "x")
+def print_array(x: lp.Array[lp.f32]):
+    print("all of it:", x)
+
+
+@case("LP2058", "has no format 'd'", "x[0]")
+def print_float_as_integer(x: lp.Array[lp.f32]):
+    print(f"{x[0]:d}")
+
+
+@case("LP2058", "a short literal", "x[0]")
+def print_with_computed_format(x: lp.Array[lp.f32]):
+    print(f"{x[0]:{FOUR}}")
+
+
+@case("LP2058", "33 numbers are shown at once, at most 32", "print(c)")
+def print_too_much(x: lp.Array[lp.f32], c: lp.FixedArray[lp.f32, 33]):
+    print(c)
+
+
+@case("LP2058", "no '!a'", "x[0]")
+def print_ascii(x: lp.Array[lp.f32]):
+    print(f"{x[0]!a}")
+
+
+@case("LP2045", "print takes sep and end in kernels, found 'file'", "file=None")
+def print_to_file(x: lp.Array[lp.f32]):
+    print(x[0], file=None)
+
+
+@case("LP2033", "sep of print is a literal string", "4")
+def print_separated_by_number(x: lp.Array[lp.f32]):
+    print(x[0], x[0], sep=4)
+
+
+@case("LP2033", "a condition is a number or a bool", "x")
+def assert_array(x: lp.Array[lp.f32]):
+    assert x
+
+
 @case("LP2030", "kernels have no 'global'", "global FOUR")
 def global_statement(x: lp.Array[lp.f32]):
     global FOUR
