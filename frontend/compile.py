@@ -34,6 +34,7 @@ from ..vk_runtime.event import Event
 from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_device
 from ..vk_runtime.launch_plan import check_local_size
 from ..vk_runtime.launchable import SINGLE_TASK
+from ..vk_runtime.profile import Stages, span
 from ..vk_runtime.queue import Queue
 from ..vk_runtime.requirements import work_group_problem
 from ..vk_runtime.trace import record
@@ -412,6 +413,10 @@ def _build(
     kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
 ) -> Executable:
     """Takes a kernel from the cache on disk, or compiles it."""
+    if config.dump:
+        from .stage_dumps import dump_stages
+
+        dump_stages(kernel, rank, env, device.selector)
     store = open_cache()
     cached = None if store is None else cached_kernel(store, kernel, rank, env, constants.key)
     found = None if cached is None else _from_cache(cached, device, env)
@@ -461,7 +466,7 @@ def load_compiler() -> None:
     from ..ir.deferred_definitions import deferred_definitions
     from ..ir.deferred_formats import deferred_formats
 
-    with deferred_definitions(), deferred_formats():
+    with span("compile", "import of the compiler"), deferred_definitions(), deferred_formats():
         from ..passes import pipeline
         from ..passes.convert_to_spirv import convert
         from ..passes.optimise import pipeline as optimise
@@ -477,8 +482,13 @@ def _compile(
     load_compiler()
     from .builder import refusing_depth
     from .deep_stack import with_deep_stack
+    from .inspection import inspect
+    from .reproducer import reporting_faults
 
-    with refusing_depth([kernel]):
+    def ir() -> str:
+        return str(inspect(kernel, "ir", rank=rank, env=env))
+
+    with refusing_depth([kernel]), reporting_faults(kernel.name, env, kernel.source.text, ir):
         return with_deep_stack(lambda: _compile_now(kernel, rank, device, env, constants))
 
 
@@ -489,7 +499,7 @@ def _compile_now(
     from ..spirv.build_image import build_image
     from .builder import build_module
 
-    captures = Captures()
+    captures, stages = Captures(), Stages(kernel.name, device.selector)
     module = build_module(
         [kernel],
         rank=rank,
@@ -498,12 +508,17 @@ def _compile_now(
         checks=env.checks,
         constants={kernel.name: constants},
     )
+    stages.done("front end")
     unit = kernel.function.__module__
     analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets)
     warn_once(analysis.diagnostics, unit)
     (analysed,) = analysis.images
     require_device(device, _needs_of(kernel, analysed), analysed.requirements)
-    image = build_image(lower_image(analysed, env), env)
+    stages.done("passes")
+    lowered = lower_image(analysed, env)
+    stages.done("lowering")
+    image = build_image(lowered, env)
+    stages.done("emission")
     record("compile", kernel=kernel.name, image=image.digest, device=device.selector)
     if image.imports:
         image = _linked(kernel, image, captures, device)

@@ -83,6 +83,8 @@ _HOST_CODES: dict[str, str] = {
     "LP2150": "An operation of the IR breaks a rule of its dialect. The message names the operation and the rule.",
     "LP2160": "The IR has no SPIR-V form. Kernels written in Python never lead to this: please report it with the "
     "kernel's source, if one did.",
+    "LP2190": "A fault of the compiler itself, whatever the kernel is. Please report it: LAPILLI_REPRODUCER=DIR leaves "
+    "the compiler's input in a file, and 'lapilli doctor --report' prints what else is worth knowing.",
     "LP2200": "The text is no MLIR: the message shows the line and a caret.",
     "LP1004": "An option of @lp.kernel has a value that it does not take. The message lists what it takes.",
     "LP1009": "An option of lp.compile_options has a value that it does not take. The message lists what it takes.",

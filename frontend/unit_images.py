@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ..ir.config import config
 from ..ir.device_config import device_config
 from ..ir.errors import BuildError, Diagnostic, warning_text
 from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
@@ -146,20 +147,33 @@ class UnitImage:
             raise self.error
         from ..passes.pipeline import lower_image
         from ..spirv.build_image import build_image
+        from .reproducer import reporting_faults
 
         warn_once(self.diagnostics, self.unit)
         for stream in log:
             for diagnostic in self.diagnostics:
                 _write(stream, f"{warning_text(diagnostic)}\n")
         analysed = self.analysed
-        image = with_deep_stack(lambda: build_image(lower_image(analysed, env), env))
+        selector = devices[0].selector if len(devices) == 1 else ""
+        self._dump(env, selector)
+        with reporting_faults("-".join(self.kernel_ids), env, "", self.text):
+            image = with_deep_stack(lambda: build_image(lower_image(analysed, env), env))
         image = replace(
             image, kernels=tuple(replace(k, default_local_size=self._local_size(k)) for k in image.kernels)
         )
-        selector = devices[0].selector if len(devices) == 1 else ""
         only = "".join(self.kernel_ids) if len(self.kernel_ids) == 1 else ""
         record("compile", kernel=only, image=image.digest, device=selector)
         return image
+
+    def _dump(self, env: TargetEnv, selector: str) -> None:
+        """Writes the stages that the option `dump` asks for."""
+        if config.dump:
+            from .stage_dumps import dump_stages
+
+            for reference in self.functions.values():
+                kernel = reference()
+                if kernel is not None:
+                    dump_stages(kernel, None, env, selector)
 
     def _local_size(self, kernel: KernelInfo) -> tuple[int, ...] | None:
         """Returns the local size that the kernel's options ask for, where it has as many dimensions as the kernel."""

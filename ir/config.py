@@ -65,9 +65,11 @@ class Option(Generic[_T]):
 
     def __set__(self, instance: Config, value: object) -> None:
         instance.values[self.name] = self.checked(value, f"lp.config.{self.name}")
+        instance.tell()
 
     def __delete__(self, instance: Config) -> None:
         instance.values.pop(self.name, None)
+        instance.tell()
 
     def checked(self, value: object, spelled: str) -> _T:
         """Returns the value that `value` means; InvalidError names the option as `spelled`."""
@@ -107,6 +109,13 @@ def _optional_words(value: object) -> tuple[str, ...] | None:
     return None if value is None else _words(value)
 
 
+def _log_words(value: object) -> tuple[str, ...]:
+    words = tuple(word.lower() for word in _words(value))
+    if not {*words} <= {*LOG_TOPICS, *LOG_LEVELS}:
+        raise ValueError
+    return words
+
+
 def _path(value: object) -> Path | None:
     if value is None or isinstance(value, Path):
         return value
@@ -123,6 +132,9 @@ def _bytes(value: object) -> int:
     raise TypeError
 
 
+LOG_TOPICS = ("launch", "cache", "memory", "compile")
+LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+
 _SWITCH = "a switch (1 or 0)"
 _NAMES = "names separated by commas"
 _FOLDER = "the path of a folder"
@@ -133,9 +145,12 @@ class Config:
 
     def __init__(self) -> None:
         self.__dict__["values"] = dict[str, object]()
+        self.__dict__["watchers"] = list[Callable[[], None]]()
 
     values: dict[str, object]
     """What the program has set."""
+    watchers: list[Callable[[], None]]
+    """Are called after the program has set, or unset, an option."""
 
     device = Option(_text, None, "a selector of a device", "The default device, as `lp.device` takes it.")
     visible_devices = Option(
@@ -148,7 +163,12 @@ class Config:
     validate = Option(_flag, False, _SWITCH, "Whether Khronos' validation layer is turned on.")
     debug = Option(_flag, False, _SWITCH, "Whether kernels are compiled with run-time checks.")
     interpret = Option(_flag, False, _SWITCH, "Whether launches run in the reference interpreter.")
-    log = Option(_words, (), _NAMES, "What is logged: a level, or topics of launch, cache, memory, compile.")
+    log = Option(
+        _log_words,
+        (),
+        f"topics ({', '.join(LOG_TOPICS)}) and a level ({', '.join(LOG_LEVELS)})",
+        "What is logged to standard error: topics, or everything from a level on.",
+    )
     dump = Option(_words, (), "KERNEL:STAGE,…", "Stages of kernels to write when they are compiled.")
     dump_dir = Option(_path, None, _FOLDER, "Where `dump` writes files; without it, to standard error.")
     profile = Option(
@@ -188,6 +208,12 @@ class Config:
         finally:
             self.values.clear()
             self.values.update(before)
+            self.tell()
+
+    def tell(self) -> None:
+        """Calls the watchers."""
+        for watcher in tuple(self.watchers):
+            watcher()
 
 
 OPTIONS = tuple(name for name, value in vars(Config).items() if isinstance(value, Option))

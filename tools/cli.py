@@ -17,7 +17,9 @@ import click
 
 from lapilli import __version__
 
+from ..ir.config import config
 from ..ir.errors import Error
+from ..vk_runtime import log_topics
 
 COMMANDS = {
     "cache": "Compiled kernels on disk: info, prune, clear.",
@@ -70,10 +72,11 @@ def main(args: list[str] | None = None) -> None:
     A lapilli error is printed as its message with status 1; with ``LAPILLI_LOG=debug`` its traceback is
     shown as well.
     """
-    wants_traceback = _set_up_logging()
+    wants_traceback = False
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - closed by who started the process
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     try:
+        wants_traceback = _set_up_logging()
         group.main(args=args, prog_name="lapilli")
     except Error as error:
         if wants_traceback:
@@ -96,8 +99,7 @@ def _drop_standard_output() -> None:
 
 
 def _set_up_logging() -> bool:
-    """Shows the library's log at the level that ``LAPILLI_LOG`` names; returns whether that is debug."""
-    name = os.environ.get("LAPILLI_LOG", "warning").upper()
-    level = logging.getLevelNamesMapping().get(name, logging.WARNING)
-    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
-    return level <= logging.DEBUG
+    """Shows warnings, and of the library what ``LAPILLI_LOG`` says; returns whether that is all of it."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    log_topics.set_up()
+    return "debug" in config.log

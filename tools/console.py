@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import IO
 
 from rich import box
 from rich.console import Console
@@ -14,10 +15,10 @@ _PLAIN_WIDTH = 10_000
 """Columns where no terminal is: nothing is wrapped, so that each row stays one line for grep and awk."""
 
 
-def make_console() -> Console:
-    """Returns a console for standard output that colours nothing by itself."""
-    width = None if sys.stdout.isatty() else _PLAIN_WIDTH
-    return Console(highlight=False, width=width)
+def make_console(file: IO[str] | None = None) -> Console:
+    """Returns a console for a file, standard output by default, that colours nothing by itself."""
+    width = None if (file or sys.stdout).isatty() else _PLAIN_WIDTH
+    return Console(highlight=False, width=width, file=file)
 
 
 def print_table(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import IO, cast
 
 import click
 from rich.console import Console
@@ -33,21 +34,30 @@ _MARKS: dict[Status, tuple[str, str]] = {
     metavar="FILE",
     help="With --install-swiftshader: take it from this Debian package instead of downloading one.",
 )
-def command(install_swiftshader: bool, force: bool, deb: Path | None) -> None:
+@click.option("--report", is_flag=True, help="Everything that a bug report should say; no secrets.")
+def command(install_swiftshader: bool, force: bool, deb: Path | None, report: bool) -> None:
     """Report what of Vulkan is installed, why each driver is or is not used, and what repairs it.
 
     The exit status is 0 if at least one device is usable, else 1.
     """
     if install_swiftshader:
+        if report:
+            raise click.UsageError("--report and --install-swiftshader exclude each other")
         _install(force=force, deb=deb)
         return
     if force or deb:
         raise click.UsageError("--force and --deb belong to --install-swiftshader")
-    sys.exit(0 if diagnose(make_console()) else 1)
+    if report:
+        from .doctor_report import WithoutHome
+
+        console = make_console(cast("IO[str]", WithoutHome(sys.stdout)))
+    else:
+        console = make_console()
+    sys.exit(0 if diagnose(console, in_full=report) else 1)
 
 
-def diagnose(console: Console) -> bool:
-    """Prints the report; returns whether a device is usable."""
+def diagnose(console: Console, *, in_full: bool = False) -> bool:
+    """Prints the report, all that a bug report should say if `in_full`; returns whether a device is usable."""
     # Imported here: --install-swiftshader must work on a machine where these cannot be loaded.
     from .doctor_software import software_section
     from .doctor_vulkan import vulkan_section
@@ -57,7 +67,11 @@ def diagnose(console: Console) -> bool:
     sections.append(vulkan_section())
     _print_section(console, sections[1])
     # Last, because it loads the drivers into this process: whatever they do, the findings are printed.
+    if in_full:
+        _print_in_full(console)
     has_device = _print_devices(console)
+    if in_full:
+        _print_devices_in_full(console)
     _print_repairs(console, repairs(tuple(sections)), has_device=has_device)
     return has_device
 
@@ -75,6 +89,22 @@ def _print_section(console: Console, section: Section) -> None:
     for finding in section.findings:
         console.print(_line(finding), soft_wrap=True)
     console.print()
+
+
+def _print_in_full(console: Console) -> None:
+    from .doctor_report import report_sections
+
+    for section in report_sections():
+        _print_section(console, section)
+
+
+def _print_devices_in_full(console: Console) -> None:
+    from ..vk_runtime.runtime import driver_report
+    from .doctor_report import device_section
+
+    for record in driver_report():
+        for device in record.devices:
+            _print_section(console, device_section(device))
 
 
 def _line(finding: Finding) -> Text:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import profile
 from .constants import (
     VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
     VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .event import Event
     from .logical_device import LogicalDevice
     from .memory import Buffer
+    from .profile import Command
 
 ARGUMENT_CHUNK_BYTES = 64 << 10
 """Host-visible memory taken at a time for argument blocks that do not fit into push constants."""
@@ -62,10 +64,9 @@ class CommandBuffer:
     Args:
         device: borrowed.
         raw: a VkCommandBuffer of a pool that allows resetting it alone.
-        timed_commands: how many timed commands it must hold; 0: timing is off.
     """
 
-    def __init__(self, device: LogicalDevice, raw: Any, timed_commands: int) -> None:
+    def __init__(self, device: LogicalDevice, raw: Any) -> None:
         self._device = device
         self.raw = raw
         self.submitted = ffi.new("VkCommandBuffer[]", [raw])
@@ -82,32 +83,44 @@ class CommandBuffer:
         """What vkCmdBindPipeline bound last, so that it is not bound again; the same for layout and set."""
         self.layout: object = None
         self.descriptor_set: object = None
-        self._timestamps = TimestampPool(device, timed_commands) if timed_commands else None
-        self.is_timed = self._timestamps is not None
-        self._timed: list[Event] = []
+        self.is_timed = False
+        """Whether `begin_timing` and `end_timing` are to be called around each command."""
+        self.submitted_ns = 0
+        """When it was submitted, by `profile.now`; set while a profile runs."""
+        self._timestamps: TimestampPool | None = None
+        self._timed: list[tuple[Event | None, Command | None]] = []
         self._arguments: list[Buffer] = []
         self._argument_chunk = 0
         self._argument_bytes = 0
 
-    def begin(self, *, is_reusable: bool = False) -> None:
+    def begin(self, *, is_reusable: bool = False, timed_commands: int = 0) -> None:
         """Starts a new recording; what was recorded before has run.
 
         Args:
             is_reusable: it may be submitted many times, also while an earlier submission of it runs.
+            timed_commands: how many timed commands it must hold; 0: timing is off.
         """
         device = self._device
         info = _BEGIN_REUSABLE if is_reusable else _BEGIN
         device.check(device.vk.vkBeginCommandBuffer(self.raw, info), "vkBeginCommandBuffer")
-        if self._timestamps is not None:
+        self.is_timed = timed_commands > 0
+        if self.is_timed and self._timestamps is None and device.physical.timestamp_valid_bits:
+            self._timestamps = TimestampPool(device, timed_commands)
+        if self.is_timed and self._timestamps is not None:
             pool = self._timestamps
             device.vk.vkCmdResetQueryPool(self.raw, pool.raw, 0, pool.query_count)
 
-    def begin_timing(self, event: Event) -> None:
-        """Writes the first timestamp of a command; does nothing where timing is off."""
+    def begin_timing(self, event: Event | None, command: Command | None) -> None:
+        """Writes the first timestamp of a command, where the device has timestamps; only where `is_timed`.
+
+        Args:
+            event: gets the time that the command takes.
+            command: what profiles are told.
+        """
+        index = 2 * len(self._timed)
+        self._timed.append((event, command))
         if self._timestamps is None:
             return
-        index = 2 * len(self._timed)
-        self._timed.append(event)
         # COMPUTE_SHADER, not TOP_OF_PIPE: the clock starts when the commands before have made way.
         self._device.vk.vkCmdWriteTimestamp(
             self.raw, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, self._timestamps.raw, index
@@ -140,13 +153,25 @@ class CommandBuffer:
 
     def retire(self) -> None:
         """Lets go of everything; the device has run the commands."""
-        if self._timed and self._timestamps is not None:
-            ticks = self._timestamps.read(2 * len(self._timed))
-            mask = (1 << self._device.physical.timestamp_valid_bits) - 1  # the counter wraps
-            for event, start, end in zip(self._timed, ticks[::2], ticks[1::2], strict=True):
-                # A range that is launched in pieces is timed piece by piece.
-                event.elapsed_ticks = (event.elapsed_ticks or 0) + ((end - start) & mask)
+        if self._timed:
+            self._tell_times()
         self.forget()
+
+    def _tell_times(self) -> None:
+        """Hands the times of the commands to events and profiles."""
+        if self._timestamps is None:
+            for _, command in self._timed:
+                if command is not None:
+                    profile.note_command(command, self.submitted_ns, None)
+            return
+        ticks = self._timestamps.read(2 * len(self._timed))
+        mask = (1 << self._device.physical.timestamp_valid_bits) - 1  # the counter wraps
+        for (event, command), start, end in zip(self._timed, ticks[::2], ticks[1::2], strict=True):
+            elapsed = (end - start) & mask
+            if event is not None:  # a range that is launched in pieces is timed piece by piece
+                event.elapsed_ticks = (event.elapsed_ticks or 0) + elapsed
+            if command is not None:
+                profile.note_command(command, self.submitted_ns, (start, elapsed))
 
     def forget(self) -> None:
         """Lets go of everything without reading timestamps."""

@@ -73,6 +73,7 @@ class DiskCache:
         try:
             data = _read_own(path)
         except FileNotFoundError:
+            logger.debug("there is no entry %s", name)
             return None
         except OSError as error:
             self._warn("read", error)
@@ -101,6 +102,7 @@ class DiskCache:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             return False
+        logger.debug("wrote the entry %s, %d bytes", name, len(data))
         self._unscanned_bytes += len(data)
         if self._unscanned_bytes >= SCAN_AFTER_BYTES:
             self._unscanned_bytes = 0

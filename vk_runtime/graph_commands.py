@@ -46,7 +46,7 @@ class CommandPool(Handle):
         info = make("VkCommandBufferAllocateInfo", commandPool=self.raw, commandBufferCount=1)
         out = ffi.new("VkCommandBuffer*")
         device.check(device.vk.vkAllocateCommandBuffers(device.raw, info, out), "vkAllocateCommandBuffers")
-        return CommandBuffer(device, out[0], 0)
+        return CommandBuffer(device, out[0])
 
     def return_with(self, owner: object, command_buffer: CommandBuffer) -> None:
         """Arranges that a command buffer comes back when `owner` goes: no submission uses it then."""
@@ -111,6 +111,8 @@ class Batch:
         """As of a command buffer that has been ended."""
         self.value = 0
         """Timeline value that its submission signals."""
+        self.submitted_ns = 0
+        """As of a command buffer."""
 
     def retire(self) -> None:
         """Lets go of everything; the device has run the commands."""

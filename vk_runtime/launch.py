@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.kernel_info import BufferParameter, KernelInfo, LocalMemory
 from ..spirv.device_image import DeviceImage
-from . import graph_recording, trace
+from . import graph_recording, profile, trace
 from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
 from .array_sizes import check_array_sizes
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
@@ -251,7 +251,8 @@ class LaunchRecord:
         event.value = command_buffer.value
         command_buffer.keep.append(uses)
         if command_buffer.is_timed:
-            command_buffer.begin_timing(event)
+            command = profile.command("kernel", self._binding.kernel.name, queue, event.value)
+            command_buffer.begin_timing(event, command)
         if command_buffer.pipeline is not self._pipeline:
             self._bind_pipeline(command_buffer)
         if descriptor_set is not None and (

@@ -14,7 +14,9 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error
+from . import profile
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU
 from .device_features import USED_FEATURES
 from .errors import check
@@ -96,6 +98,9 @@ class LogicalDevice:
         """What repeated launches reuse."""
         self.pipelines = PipelineStore(self)
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+        profile.devices.add(self)
+        if config.profile is not None:
+            profile.profile_process(config.profile)
         logger.info("use a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
 
     def _create(self) -> Any:

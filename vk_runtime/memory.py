@@ -293,6 +293,7 @@ class MemoryAllocator:
             )
         block = _Block(self._device, memory_type, wanted)
         self._blocks.append(block)
+        logger.debug("took %d bytes of heap %d on %s", wanted, memory_type.heap_index, self._device.name)
         offset = block.free_list.allocate(size, 1)
         assert offset == 0, "a new block starts empty"
         return block, offset
@@ -313,6 +314,7 @@ class MemoryAllocator:
 
     def _free_block(self, block: _Block) -> None:
         self._blocks.remove(block)
+        logger.debug("gave back %d bytes on %s", block.size_bytes, self._device.name)
         self._device.vk.vkFreeMemory(self._device.raw, block.raw, NULL)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from ..ir.kernel_info import BufferParameter, KernelInfo
 from ..spirv.device_image import DeviceImage
-from . import trace
+from . import profile, trace
 from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
@@ -153,9 +153,10 @@ class PipelineStore:
         module = self.module(image, selector)
         layout = self._layout(kernel)
         sub_group_size = self._required_sub_group_size(kernel)
-        made = Pipeline(
-            self._device, self.cache.raw, module, layout, kernel.entry_point, entries, sub_group_size
-        )
+        with profile.span("pipeline", kernel.name, device=selector):
+            made = Pipeline(
+                self._device, self.cache.raw, module, layout, kernel.entry_point, entries, sub_group_size
+            )
         trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
         self._living[key] = made
         self._keep(key, made)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
-from . import graph_recording
+from . import graph_recording, profile
 from .backend import Backend
 from .command_buffer import CommandBuffer
 from .constants import (
@@ -149,6 +149,7 @@ class Queue(Handle):
         self.is_profiling = profiling
         self.is_in_order = in_order
         self._is_serial = profiling or in_order
+        """Whether its commands run one after the other; also while a profile times them."""
         self.submit_after = SUBMIT_AFTER
         """Commands that make the open command buffer be submitted."""
         self.timestamp_period_ns = logical.physical.limits.timestamp_period_ns
@@ -336,7 +337,9 @@ class Queue(Handle):
             return recording
         self._make_room()
         command_buffer = self._free.pop() if self._free else self._new_command_buffer()
-        command_buffer.begin()
+        is_timed = self.is_profiling or bool(profile.active)
+        self._is_serial = is_timed or self.is_in_order
+        command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
         command_buffer.value = self._submitted + 1
         self._logical.busy.add(self)
         self.recording = command_buffer
@@ -362,7 +365,7 @@ class Queue(Handle):
         out = ffi.new("VkCommandBuffer*")
         result = logical.vk.vkAllocateCommandBuffers(logical.raw, info, out)
         logical.check(result, "vkAllocateCommandBuffers")
-        return CommandBuffer(logical, out[0], SUBMIT_AFTER if self.is_profiling else 0)
+        return CommandBuffer(logical, out[0])
 
     def order(self, uses: Sequence[tuple[Buffer, bool]], value: int) -> None:
         """Puts a barrier before the next command where it needs one, and notes what the command uses.
@@ -525,6 +528,8 @@ class Queue(Handle):
             )
             results.extend(map(self._end, (command_buffer.raw,)))
         if results[0] >= 0 and len(results) == 1:
+            if profile.active:
+                profile.note_submission(self, command_buffer)
             info.pCommandBuffers, info.commandBufferCount = command_buffer.submitted, command_buffer.count
             self._signal_value[0] = command_buffer.value
             if self._waits or info.waitSemaphoreCount:
@@ -601,7 +606,11 @@ class Queue(Handle):
         if value > self._completed:
             if value > self._submitted:
                 self.flush()
-            self._block_until(value)
+            if profile.active:
+                with profile.span("wait", "queue", device=self._device.selector):
+                    self._block_until(value)
+            else:
+                self._block_until(value)
         if self._in_flight:
             with self._lock:
                 self.retire()

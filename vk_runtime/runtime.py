@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.config import config
 from ..ir.errors import Error, RuntimeFailure
+from . import log_topics
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
 from .errors import VulkanError
@@ -168,6 +169,7 @@ class Runtime:
 
 @lru_cache(maxsize=1)
 def _make_runtime() -> Runtime:
+    log_topics.set_up()
     made = Runtime()
     atexit.register(made.close)
     made.watch_forks()

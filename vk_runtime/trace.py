@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
 TraceKind = Literal["compile", "link", "module", "pipeline", "cache_hit", "launch"]
 """``compile``: source to SPIR-V; ``link``: modules joined; ``module``: a VkShaderModule; ``pipeline``: a
@@ -25,12 +25,24 @@ class TraceEvent:
     """The device's selector; empty where no device is concerned."""
 
 
+class Collector(Protocol):
+    """What gets the events while it is in `active`."""
+
+    def add(self, event: TraceEvent) -> None:
+        """Takes an event."""
+        ...
+
+
 class Trace:
     """Collects events of all threads while its ``with`` block runs; blocks may nest."""
 
     def __init__(self) -> None:
         self.events: list[TraceEvent] = []
         """What was done, in order."""
+
+    def add(self, event: TraceEvent) -> None:
+        """Takes an event."""
+        self.events.append(event)
 
     def count(self, kind: TraceKind) -> int:
         """Returns how many events are of `kind`."""
@@ -53,8 +65,9 @@ class Trace:
 
 _lock = threading.Lock()
 
-active: list[Trace] = []
-"""The traces that run now.  Test ``if active`` before building an event: it costs nothing while none does."""
+active: list[Collector] = []
+"""The traces, profiles and logs that run now.  Test ``if active`` before building an event: it costs nothing while
+none does."""
 
 
 def trace() -> Trace:
@@ -67,4 +80,4 @@ def record(kind: TraceKind, *, kernel: str = "", image: bytes = b"", device: str
     if active:
         event = TraceEvent(kind, kernel, image.hex(), device)
         for collector in tuple(active):
-            collector.events.append(event)
+            collector.add(event)

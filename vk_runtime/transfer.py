@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import graph_recording
+from . import graph_recording, profile
 from .graph_recording import refuse
 from .headers import make
 from .logical_device import LogicalDevice
@@ -43,7 +43,8 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
         mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
-        np.copyto(mapped.reshape(source.shape), source)
+        with profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes):
+            np.copyto(mapped.reshape(source.shape), source)
         return
     flat = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
     for start in range(0, flat.size, STAGING_BYTES):
@@ -51,8 +52,9 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
         with device.lock:
             device.require_usable()
             staging = device.memory.allocate(piece.size, for_host=True)
-            np.frombuffer(staging.host_bytes(piece.size), np.uint8)[:] = piece
-            _record_copy(queue, device, staging, buffer, 0, start, piece.size)
+            with profile.span("copy", "to staging", device=queue.device.selector, nbytes=piece.size):
+                np.frombuffer(staging.host_bytes(piece.size), np.uint8)[:] = piece
+            _record_copy(queue, device, staging, buffer, 0, start, piece.size, "upload")
         if flat.size > STAGING_BYTES:
             queue.wait()
 
@@ -66,7 +68,8 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=True)
         mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=native)
-        np.copyto(out, mapped.reshape(out.shape))
+        with profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes):
+            np.copyto(out, mapped.reshape(out.shape))
         return
     is_direct = out.flags.c_contiguous and out.dtype == native
     target = out if is_direct else np.empty(out.shape, native)
@@ -76,10 +79,11 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
         with device.lock:
             device.require_usable()
             staging = device.memory.allocate(piece.size, for_host=True)
-            _record_copy(queue, device, buffer, staging, start, 0, piece.size)
+            _record_copy(queue, device, buffer, staging, start, 0, piece.size, "download")
             value = staging.last_write
         queue.wait_for(value)
-        piece[:] = np.frombuffer(staging.host_bytes(piece.size), np.uint8)
+        with profile.span("copy", "from staging", device=queue.device.selector, nbytes=piece.size):
+            piece[:] = np.frombuffer(staging.host_bytes(piece.size), np.uint8)
     if target is not out:
         np.copyto(out, target)
 
@@ -95,7 +99,9 @@ def fill(
         return
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
-        np.frombuffer(buffer.host_bytes(count * pattern.itemsize), dtype=pattern.dtype)[:] = pattern
+        nbytes = count * pattern.itemsize
+        with profile.span("copy", "fill", device=queue.device.selector, nbytes=nbytes):
+            np.frombuffer(buffer.host_bytes(nbytes), dtype=pattern.dtype)[:] = pattern
         return
     if pattern.itemsize not in (1, 2, 4, 8):
         upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))
@@ -111,9 +117,14 @@ def fill(
             command_buffer = queue.open()
             queue.order(((buffer, True),), command_buffer.value)
             size = (count * pattern.itemsize + 3) & ~3
+            if command_buffer.is_timed:
+                command = profile.command("copy", "fill", queue, command_buffer.value, size)
+                command_buffer.begin_timing(None, command)
             device.vk.vkCmdFillBuffer(
                 command_buffer.raw, buffer.raw, buffer.offset_bytes, size, int(words[0])
             )
+            if command_buffer.is_timed:
+                command_buffer.end_timing()
             command_buffer.keep.append(buffer)
             queue.note_launch(command_buffer)
         return
@@ -128,6 +139,7 @@ def _record_copy(
     source_offset: int,
     target_offset: int,
     nbytes: int,
+    name: str,
 ) -> None:
     command_buffer = queue.open()
     queue.order(((source, False), (target, True)), command_buffer.value)
@@ -137,7 +149,11 @@ def _record_copy(
         dstOffset=target.offset_bytes + target_offset,
         size=nbytes,
     )
+    if command_buffer.is_timed:
+        command_buffer.begin_timing(None, profile.command("copy", name, queue, command_buffer.value, nbytes))
     device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
+    if command_buffer.is_timed:
+        command_buffer.end_timing()
     command_buffer.keep.append((source, target))
     queue.note_launch(command_buffer)
 
@@ -150,4 +166,4 @@ def copy_buffer(queue: Queue, device: LogicalDevice, source: Buffer, target: Buf
         graph.add_copy(queue, source, target, nbytes)
         return
     with device.lock:
-        _record_copy(queue, device, source, target, 0, 0, nbytes)
+        _record_copy(queue, device, source, target, 0, 0, nbytes, "copy")

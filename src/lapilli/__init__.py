@@ -92,6 +92,8 @@ _NAMES_BY_MODULE = {
     "vk_runtime.event": "Event",
     "vk_runtime.graph": "Graph graph",
     "vk_runtime.memory_stats": "HeapStats",
+    "vk_runtime.profile": "Profile profile",
+    "vk_runtime.profile_events": "ProfileEvent",
     "vk_runtime.queue": "Queue",
     "vk_runtime.source_options": "BuildOptions SaveLog SpecValues",
     "vk_runtime.spec_placeholder": "SpecConstant",

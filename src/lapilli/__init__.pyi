@@ -71,6 +71,9 @@ from .vk_runtime.kernel_bundle import KernelBundle as KernelBundle
 from .vk_runtime.kernel_id import KernelId as KernelId
 from .vk_runtime.kernel_object import Kernel as Kernel
 from .vk_runtime.memory_stats import HeapStats as HeapStats
+from .vk_runtime.profile import Profile as Profile
+from .vk_runtime.profile import profile as profile
+from .vk_runtime.profile_events import ProfileEvent as ProfileEvent
 from .vk_runtime.queue import Queue as Queue
 from .vk_runtime.source_options import BuildOptions as BuildOptions
 from .vk_runtime.source_options import SaveLog as SaveLog

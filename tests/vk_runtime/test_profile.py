@@ -1,0 +1,277 @@
+"""`lp.profile`: what it measures, how it tells, and what it leaves alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime import profile as module
+from lapilli.vk_runtime import trace as trace_module
+from lapilli.vk_runtime.profile_events import ProfileEvent, chrome_trace
+
+pytestmark = pytest.mark.native_only("profiles time devices")
+
+
+@lp.kernel
+def grow(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = x[i] + 1.0
+
+
+def without_timestamps(device: lp.Device) -> lp.Device:
+    return device.masked(without=[lp.Aspect.QUEUE_PROFILING])
+
+
+def of_kind(profile: lp.Profile, kind: str) -> list[lp.ProfileEvent]:
+    return [event for event in profile.events if event.kind == kind]
+
+
+@pytest.mark.device
+def test_every_launch_is_timed_on_the_device(device: lp.Device) -> None:
+    x = lp.zeros(1000, device=device)
+    with lp.profile() as profile:
+        for _ in range(100):  # more than fit into one command buffer
+            grow[1000](x)
+    assert (x.numpy() == 100).all()
+    kernels = of_kind(profile, "kernel")
+    assert len(kernels) == 100
+    for event in kernels:
+        assert (event.name, event.clock, event.device, event.queue) == ("grow", "device", device.selector, 1)
+        assert 0 < event.duration_ns < profile.duration_ns
+        assert event.start_ns >= 0 and event.start_ns + event.duration_ns <= profile.duration_ns * 1.01
+    for first, second in pairwise(kernels):
+        assert first.start_ns + first.duration_ns <= second.start_ns + 2  # rounding
+    assert profile.notes == ()
+
+
+@pytest.mark.device
+def test_queue_keeps_its_way_of_working_after_a_profile(device: lp.Device) -> None:
+    queue = lp.Queue(device)
+    x = lp.zeros(10, device=device)
+    with lp.profile() as profile:
+        grow[10].on(queue)(x)
+    event = grow[10].on(queue)(x).wait()
+    assert len(of_kind(profile, "kernel")) == 1
+    with pytest.raises(lp.InvalidError, match="was not timed"):
+        _ = event.elapsed_ns
+    assert (x.numpy() == 2).all()
+
+
+@pytest.mark.device
+def test_work_before_the_profile_is_not_in_it(device: lp.Device) -> None:
+    x = lp.zeros(10, device=device)
+    grow[10](x)
+    with lp.profile() as profile:
+        pass
+    assert of_kind(profile, "kernel") == []
+    assert (x.numpy() == 1).all()
+
+
+@pytest.mark.device
+def test_profiling_queue_serves_events_and_profiles(device: lp.Device) -> None:
+    if not device.has(lp.Aspect.QUEUE_PROFILING):
+        pytest.skip("no timestamps")
+    queue = lp.Queue(device, profiling=True)
+    x = lp.zeros(10, device=device)
+    with lp.profile() as outer, lp.profile() as inner:
+        event = grow[10].on(queue)(x)
+    (found,) = of_kind(outer, "kernel")
+    assert found.duration_ns == max(round(event.elapsed_ns), 1)
+    assert [e.duration_ns for e in of_kind(inner, "kernel")] == [found.duration_ns]
+
+
+@pytest.mark.device
+def test_without_timestamps_times_are_the_hosts_and_it_says_so(device: lp.Device) -> None:
+    device = without_timestamps(device)
+    x = lp.zeros(1000, device=device)
+    with lp.profile() as profile:
+        grow[1000](x)
+    (event,) = of_kind(profile, "kernel")
+    assert event.clock == "host" and 0 < event.duration_ns <= profile.duration_ns
+    (note,) = profile.notes
+    assert device.selector in note and "no timestamps" in note
+    assert "no timestamps" in str(profile)
+
+
+@pytest.mark.device
+def test_copies_say_their_bytes(device: lp.Device) -> None:
+    with lp.profile() as profile:
+        source = lp.asarray(np.arange(1000, dtype=np.float32), device=device)
+        target = lp.empty(1000, device=device)
+        device.default_queue.copy(source, target)
+        target.numpy()
+    copies = {event.name: event for event in of_kind(profile, "copy")}
+    assert {"upload", "copy", "download"} <= set(copies)
+    assert all(copies[name].nbytes == 4000 for name in ("upload", "copy", "download"))
+    assert copies["copy"].clock == "device"
+
+
+@pytest.mark.device
+def test_compiling_and_pipelines_are_measured_once(device: lp.Device) -> None:
+    @lp.kernel
+    def fresh(x: lp.Array[lp.f32]):
+        x[lp.global_id(0)] = 3.0
+
+    x = lp.zeros(8, device=device)
+    with lp.profile() as first:
+        fresh[8](x).wait()
+    with lp.profile() as second:
+        fresh[8](x).wait()
+    stages = [event.name for event in of_kind(first, "compile") if event.name.startswith("fresh: ")]
+    assert stages == ["fresh: front end", "fresh: passes", "fresh: lowering", "fresh: emission"]
+    assert [event.name for event in of_kind(first, "pipeline")] == ["fresh"]
+    assert len(of_kind(first, "wait")) >= 1
+    assert of_kind(second, "compile") == [] and of_kind(second, "pipeline") == []
+
+
+@pytest.mark.device
+def test_saved_trace_is_chromes_format(device: lp.Device, tmp_path: Path) -> None:
+    x = lp.zeros(10, device=device)
+    with lp.profile() as profile:
+        grow[10](x)
+    path = tmp_path / "trace.json"
+    profile.save(path)
+    found = json.loads(path.read_text("utf-8"))["traceEvents"]
+    (kernel,) = (e for e in found if e.get("cat") == "kernel")
+    assert kernel["ph"] == "X" and kernel["name"] == "grow" and kernel["dur"] > 0
+    names = {e["pid"]: e["args"]["name"] for e in found if e["name"] == "process_name"}
+    assert names[kernel["pid"]] == f"device {device.selector}"
+    with pytest.raises(lp.InvalidError, match="cannot be written"):
+        profile.save(tmp_path / "missing" / "trace.json")
+
+
+def event_at(start_ns: int, **fields: Any) -> ProfileEvent:
+    plain = ProfileEvent(kind="kernel", name="k", start_ns=start_ns, duration_ns=1500)
+    return replace(plain, **fields)
+
+
+def test_rows_of_the_trace_are_queues_and_threads() -> None:
+    events = [
+        event_at(0, device="a", queue=1),
+        event_at(5, device="a", queue=2),
+        event_at(9, kind="wait", thread=7),
+    ]
+    found = json.loads(chrome_trace(events, ["note"]))
+    intervals = [e for e in found["traceEvents"] if e["ph"] == "X"]
+    assert [e["dur"] for e in intervals] == [1.5, 1.5, 1.5]
+    assert intervals[0]["pid"] == intervals[1]["pid"] != intervals[2]["pid"]
+    assert intervals[0]["tid"] != intervals[1]["tid"]
+    assert found["otherData"]["notes"] == ["note"]
+
+
+def test_events_are_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        event_at(0).name = "other"  # type: ignore[misc]
+
+
+class FakeQueue:
+    """A queue of a device with a given clock."""
+
+    is_closed = True
+
+    def __init__(self, clock: Any) -> None:
+        self.device = SimpleNamespace(logical=SimpleNamespace(physical=clock), selector="d")
+
+
+def test_a_counter_that_wraps_goes_on() -> None:
+    clock: Any = SimpleNamespace(timestamp_valid_bits=32, limits=SimpleNamespace(timestamp_period_ns=2.0))
+    queue = FakeQueue(clock)
+    wrap_ns = 2 << 32
+    profile = lp.profile()
+    command = module.Command("kernel", "k", cast(Any, queue), 0, (profile,))
+    base = module.now()
+    for stamp, after_ns in ((2**32 - 10, 0), (40, 100), (90, 200), (140, 300 + 3 * wrap_ns)):
+        profile.add_command(command, base + after_ns, (stamp, 5))
+    starts = [event.start_ns for event in profile.events]
+    assert [start - starts[0] for start in starts] == [0, 100, 200, 300 + 3 * wrap_ns]
+    assert all(event.duration_ns == 10 for event in profile.events)
+
+
+def test_no_command_starts_before_its_submission() -> None:
+    clock: Any = SimpleNamespace(timestamp_valid_bits=64, limits=SimpleNamespace(timestamp_period_ns=1.0))
+    queue = FakeQueue(clock)
+    profile = lp.profile()
+    command = module.Command("kernel", "k", cast(Any, queue), 0, (profile,))
+    base = module.now()
+    for stamp, submitted in ((10**18 + 700, 0), (10**18 + 1500, 1000), (10**18 + 2900, 2000)):
+        profile.add_command(command, base + submitted, (stamp, 100))
+    assert [event.queued_ns for event in profile.events] == [200, 0, 400]
+
+
+def test_too_many_events_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_EVENTS", 2)
+    with lp.profile() as profile:
+        for _ in range(5):
+            with module.span("copy", "upload"):
+                pass
+    assert len(profile.events) == 2
+    assert profile.notes == ("3 events more than 2 were left out",)
+
+
+def test_a_profile_runs_once_and_leaves_nothing_behind() -> None:
+    profile = lp.profile()
+    with profile, pytest.raises(lp.InvalidError, match="runs already"):
+        profile.__enter__()
+    with pytest.raises(lp.InvalidError, match="has ended"):
+        profile.__enter__()
+    assert profile not in module.active and cast(Any, profile) not in trace_module.active
+
+
+def test_pandas_or_a_clear_error() -> None:
+    profile = lp.profile()
+    profile.add_host("copy", "upload", module.now(), module.now() + 5, nbytes=8)
+    if importlib.util.find_spec("pandas") is None:
+        with pytest.raises(lp.FeatureNotSupportedError, match="needs pandas"):
+            profile.to_pandas()
+    else:
+        assert list(profile.to_pandas()["nbytes"]) == [8]
+
+
+def test_pandas_gets_a_column_for_each_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", cast(Any, SimpleNamespace(DataFrame=dict)))
+    profile = lp.profile()
+    profile.add_host("copy", "upload", module.now(), 0, nbytes=8)
+    frame = profile.to_pandas()
+    assert frame["kind"] == ["copy"] and frame["nbytes"] == [8] and frame["duration_ns"] == [0]
+
+
+PROGRAM = """
+import lapilli as lp
+@lp.kernel
+def grow(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] = x[lp.global_id(0)] + 1.0
+x = lp.zeros(16)
+grow[16](x)  # nobody waits
+"""
+
+
+@pytest.mark.device
+def test_option_profiles_the_process(tmp_path: Path) -> None:
+    if not lp.devices():
+        pytest.skip("no Vulkan device")
+    program, path = tmp_path / "program.py", tmp_path / "trace.json"
+    program.write_text(PROGRAM, "utf-8")
+    for target, expected in ((path, ""), (tmp_path / "no" / "trace.json", "cannot be written")):
+        done = subprocess.run(
+            (sys.executable, str(program)),
+            env={**os.environ, "LAPILLI_PROFILE": str(target)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert expected in done.stderr and (expected or not done.stderr)
+    kinds = {event.get("cat") for event in json.loads(path.read_text("utf-8"))["traceEvents"]}
+    assert {"kernel", "compile", "pipeline"} <= kinds

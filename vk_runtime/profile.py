@@ -1,0 +1,392 @@
+"""Measuring what takes time: ``with lp.profile() as p``, and ``LAPILLI_PROFILE=trace.json`` for a whole process.
+
+While a profile runs, every queue writes timestamps around each command, and so runs its commands one after the
+other; nothing else of a launch changes.  A device's clock counts from an unknown moment.  It is laid onto the host's
+by what is certain: no command begins before it was submitted.  The least delay that was ever seen is taken for
+none, so starts are early by that much (some microseconds on a GPU); durations are the device's own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakKeyDictionary, WeakSet
+
+from ..ir.errors import Error, InvalidError
+from . import trace
+from .profile_events import ProfileEvent, ProfileKind, chrome_trace, make_table, to_pandas
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from rich.table import Table
+
+    from .command_buffer import CommandBuffer
+    from .graph_commands import Batch
+    from .logical_device import LogicalDevice
+    from .physical_device import PhysicalDevice
+    from .queue import Queue
+
+MAX_EVENTS = 1_000_000
+"""Events that a profile keeps, about 300 MB; further ones are counted in `Profile.notes`."""
+
+_INSTANTS: dict[str, ProfileKind] = {"module": "module", "link": "link", "cache_hit": "cache_hit"}
+"""The events of `lp.trace` that no interval stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a queue while it is recorded and runs."""
+
+    kind: ProfileKind
+    name: str
+    queue: Queue
+    nbytes: int
+    profiles: tuple[Profile, ...]
+    """Those that ran when it was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A command that has run, on its device's clock."""
+
+    event: ProfileEvent
+    """Everything but the start."""
+    clock: PhysicalDevice
+    ticks: int
+    """Start, in ticks since the first command of the profile on this device."""
+    submitted_ns: int
+    """Host time, as `now`."""
+
+    @property
+    def start_ns(self) -> float:
+        """Start, in nanoseconds since the first command."""
+        return self.ticks * self.clock.limits.timestamp_period_ns
+
+
+class Profile:
+    """What took time while its ``with`` block ran, in all threads; made by `profile`.
+
+    Leaving the block waits for the queues that were used in it.  Profiles may nest.
+    """
+
+    def __init__(self) -> None:
+        self._start_ns = now()
+        self._duration_ns: int | None = None
+        self._host: list[ProfileEvent] = []
+        self._timed: list[_Timed] = []
+        self._queue_count = 0
+        self._queues: WeakKeyDictionary[Queue, int] = WeakKeyDictionary()
+        self._pending: WeakKeyDictionary[Queue, int] = WeakKeyDictionary()
+        self._latest: dict[int, tuple[int, _Timed]] = {}
+        """By device the first timestamp, and the last command."""
+        self._notes: list[str] = []
+        self._dropped = 0
+
+    # ---- results ----
+
+    @property
+    def events(self) -> tuple[ProfileEvent, ...]:
+        """What took place so far, by start; of devices only what the host has seen to be done."""
+        offsets = self._offsets()
+        placed: list[ProfileEvent] = []
+        for timed in tuple(self._timed):
+            start = round(timed.start_ns + offsets[id(timed.clock)])
+            queued = max(start - timed.submitted_ns, 0)
+            placed.append(replace(timed.event, start_ns=start - self._start_ns, queued_ns=queued))
+        return tuple(sorted((*self._host, *placed), key=lambda event: event.start_ns))
+
+    def _offsets(self) -> dict[int, float]:
+        """Returns by device what to add to its clock for the host's: the least that lets nothing start too early."""
+        found: dict[int, float] = {}
+        for timed in tuple(self._timed):
+            least = timed.submitted_ns - timed.start_ns
+            found[id(timed.clock)] = max(found.get(id(timed.clock), least), least)
+        return found
+
+    @property
+    def duration_ns(self) -> int:
+        """Nanoseconds that the profile has run."""
+        return now() - self._start_ns if self._duration_ns is None else self._duration_ns
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the times must know: devices without timestamps, events that were left out."""
+        dropped = (f"{self._dropped} events more than {MAX_EVENTS} were left out",) if self._dropped else ()
+        return (*self._notes, *dropped)
+
+    def table(self) -> Table:
+        """Returns a rich table of the times by kind, name and device."""
+        return make_table(self.events, self.notes, f"profile of {self.duration_ns / 1e6:.3f} ms")
+
+    def __str__(self) -> str:
+        from io import StringIO
+
+        from rich.console import Console
+
+        out = StringIO()
+        Console(file=out, width=140).print(self.table())
+        return out.getvalue().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<lapilli.Profile of {len(self._host) + len(self._timed)} events>"
+
+    def save(self, path: str | Path) -> None:
+        """Writes Chrome's trace format, for ui.perfetto.dev and chrome://tracing.
+
+        Raises:
+            InvalidError: the file cannot be written.
+        """
+        try:
+            Path(path).write_text(chrome_trace(self.events, self.notes), "utf-8")
+        except OSError as error:
+            raise InvalidError(
+                f"the profile cannot be written to {path}: {error.strerror or error}"
+            ) from None
+
+    def to_pandas(self) -> Any:
+        """Returns a pandas.DataFrame with a row for each event and a column for each field of `ProfileEvent`.
+
+        Raises:
+            FeatureNotSupportedError: pandas is not installed.
+        """
+        return to_pandas(self.events)
+
+    # ---- collecting ----
+
+    def __enter__(self) -> Self:
+        with _lock:
+            if self in active:
+                raise InvalidError("this profile runs already; make another with lp.profile()")
+            if self._duration_ns is not None:
+                raise InvalidError("this profile has ended; make another with lp.profile()")
+            _submit_what_is_recorded()
+            self._start_ns = now()
+            active.append(self)
+            trace.active.append(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            for queue, value in tuple(self._pending.items()):
+                if not queue.is_closed:
+                    queue.wait_for(value)
+        except Error as problem:  # whoever uses the queue next hears of it
+            self._notes.append(f"not all work was seen to end: {problem}")
+        finally:
+            with _lock:
+                active.remove(self)
+                trace.active.remove(self)
+                self._duration_ns = now() - self._start_ns
+            self._pending.clear()
+
+    def add(self, event: trace.TraceEvent) -> None:
+        """Takes an event of `lp.trace` over."""
+        kind = _INSTANTS.get(event.kind)
+        if kind is not None:
+            self.add_host(kind, event.kernel or event.image[:12], now(), 0, device=event.device)
+
+    def add_host(
+        self, kind: ProfileKind, name: str, start: int, end: int, *, device: str = "", nbytes: int = 0
+    ) -> None:
+        """Notes what the host did from `start` to `end` (0: no duration), as `now` tells them."""
+        self._keep(
+            self._host,
+            ProfileEvent(
+                kind=kind,
+                name=name,
+                start_ns=max(start - self._start_ns, 0),
+                duration_ns=max(end - start, 1) if end else 0,
+                device=device,
+                thread=threading.get_ident(),
+                nbytes=nbytes,
+            ),
+        )
+
+    def expect(self, queue: Queue, value: int) -> None:
+        """Notes that a timed command of a queue ends when the timeline reaches `value`."""
+        if queue not in self._queues:
+            self._queue_count += 1
+            self._queues[queue] = self._queue_count
+            if not queue.device.logical.physical.timestamp_valid_bits:
+                self._notes.append(
+                    f"device '{queue.device.selector}' has no timestamps: its times are the host's, from submission "
+                    "to when the host saw the end, and the same for commands submitted together"
+                )
+        self._pending[queue] = value
+
+    def add_command(self, command: Command, submitted_ns: int, ticks: tuple[int, int] | None) -> None:
+        """Notes a command that has run.
+
+        Args:
+            command: recorded while this profile ran.
+            submitted_ns: host time, as `now`.
+            ticks: timestamp of the start, and ticks to the end; None: there are no timestamps.
+        """
+        if self._duration_ns is not None:  # another thread's, recorded while this one was leaving
+            return
+        physical = command.queue.device.logical.physical
+        period = physical.limits.timestamp_period_ns
+        event = ProfileEvent(
+            kind=command.kind,
+            name=command.name,
+            start_ns=submitted_ns - self._start_ns,
+            duration_ns=max(now() - submitted_ns if ticks is None else round(ticks[1] * period), 1),
+            clock="host" if ticks is None else "device",
+            device=command.queue.device.selector,
+            queue=self._queues.get(command.queue, 0),
+            nbytes=command.nbytes,
+        )
+        if ticks is None:
+            self._keep(self._host, event)
+        else:
+            self._keep(self._timed, self._unwrapped(event, physical, ticks[0], submitted_ns))
+
+    def _unwrapped(self, event: ProfileEvent, clock: PhysicalDevice, stamp: int, submitted_ns: int) -> _Timed:
+        """Returns a command with the ticks since the device's first one, however often the counter began anew.
+
+        Host time tells how often: a counter of 36 bits wraps each minute on some GPUs.
+        """
+        found = self._latest.get(id(clock))
+        if found is None:
+            timed = _Timed(event, clock, 0, submitted_ns)
+            self._latest[id(clock)] = stamp, timed
+            return timed
+        first, before = found
+        wrap = 1 << clock.timestamp_valid_bits
+        ticks = (stamp - first) % wrap
+        passed = (submitted_ns - before.submitted_ns) / clock.limits.timestamp_period_ns
+        ticks += round((before.ticks + passed - ticks) / wrap) * wrap
+        timed = _Timed(event, clock, ticks, submitted_ns)
+        self._latest[id(clock)] = first, timed
+        return timed
+
+    def _keep(self, events: list[Any], event: object) -> None:
+        if len(self._host) + len(self._timed) < MAX_EVENTS:
+            events.append(event)
+        else:
+            self._dropped += 1
+
+
+_lock = threading.Lock()
+
+active: list[Profile] = []
+"""The profiles that run now.  Test ``if active`` before anything else: it costs nothing while none does."""
+
+_of_process: list[Profile] = []
+"""The profile of the option `profile`, once it runs."""
+
+devices: WeakSet[LogicalDevice] = WeakSet()
+"""Every VkDevice of the process."""
+
+now = time.perf_counter_ns
+"""The host's clock, nanoseconds."""
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
+
+
+def profile() -> Profile:
+    """Returns a context manager that measures kernels, copies, compilations and waits; see `Profile`.
+
+    with lp.profile() as p:
+        blur[shape](source, result)
+    print(p)
+    p.save("trace.json")
+    """
+    return Profile()
+
+
+def profile_process(path: Path) -> None:
+    """Starts the profile of the process, once; it is written to `path` when the process ends."""
+    with _lock:
+        if _of_process:
+            return
+        _of_process.append(Profile())
+    running = _of_process[0].__enter__()
+
+    def end() -> None:
+        from sys import stderr
+
+        running.__exit__(None, None, None)
+        try:
+            running.save(path)
+        except InvalidError as error:
+            print(f"lapilli: {error}", file=stderr)
+
+    atexit.register(end)
+
+
+def command(kind: ProfileKind, name: str, queue: Queue, value: int, nbytes: int = 0) -> Command | None:
+    """Returns what stands for a command that is being recorded; None while no profile runs."""
+    if not active:
+        return None
+    profiles = tuple(active)
+    for running in profiles:
+        running.expect(queue, value)
+    return Command(kind, name, queue, nbytes, profiles)
+
+
+def span(kind: ProfileKind, name: str, *, device: str = "", nbytes: int = 0) -> AbstractContextManager[None]:
+    """Returns a context manager that measures what the host does in it; one that does nothing while none runs."""
+    return _span(kind, name, device, nbytes) if active else _NOTHING
+
+
+@contextmanager
+def _span(kind: ProfileKind, name: str, device: str, nbytes: int) -> Generator[None]:
+    start = now()
+    try:
+        yield
+    finally:
+        end = now()
+        for running in tuple(active):
+            running.add_host(kind, name, start, end, device=device, nbytes=nbytes)
+
+
+class Stages:
+    """Times the stages of a compilation: each call of `done` ends one and begins the next."""
+
+    def __init__(self, kernel: str, device: str = "") -> None:
+        self._kernel = kernel
+        self._device = device
+        self._start_ns = now()
+
+    def done(self, stage: str) -> None:
+        """Ends the stage that is called `stage`."""
+        start, self._start_ns = self._start_ns, now()
+        for running in tuple(active):
+            name = f"{self._kernel}: {stage}"
+            running.add_host("compile", name, start, self._start_ns, device=self._device)
+
+
+def note_submission(queue: Queue, submitted: CommandBuffer | Batch) -> None:
+    """Notes when a command buffer is submitted.  A batch is a graph's: its commands are not timed."""
+    submitted.submitted_ns = start = now()
+    if submitted.raw is None:
+        for running in tuple(active):
+            running.add_host("graph", "replay", start, 0, device=queue.device.selector)
+
+
+def note_command(command: Command, submitted_ns: int, ticks: tuple[int, int] | None) -> None:
+    """Tells the profiles of a command that it has run; see `Profile.add_command`."""
+    for running in command.profiles:
+        running.add_command(command, submitted_ns, ticks)
+
+
+def _submit_what_is_recorded() -> None:
+    """Lets the open command buffers go, so that the next commands come into ones with timestamps."""
+    for device in tuple(devices):
+        if not (device.is_closed or device.is_lost or device.is_forked):
+            with device.lock:
+                device.submit_everything()

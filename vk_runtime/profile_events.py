@@ -1,0 +1,140 @@
+"""What a profile is made of, and how it is shown: a table, and Chrome's trace format."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..ir.errors import FeatureNotSupportedError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ProfileKind = Literal["kernel", "copy", "compile", "pipeline", "module", "link", "cache_hit", "graph", "wait"]
+"""``kernel`` and ``copy``: work on a device, or a copy that the host makes; ``compile``: a stage of the compiler;
+``pipeline``: making a VkPipeline; ``module``, ``link``, ``cache_hit``: as in `lp.trace`, without a duration;
+``graph``: a replay was submitted; ``wait``: the host waited for a queue."""
+
+Clock = Literal["device", "host"]
+
+KINDS: tuple[ProfileKind, ...] = (
+    *("kernel", "copy", "wait", "compile", "pipeline", "graph"),
+    *("module", "link", "cache_hit"),
+)
+"""In the order of the table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileEvent:
+    """One thing that took place while a profile ran."""
+
+    kind: ProfileKind
+    name: str
+    """Kernel, or what was done: ``upload``, ``saxpy: passes``."""
+    start_ns: int
+    """Nanoseconds on the host's clock since the profile began."""
+    duration_ns: int
+    """Nanoseconds; 0 for what has no duration."""
+    clock: Clock = "host"
+    """Who measured the duration.  Starts on a device are laid onto the host's clock, see `profile`."""
+    device: str = ""
+    """The device's selector; empty where none is concerned."""
+    queue: int = 0
+    """Number of the queue, from 1 in the order of first use; 0: none."""
+    thread: int = 0
+    """The thread's ``threading.get_ident()``, for what the host did; 0 for work on a device."""
+    queued_ns: int = 0
+    """Nanoseconds between the submission and the start on the device."""
+    nbytes: int = 0
+    """Bytes that a copy moved."""
+
+
+def as_columns(events: Sequence[ProfileEvent]) -> dict[str, list[Any]]:
+    """Returns the events column by column, as pandas takes them."""
+    return {field.name: [getattr(event, field.name) for event in events] for field in fields(ProfileEvent)}
+
+
+def to_pandas(events: Sequence[ProfileEvent]) -> Any:
+    """Returns a pandas.DataFrame with one row per event; FeatureNotSupportedError without pandas."""
+    try:
+        pandas: Any = importlib.import_module("pandas")
+    except ImportError as error:
+        raise FeatureNotSupportedError(
+            f"Profile.to_pandas needs pandas, which cannot be imported ({error}); install it with "
+            "'python -m pip install pandas', or read Profile.events"
+        ) from None
+    return pandas.DataFrame(as_columns(events))
+
+
+def make_table(events: Iterable[ProfileEvent], notes: Sequence[str], title: str) -> Table:
+    """Returns a rich table: events by kind and name, those that took longest first within a kind."""
+    from rich.table import Table
+
+    table = Table(title=title, caption="\n".join(notes) or None, caption_justify="left")
+    for heading in ("kind", "name", "device", "clock"):
+        table.add_column(heading)
+    for heading in ("count", "total ms", "mean ms", "max ms", "queued ms", "GB/s"):
+        table.add_column(heading, justify="right")
+    groups: dict[tuple[str, str, str, str], list[ProfileEvent]] = {}
+    for event in events:
+        groups.setdefault((event.kind, event.name, event.device, event.clock), []).append(event)
+
+    def place(item: tuple[tuple[str, str, str, str], list[ProfileEvent]]) -> tuple[int, int]:
+        return [str(kind) for kind in KINDS].index(item[0][0]), -sum(event.duration_ns for event in item[1])
+
+    for key, members in sorted(groups.items(), key=place):
+        table.add_row(*key, str(len(members)), *_figures(members))
+    return table
+
+
+def _figures(events: Sequence[ProfileEvent]) -> tuple[str, ...]:
+    """Returns total, mean and longest time, mean time in the queue, and the rate of copies."""
+    total = sum(event.duration_ns for event in events)
+    if not total:
+        return ("",) * 5
+    queued = sum(event.queued_ns for event in events) / len(events)
+    nbytes = sum(event.nbytes for event in events)
+    times = (total, total / len(events), max(event.duration_ns for event in events))
+    return (
+        *(f"{time / 1e6:.3f}" for time in times),
+        f"{queued / 1e6:.3f}" if queued else "",
+        f"{nbytes / total:.2f}" if nbytes else "",
+    )
+
+
+def chrome_trace(events: Sequence[ProfileEvent], notes: Sequence[str]) -> str:
+    """Returns the events as JSON in Chrome's trace event format, which Perfetto reads too.
+
+    One process of the trace per device, with a row for each queue, and one for the host, with a row for each thread.
+
+    Source: "Trace Event Format", the document of Chromium's trace viewer.
+    """
+    processes: dict[str, int] = {}
+    rows: dict[tuple[int, int], int] = {}
+    found: list[dict[str, object]] = []
+    for event in events:
+        on_device = not event.thread
+        process = f"device {event.device}" if on_device else "host"
+        pid = processes.setdefault(process, len(processes) + 1)
+        row = rows.setdefault((pid, event.queue if on_device else event.thread), len(rows) + 1)
+        entry: dict[str, object] = {
+            "name": event.name or event.kind,
+            "cat": event.kind,
+            "ph": "X" if event.duration_ns else "i",
+            "ts": event.start_ns / 1e3,
+            "pid": pid,
+            "tid": row,
+            "args": {key: value for key, value in asdict(event).items() if value not in ("", 0)},
+        }
+        entry |= {"dur": event.duration_ns / 1e3} if event.duration_ns else {"s": "t"}
+        found.append(entry)
+    for process, pid in processes.items():
+        found.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": process}})
+    for (pid, number), row in rows.items():
+        name = f"thread {number}" if pid == processes.get("host") else f"queue {number}"
+        found.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": row, "args": {"name": name}})
+    content = {"traceEvents": found, "displayTimeUnit": "ns", "otherData": {"notes": list(notes)}}
+    return json.dumps(content, separators=(",", ":"))
