@@ -17,9 +17,11 @@ from ..ir.errors import InvalidError, UnknownKernelError
 from .arguments import bind_arguments, scalars_of_arguments
 
 if TYPE_CHECKING:
-    from ..vk_runtime.kernel_id import Binder, KernelId, LocalSizeOf
+    from ..spirv.lpk_records import ConstantRecord, KernelRecord
+    from ..vk_runtime.kernel_id import Binder, Describer, KernelId, LocalSizeOf
     from .annotations import Signature
     from .kernel import KernelFunction
+    from .local_size import LocalSize
 
 _lock = threading.Lock()
 _serials = itertools.count()
@@ -72,9 +74,10 @@ def id_of(kernel: KernelFunction) -> KernelId:
             found = kernel.known_id = make_kernel_id(
                 kernel.name,
                 kernel.qualified_name,
-                _binder(kernel.name, kernel.signature),
+                binder(kernel.name, kernel.signature),
                 kernel.parameter_names,
-                _local_size(kernel),
+                local_size_function(kernel.local_size, kernel.name),
+                _describer(kernel),
             )
         return found
 
@@ -88,13 +91,12 @@ def default_local_size(kernel: KernelFunction) -> tuple[int, ...] | None:
         return None
 
 
-def _local_size(kernel: KernelFunction) -> LocalSizeOf | None:
+def local_size_function(local: LocalSize | None, name: str) -> LocalSizeOf | None:
     """Returns what computes a work-group size of specialization constants; None where it is none of these."""
-    local, name = kernel.local_size, kernel.name
     return None if local is None or local.is_fixed else lambda values: local.sizes(values, name)
 
 
-def _binder(name: str, signature: Signature) -> Binder:
+def binder(name: str, signature: Signature) -> Binder:
     """Returns what binds arguments; it does not refer to the kernel function, which an id does not keep alive."""
 
     def bind(args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
@@ -102,6 +104,19 @@ def _binder(name: str, signature: Signature) -> Binder:
         return scalars_of_arguments(signature, values, name) if signature.has_composites else values
 
     return bind
+
+
+def _describer(kernel: KernelFunction) -> Describer:
+    """Returns what describes a kernel for bundle files, without keeping it alive either."""
+    name, qualified_name = kernel.name, kernel.qualified_name
+    signature, local_size = kernel.signature, kernel.local_size
+
+    def describe() -> tuple[KernelRecord, tuple[ConstantRecord, ...]]:
+        from .lpk_signatures import described
+
+        return described(name, qualified_name, signature, local_size)
+
+    return describe
 
 
 def find_id(what: str, kernel: object) -> KernelId:

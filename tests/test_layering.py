@@ -28,9 +28,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
+                "ir.property_set",
                 "ir.size_arithmetic",
             ),
-            *("spirv.device_image", "spirv.reflect", "spirv.binary"),
+            *("spirv.device_image", "spirv.lpk", "spirv.lpk_records", "spirv.reflect", "spirv.binary"),
         }
     ),
     "tools": frozenset(FOLDERS),
@@ -47,6 +48,8 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.unit_images",
         "frontend.bundles",
         "frontend.bundle_linking",
+        "frontend.lpk_loading",
+        "frontend.lpk_building",
     }
 )
 """The modules that may join the compiler to the runtime."""
@@ -60,6 +63,7 @@ STANDARD_LIBRARY_SEAMS = (
     "ir.kernel_info",
     "ir.size_arithmetic",
     "spirv.device_image",
+    "spirv.lpk",
 )
 """Loaded by a process that only runs cached images: they, and what they import, need nothing but Python."""
 

@@ -101,7 +101,7 @@ def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[
                 made.binary.spec_constant_block is not None
             )  # what cannot be compiled raises here
             images.append(made)
-            if has_hidden_values:  # a second image for launches at the defaults, which then cost nothing
+            if has_hidden_values and image.input is not None:  # a second image for launches at the defaults, which then cost nothing
                 frozen = replace(env, freezes_spec_constants=True, emulates_spec_constants=False)
                 images.append(compiled(image, frozen, able, streams))
     return make_bundle(source.context, devices, BundleState.OBJECT, images, source.spec_values.copy())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
+from ..spirv.lpk_records import ConstantRecord, KernelRecord
 from .bundle_errors import ConstraintError, no_constructor, type_name
 
 Binder = Callable[[tuple[object, ...], Mapping[str, object]], tuple[object, ...]]
@@ -16,13 +17,18 @@ LocalSizeOf = Callable[[Mapping[str, bytes]], tuple[int, ...]]
 where it is below 1."""
 
 
+Describer = Callable[[], tuple[KernelRecord, tuple[ConstantRecord, ...]]]
+"""Says what a bundle file has of a kernel, and of the constants that its signature names; InvalidError where it cannot
+be in one."""
+
+
 class KernelId:
     """The identity of a kernel of the application.  Two are equal if and only if they are the same object.
 
     Made by `get_kernel_id` and `get_kernel_ids`.
     """
 
-    __slots__ = ("__weakref__", "_name", "_qualified_name", "bind", "local_size", "parameter_names")
+    __slots__ = ("__weakref__", "_name", "_qualified_name", "bind", "describe", "local_size", "origin", "parameter_names")
 
     _name: str
     _qualified_name: str
@@ -32,6 +38,11 @@ class KernelId:
     """What a launch gives arguments for, in order."""
     local_size: LocalSizeOf | None
     """The work-group size that it asks for, where specialization constants take part."""
+
+    describe: Describer | None
+    """What a bundle file says of it; None: it cannot be in one."""
+    origin: object
+    """The file that it was loaded from, None for the application's own."""
 
     def __init__(self, *_: object, **__: object) -> None:
         raise no_constructor("KernelId", "lp.get_kernel_id(kernel) gives a kernel's")
@@ -44,9 +55,11 @@ class KernelId:
         bind: Binder,
         parameter_names: tuple[str, ...] = (),
         local_size: LocalSizeOf | None = None,
+        describe: Describer | None = None,
     ) -> KernelId:
         made = object.__new__(cls)
         made.parameter_names, made.local_size = parameter_names, local_size
+        made.describe, made.origin = describe, None
         made._name, made._qualified_name, made.bind = name, qualified_name, bind
         return made
 

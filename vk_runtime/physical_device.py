@@ -71,6 +71,11 @@ class PhysicalDevice:
     driver_info: str
     """The driver's own version text."""
     device_uuid: bytes
+    driver_uuid: bytes
+    """Equal for drivers whose code is interchangeable (VkPhysicalDeviceIDProperties)."""
+    driver_version: int
+    pipeline_cache_uuid: bytes
+    """Changes whenever the driver no longer reads its older pipeline caches."""
     reported_api_version: tuple[int, int, int]
     api_version: tuple[int, int]
     """The version that is used: at most the one this runtime is written against."""
@@ -128,6 +133,9 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         driver_name=text_of(of_12.driverName),
         driver_info=text_of(of_12.driverInfo) or ".".join(map(str, version_tuple(base.driverVersion))),
         device_uuid=bytes(ffi.buffer(of_11.deviceUUID)),
+        driver_uuid=bytes(ffi.buffer(of_11.driverUUID)),
+        driver_version=base.driverVersion,
+        pipeline_cache_uuid=bytes(ffi.buffer(base.pipelineCacheUUID)),
         reported_api_version=reported,
         api_version=version,
         extensions=extensions,
