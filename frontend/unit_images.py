@@ -24,7 +24,7 @@ from ..vk_runtime.trace import record
 from .annotations import Signature
 from .captures import Captures
 from .compile import Executable, compile_lock, environment_of, load_compiler
-from .compile_options import options_of
+from .compile_options import CompileOptions, options_of
 from .definition import KernelOptions
 from .externals import EXTERNALS, ExternalFunction
 from .source import FunctionSource
@@ -184,11 +184,13 @@ class _Analysis:
     kernels: tuple[weakref.ref[KernelFunction], ...]
     exported: tuple[ExternalFunction, ...]
     images: tuple[UnitImage, ...]
+    options: CompileOptions
 
     def is_current(self, kernels: Sequence[KernelFunction]) -> bool:
         """Whether it is of these kernels, nothing that they read has changed, and what was broken still is."""
         return (
-            len(kernels) == len(self.kernels)
+            self.options == options_of(self.module)
+            and len(kernels) == len(self.kernels)
             and all(ref() is kernel for ref, kernel in zip(self.kernels, kernels, strict=True))
             and all(image.captures.are_current() for image in self.images)
             and not any(self._is_mended(image) for image in self.images if image.error is not None)
@@ -228,6 +230,7 @@ def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
                 tuple(weakref.ref(kernel) for kernel in kernels),
                 exported,
                 (*_analyse(module, kernels, env), *_exports(module, exported, env)),
+                options_of(module),
             )
         return found.images
 

@@ -50,6 +50,9 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.bundle_linking",
         "frontend.lpk_loading",
         "frontend.lpk_building",
+        "frontend.lpk_images",
+        "frontend.lpk_signatures",
+        "frontend.lpk_targets",
     }
 )
 """The modules that may join the compiler to the runtime."""
