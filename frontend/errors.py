@@ -94,6 +94,10 @@ _HOST_CODES: dict[str, str] = {
     "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, not by calling the class.",
     "LP1032": "Several kernels have that name. The message lists their module-qualified names: use one of these.",
     "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
+    "LP1060": (
+        "The bundle file cannot be used: it is none, of another version, cut or damaged. The message says where. Make "
+        "it again with lapilli build or KernelBundle.save, with this version of lapilli."
+    ),
     "LP2060": (
         "lp.reqd_work_group_size stands on an exported function. Only a kernel has a work-group size; put the "
         "decorator on the kernels that call the function."

@@ -104,6 +104,8 @@ class KernelFunction:
         made.function = made.__wrapped__ = function
         made.__dict__.update(function.__dict__)
         made._source, made.compiled, made.records, made._configurations = None, {}, {}, {}
+        made.known_id = None
+        units.register(made)
         return made
 
     @cached_property

@@ -80,6 +80,7 @@ def build(request: BuildRequest) -> BuildResult:
         if request.device_configs:
             files = (*config.device_config, *request.device_configs)
             stack.enter_context(config.override(device_config=files))
+            device_config()  # what is wrong with a file is said whether or not a target needs it
         fixed = request.fixed_targets
         if fixed is not None:
             fixed = tuple(device_config().target(name, "fixed target").name for name in fixed)

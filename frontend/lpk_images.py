@@ -91,8 +91,7 @@ def _built(image: DeviceImage, parts: Sequence[UnitImage]) -> BuiltImage:
     names = {kernel.name for kernel in image.kernels}
     ids = {name: id_ for part in parts for name, id_ in part.kernel_ids.items() if name in names}
     symbols = {symbol: constant for part in parts for symbol, constant in part.spec_symbols.items()}
-    read = {constant.symbol for constant in image.spec_constants}
-    return BuiltImage(image, ids, {symbol: c for symbol, c in symbols.items() if symbol in read})
+    return BuiltImage(image, ids, symbols)
 
 
 # ---- IR ----
@@ -114,7 +113,9 @@ def _of_ir(path: Path, env: TargetEnv) -> list[BuiltImage]:
     images = [build_image(lower_image(image, env), env) for image in analysis.images]
     for image in images:
         if image.imports:
-            raise LinkError(f"{path}: unresolved symbol '{image.imports[0]}'; lapilli build links Python modules only")
+            raise LinkError(
+                f"{path}: unresolved symbol '{image.imports[0]}'; lapilli build links Python modules only"
+            )
     return [_of_binary(image, path.stem) for image in images if image.kernels]
 
 
@@ -149,5 +150,3 @@ def _id_of_ir(kernel: KernelInfo, unit: str) -> KernelId:
 
 def _access(parameter: BufferParameter) -> Access:
     return "read" if parameter.access == "read" else "write" if parameter.access == "write" else "read_write"
-
-

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 import sys
-from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -109,5 +107,3 @@ def _on_path(folder: Path) -> Generator[None]:
 def is_ir(name: str) -> bool:
     """Whether an input is IR text."""
     return Path(name).suffix == ".mlir"
-
-

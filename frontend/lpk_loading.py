@@ -19,13 +19,13 @@ from typing import NoReturn
 from weakref import WeakValueDictionary
 
 from ..ir.config import config
-from ..ir.errors import InvalidError, KernelNotSupportedError
+from ..ir.errors import Error, InvalidError, KernelNotSupportedError
 from ..ir.kernel_info import BufferParameter, KernelInfo, Requirements
+from ..ir.lpk_records import ConstantRecord, KernelRecord
 from ..spirv.device_image import DeviceImage as SpirvImage
 from ..spirv.empty_module import EMPTY_MODULE
 from ..spirv.image_checks import check_image
 from ..spirv.lpk import ImageRecord, LpkFile
-from ..spirv.lpk_records import ConstantRecord, KernelRecord
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
 from ..vk_runtime.bundle_image import DeviceImage, linked, of_file
 from ..vk_runtime.bundle_pipelines import make_pipelines
@@ -85,7 +85,9 @@ def load_kernel_bundle(
     if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConstraintError(f"{what} takes the path of a file, found {path!r} of type {type_name(path)}")
     if state not in _STATES:
-        raise ConstraintError(f"{what}(state=…) takes BundleState.INPUT, OBJECT or EXECUTABLE, found {state!r}")
+        raise ConstraintError(
+            f"{what}(state=…) takes BundleState.INPUT, OBJECT or EXECUTABLE, found {state!r}"
+        )
     devices = member_devices(what, devs, ctx.devices, "context")
     return LoadedFile(LpkFile.open(Path(path))).bundle(ctx, devices, state)
 
@@ -146,7 +148,7 @@ class LoadedFile:
                 check_image(image.image(EMPTY_MODULE))
                 for info, position in zip(image.kernels, image.ids, strict=True):
                     _check_parameters(info, parameters[position])
-        except (InvalidError, RecursionError, OverflowError, MemoryError) as error:
+        except (Error, RecursionError, OverflowError, MemoryError) as error:
             raise file.error(f"its header describes what cannot be: {error}") from error
         self._constants: Mapping[str, SpecializationId] = constants
         for id_ in self.ids:
@@ -234,7 +236,7 @@ class LoadedFile:
     ) -> DeviceImage:
         pairs = zip(record.kernels, record.ids, strict=True)
         ids = {info.name: self.ids[position] for info, position in pairs}
-        symbols = {c.symbol: self._constants[c.symbol] for c in record.spec_constants}
+        symbols = {symbol: self._constants[symbol] for symbol in record.symbols}
         return of_file(state, binary, ids, symbols, toolchain, native)
 
     def _spirv(self, record: ImageRecord, code: int | None) -> SpirvImage:
@@ -285,7 +287,9 @@ def _able(record: ImageRecord, devices: Sequence[Device]) -> bool:
 # ---- kernels ----
 
 
-_loaded: WeakValueDictionary[tuple[KernelRecord, tuple[ConstantRecord, ...]], KernelId] = WeakValueDictionary()
+_loaded: WeakValueDictionary[tuple[KernelRecord, tuple[ConstantRecord, ...]], KernelId] = (
+    WeakValueDictionary()
+)
 """The kernels of files that are in use: two files, or one file loaded twice, have the same ids."""
 
 

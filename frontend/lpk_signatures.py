@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ..ir.errors import InvalidError
-from ..spirv.lpk_records import (
+from ..ir.lpk_records import (
     ConstantRecord,
     FieldRecord,
     KernelRecord,
@@ -39,7 +39,7 @@ from .struct_types import (
     size_of,
 )
 from .struct_values import add_methods, defaults_of, from_record, to_record
-from .types import SCALAR_TYPES, Access, ArrayType, FixedArrayType, ScalarType, Type
+from .types import SCALAR_TYPES, ArrayType, FixedArrayType, ScalarType, Type
 from .vector_types import VecType
 
 MAX_DEPTH: Final = 16
@@ -304,7 +304,7 @@ def _array(record: TypeRecord, depth: int) -> ArrayType:
     is_array = len(record.shape) == 1 and 1 <= record.shape[0] <= 3
     if record.element is None or not is_array or record.access not in ("read", "write", "read_write"):
         raise InvalidError(f"an array of {record.shape!r:.60} dimensions with access {record.access!r}")
-    return ArrayType(_type(record.element, depth - 1), record.shape[0], cast(Access, record.access))
+    return ArrayType(_type(record.element, depth - 1), record.shape[0], record.access)
 
 
 def _struct(record: TypeRecord, depth: int) -> StructType:

@@ -1,4 +1,4 @@
-"""The targets of ``lapilli build``: names of the device configuration, hardware ids, or selectors of devices present."""
+"""The targets of ``lapilli build``: names of the device configuration, hardware ids, or selectors of devices."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def find_target(name: str) -> BuildTarget:
         return BuildTarget(name, None, device(name))
     except Error as error:
         raise InvalidError(
-            f"there is no target '{name}': the device configuration has {', '.join(sorted(config.targets))}, and it is no "
-            "device of this machine",
+            f"there is no target '{name}': the device configuration has {', '.join(sorted(config.targets))}, "
+            "and it is no device of this machine",
             code="LP1011",
         ) from error
 

@@ -25,7 +25,7 @@ from .struct_values import from_record, to_record, zero_of
 from .types import ScalarType, Type
 
 if TYPE_CHECKING:
-    from ..spirv.lpk_records import ConstantRecord
+    from ..ir.lpk_records import ConstantRecord
 
 _symbols: weakref.WeakValueDictionary[str, SpecializationId] = weakref.WeakValueDictionary()
 """Live ids by symbol: two ids must never share one, or setting the first would set the second."""

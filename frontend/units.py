@@ -17,7 +17,7 @@ from ..ir.errors import InvalidError, UnknownKernelError
 from .arguments import bind_arguments, scalars_of_arguments
 
 if TYPE_CHECKING:
-    from ..spirv.lpk_records import ConstantRecord, KernelRecord
+    from ..ir.lpk_records import ConstantRecord, KernelRecord
     from ..vk_runtime.kernel_id import Binder, Describer, KernelId, LocalSizeOf
     from .annotations import Signature
     from .kernel import KernelFunction

@@ -2,8 +2,8 @@
 
 Drivers take SPIR-V as valid and may crash on what is not.  So it passes SPIRV-Tools, where that is installed, our own
 rules, the comparison with the metadata that a launch relies on, and a bound on the memory of its variables, which no
-validator has.  Without SPIRV-Tools our own rules stand alone: they cover the structure of modules and what lapilli's own
-output could break, and less of the rest.
+validator has.  Without SPIRV-Tools our own rules stand alone: they cover the structure of modules and what lapilli's
+own output could break, and less of the rest.
 """
 
 from __future__ import annotations

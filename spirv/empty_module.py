@@ -1,8 +1,8 @@
 """A valid SPIR-V module that does nothing: what stands for code that a target cannot run.
 
-    OpCapability Shader
-    OpCapability Linkage      ; without it a module must have an entry point
-    OpMemoryModel Logical GLSL450
+OpCapability Shader
+OpCapability Linkage      ; without it a module must have an entry point
+OpMemoryModel Logical GLSL450
 """
 
 from __future__ import annotations

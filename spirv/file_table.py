@@ -3,9 +3,9 @@
     [Code|Properties|Symbols]
     kernels_0.spv|kernels_0.json|kernels_0.sym
 
-Code is SPIR-V, properties are JSON ``{set: {name: {"type": "BYTE_ARRAY", "data": hexadecimal}}}``, symbols are names, one a
-line.  A table for a target has the same rows in the same order; where the target cannot run an image, the code is an empty
-module and the rest stays as it is.  Standard library only; tables that are read are untrusted.
+Code is SPIR-V, properties are JSON ``{set: {name: {"type": "BYTE_ARRAY", "data": hexadecimal}}}``, symbols are names,
+one a line.  A table for a target has the same rows in the same order; where the target cannot run an image, the code is
+an empty module and the rest stays as it is.  Standard library only; tables that are read are untrusted.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def read_table(path: Path) -> tuple[TableRow, ...]:
 def _row(path: Path, number: int, line: str) -> TableRow:
     names = line.split("|")
     if len(names) != 3 or not all(map(_FILE_NAME.fullmatch, names)):
-        raise InvalidError(f"{path}:{number}: expected the names of three files beside the table, found {line!r:.200}")
+        raise InvalidError(
+            f"{path}:{number}: expected the names of three files beside the table, found {line!r:.200}"
+        )
     code, properties, symbols = (path.with_name(name) for name in names)
     return TableRow(
         code=_bytes(code),
@@ -124,7 +126,9 @@ def properties_from_json(text: str, where: str) -> dict[str, dict[str, bytes]]:
         raise InvalidError(f"{where} is no JSON: {error}") from error
     sets: dict[str, dict[str, bytes]] = {}
     for name, found in _members(data, where).items():
-        sets[name] = {key: _property(value, f"{where}: {key!r:.80}") for key, value in _members(found, where).items()}
+        sets[name] = {
+            key: _property(value, f"{where}: {key!r:.80}") for key, value in _members(found, where).items()
+        }
     return sets
 
 

@@ -21,11 +21,11 @@ from typing import Final
 
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo, SpecConstantInfo
+from ..ir.lpk_records import ConstantRecord, KernelRecord, NativeTag, PropertyRecord
 from ..ir.property_set import requirements_of_properties
 from ..ir.target_env import TargetEnv
 from .device_image import DeviceImage
 from .image_codec import decode, encode
-from .lpk_records import ConstantRecord, KernelRecord, NativeTag, PropertyRecord
 
 MAGIC: Final = b"\x89LPK\r\n\x1a\n"
 """Begins and breaks as PNG's does, so that a transfer as text is noticed."""
@@ -65,6 +65,8 @@ class ImageRecord:
     ids: tuple[int, ...]
     """For each of `kernels`, its position in `LpkHeader.kernels`."""
     spec_constants: tuple[SpecConstantInfo, ...]
+    symbols: tuple[str, ...]
+    """The specialization constants that its source reads, by symbol: also those that are frozen in its code."""
     target_env: TargetEnv
     imports: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
@@ -152,7 +154,9 @@ def to_bytes(
     )
     text = json.dumps(encode(header), separators=(",", ":"), sort_keys=True).encode("ascii")
     if len(text) > MAX_HEADER_BYTES:
-        raise InvalidError(f"the bundle file would have {len(text)} bytes of header; at most {MAX_HEADER_BYTES}")
+        raise InvalidError(
+            f"the bundle file would have {len(text)} bytes of header; at most {MAX_HEADER_BYTES}"
+        )
     prefix = _PREFIX.pack(MAGIC, FORMAT_VERSION, len(text), hashlib.sha256(text).digest())
     return prefix + text + blobs.data()
 
@@ -257,10 +261,15 @@ class LpkFile:
             if blob is not None and not 0 <= blob < len(header.blobs):
                 raise self.error(f"image {number} names code {blob}, which is not there")
         known = {constant.symbol: constant for constant in header.constants}
+        for symbol in image.symbols:
+            if symbol not in known:
+                raise self.error(f"image {number}: specialization constant {symbol!r} is not described")
         for constant in image.spec_constants:
             found = known.get(constant.symbol)
             if found is None or len(found.default) != constant.size_bytes:
-                raise self.error(f"image {number}: specialization constant {constant.symbol!r} is not described")
+                raise self.error(
+                    f"image {number}: specialization constant {constant.symbol!r} is not described"
+                )
         if (image.native is None) != (image.target == SPIRV_TARGET) or (
             image.native_code is not None and (image.native is None or image.code is None)
         ):

@@ -28,10 +28,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
+                "ir.lpk_records",
                 "ir.property_set",
                 "ir.size_arithmetic",
             ),
-            *("spirv.device_image", "spirv.lpk", "spirv.lpk_records", "spirv.reflect", "spirv.binary"),
+            *("spirv.device_image", "spirv.lpk", "spirv.reflect", "spirv.binary"),
         }
     ),
     "tools": frozenset(FOLDERS),
@@ -51,7 +52,6 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.lpk_loading",
         "frontend.lpk_building",
         "frontend.lpk_images",
-        "frontend.lpk_signatures",
         "frontend.lpk_targets",
     }
 )

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from ..ir.errors import InvalidError, Location
 from ..ir.kernel_info import KernelInfo, Requirements
+from ..ir.lpk_records import ConstantRecord, KernelRecord, PropertyRecord
 from ..ir.property_set import requirement_properties
 from ..spirv.device_image import DeviceImage as SpirvImage
 from ..spirv.lpk import SPIRV_TARGET, BlobTable, ImageRecord, to_bytes, write_file
-from ..spirv.lpk_records import ConstantRecord, KernelRecord, PropertyRecord
 from .kernel_id import KernelId
 from .native_code import NativeCode
 from .spec_values import SpecConstant
@@ -62,6 +62,7 @@ class FileWriter:
                 kernels=tuple(map(_portable, image.kernels)),
                 ids=tuple(self._kernel(ids[kernel.name]) for kernel in image.kernels),
                 spec_constants=image.spec_constants,
+                symbols=tuple(symbols),
                 target_env=image.target_env,
                 imports=image.imports,
                 exports=image.exports,
@@ -126,5 +127,3 @@ def save_bundle(bundle: KernelBundle, path: str | os.PathLike[str]) -> None:
         ids = {name: id_ for name in image.kernels if (id_ := image.id_of(name)) is not None}
         writer.add(image.binary, ids, image.spec_symbols, native=image.native)
     write_file(Path(path), writer.to_bytes())
-
-

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Literal, cast
+from typing import Literal
 
 from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
-from ..ir.target_env import TargetEnv
 from ..ir.property_set import requirement_properties
+from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, no_constructor, type_name
 from .bundle_state import BundleState
@@ -326,5 +326,5 @@ def compiled(
     """
     if image.input is None:
         return of_spirv(BundleState.OBJECT, image.binary, image)
-    source = cast(InputImage, image.input)
+    source = image.input
     return of_spirv(BundleState.OBJECT, lambda: source.translate(env, devices, log), image, env)

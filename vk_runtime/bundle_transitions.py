@@ -97,11 +97,11 @@ def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[
         if able:
             env = replace(common_environment(able), debug_info=debug, emulates_spec_constants=emulates)
             made = compiled(image, env, able, streams)
-            has_hidden_values = (
-                made.binary.spec_constant_block is not None
-            )  # what cannot be compiled raises here
+            is_emulated = made.binary.spec_constant_block is not None  # what cannot be compiled raises here
             images.append(made)
-            if has_hidden_values and image.input is not None:  # a second image for launches at the defaults, which then cost nothing
+            if (
+                is_emulated and image.input is not None
+            ):  # another one for launches at the defaults, which cost nothing
                 frozen = replace(env, freezes_spec_constants=True, emulates_spec_constants=False)
                 images.append(compiled(image, frozen, able, streams))
     return make_bundle(source.context, devices, BundleState.OBJECT, images, source.spec_values.copy())

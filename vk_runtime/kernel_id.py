@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
-from ..spirv.lpk_records import ConstantRecord, KernelRecord
+from ..ir.lpk_records import ConstantRecord, KernelRecord
 from .bundle_errors import ConstraintError, no_constructor, type_name
 
 Binder = Callable[[tuple[object, ...], Mapping[str, object]], tuple[object, ...]]
@@ -28,7 +28,16 @@ class KernelId:
     Made by `get_kernel_id` and `get_kernel_ids`.
     """
 
-    __slots__ = ("__weakref__", "_name", "_qualified_name", "bind", "describe", "local_size", "origin", "parameter_names")
+    __slots__ = (
+        "__weakref__",
+        "_name",
+        "_qualified_name",
+        "bind",
+        "describe",
+        "local_size",
+        "origin",
+        "parameter_names",
+    )
 
     _name: str
     _qualified_name: str

@@ -3,8 +3,8 @@
 A native image is the data of a VkPipelineCache that holds the pipelines of the image's kernels for the local sizes of
 usual launches and the defaults of all specialization constants.  A driver that is given the cache back makes the
 same pipelines without compiling.  It goes with one kind of device and one version of its driver; `NativeCode.is_for`
-compares what Vulkan says identifies them.  The UUID of the device itself is noted and not compared: it tells two cards of
-one model apart, whose code is the same.
+compares what Vulkan says identifies them.  The UUID of the device itself is noted and not compared: it tells two cards
+of one model apart, whose code is the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import logging
 from dataclasses import dataclass, field
 
 from ..ir.errors import Error
-from ..spirv.lpk_records import NativeTag
+from ..ir.lpk_records import NativeTag
 from .device import Device
 from .physical_device import PhysicalDevice
 from .pipeline_cache import MAX_DATA_BYTES
@@ -45,7 +45,7 @@ class NativeCode:
         return is_tag_of(self.tag, device.physical)
 
     def install(self, device: Device) -> bool:
-        """Gives the code to the driver of a device that it is for; returns whether the driver took it.  Never raises."""
+        """Gives the code to the driver of a device that it is for; returns whether it was taken.  Never raises."""
         if len(self.data) > MAX_DATA_BYTES:
             return False
         try:
@@ -81,5 +81,3 @@ def is_tag_of(tag: NativeTag, physical: PhysicalDevice) -> bool:
         own.driver_version,
         own.cache_uuid,
     )
-
-

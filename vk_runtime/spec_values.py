@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, cast
 
 from ..ir.errors import InvalidError, KernelArgumentError
-from ..spirv.lpk_records import ConstantRecord
+from ..ir.lpk_records import ConstantRecord
 
 
 class SpecConstant(Protocol):

@@ -15,8 +15,8 @@ from .frontend.bundles import is_compatible as is_compatible
 from .frontend.bundles import join as join
 from .frontend.bundles import link as link
 from .frontend.bundles import this_module as this_module
-from .frontend.lpk_loading import load_kernel_bundle as load_kernel_bundle
 from .frontend.function_attributes import SubGroupSize as SubGroupSize
+from .frontend.lpk_loading import load_kernel_bundle as load_kernel_bundle
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .ir.aspects import Aspect as Aspect
