@@ -28,6 +28,8 @@ WORK_GROUP = 64
 """Work-items of a launch, and its local size."""
 ENQUEUES = 48
 """Launches a measured batch without a wait; fewer than a queue submits by itself."""
+GRAPH_NODES = 1000
+"""Launches of a graph, each after a barrier: they write one array."""
 
 
 @lp.kernel
@@ -46,7 +48,7 @@ class LatencyResult:
     device: str
     """The device's selector."""
     what: str
-    """``launch + wait`` or ``enqueue``."""
+    """``launch + wait``, ``enqueue``, or ``graph node``: a replay and its wait, by the number of nodes."""
     is_pinned: bool
     """Whether the process, the driver's threads among it, was on one CPU from its start.
 
@@ -58,7 +60,7 @@ class LatencyResult:
     raw_us: Spread
     """Per launch, means of a round."""
     raw_for_host_us: Spread | None
-    """The raw loop with the barrier that lets the host read the result; None for enqueues."""
+    """The raw loop with the barrier that lets the host read the result; None for the others."""
     ratio: Spread
     """lapilli / raw within each round."""
 
@@ -82,7 +84,7 @@ class LatencyResult:
 
 
 def measure_latency(device: lp.Device, *, rounds: int, launches: int) -> list[LatencyResult]:
-    """Measures launch + wait and enqueue, here and in a process that is pinned to one CPU.
+    """Measures launch + wait, enqueue and graph nodes, here and in a process that is pinned to one CPU.
 
     Args:
         device: where.
@@ -138,6 +140,9 @@ class _Counter:
         self._raw = raw
         self._queue = array.device.default_queue
         self._launches = 0
+        with lp.graph() as self._graph:
+            for _ in range(GRAPH_NODES):
+                increment[WORK_GROUP](array)
 
     def warm_up(self) -> None:
         for _ in range(2):
@@ -186,6 +191,19 @@ class _Counter:
         raw.submit_and_wait()
         return elapsed
 
+    def lapilli_graph(self, replays: int) -> float:
+        start = time.perf_counter()
+        for _ in range(replays):
+            self._graph.replay().wait()
+        return self._microseconds(start, replays * GRAPH_NODES)
+
+    def raw_graph(self, replays: int) -> float:
+        self._raw.record_many(GRAPH_NODES)
+        start = time.perf_counter()
+        for _ in range(replays):
+            self._raw.resubmit_and_wait()
+        return self._microseconds(start, replays * GRAPH_NODES)
+
     def _microseconds(self, start: float, launches: int) -> float:
         self._launches += launches
         return (time.perf_counter() - start) / launches * 1e6
@@ -217,6 +235,14 @@ def _measure(
         },
         rounds,
     )
+    replays = max(launches // 50, 1)
+    replayed = interleave(
+        {
+            "lapilli": partial(counter.lapilli_graph, replays),
+            "raw": partial(counter.raw_graph, replays),
+        },
+        rounds,
+    )
     return [
         LatencyResult(
             device=device.selector,
@@ -227,7 +253,11 @@ def _measure(
             raw_for_host_us=Spread.of(times["raw for host"]) if "raw for host" in times else None,
             ratio=ratios(times["lapilli"], times["raw"]),
         )
-        for what, times in (("launch + wait", waited), ("enqueue", enqueued))
+        for what, times in (
+            ("launch + wait", waited),
+            ("enqueue", enqueued),
+            ("graph node", replayed),
+        )
     ]
 
 

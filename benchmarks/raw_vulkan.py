@@ -94,6 +94,7 @@ class RawLauncher:
 
     def _prepare_structs(self) -> None:
         self._begin_info = make("VkCommandBufferBeginInfo", flags=VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
+        self._begin_reusable = make("VkCommandBufferBeginInfo")
         self._values = ffi.new("uint64_t[]", 1)
         timeline = make(
             "VkTimelineSemaphoreSubmitInfo",
@@ -131,6 +132,10 @@ class RawLauncher:
         """As `launch_and_wait`, with the barrier that lets the host read the result (Vulkan 1.3, 7.6)."""
         self.begin()
         self._dispatch(self._buffer, 1, 1, 1)
+        self._barrier_for_host()
+        self.submit_and_wait()
+
+    def _barrier_for_host(self) -> None:
         self._barrier(
             self._buffer,
             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
@@ -143,12 +148,11 @@ class RawLauncher:
             0,
             NULL,
         )
-        self.submit_and_wait()
 
-    def begin(self) -> None:
+    def begin(self, info: Any = None) -> None:
         """Opens the command buffer and binds everything."""
         buffer = self._buffer
-        self._begin(buffer, self._begin_info)
+        self._begin(buffer, info or self._begin_info)
         self._bind_pipeline(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, self._pipeline)
         self._bind_sets(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, self._layout, 0, 1, self._sets, 0, NULL)
         self._push_constants(
@@ -165,9 +169,21 @@ class RawLauncher:
         )
         self._dispatch(buffer, 1, 1, 1)
 
+    def record_many(self, launches: int) -> None:
+        """Records launches, a barrier before each, into a command buffer that `resubmit_and_wait` runs."""
+        self.begin(self._begin_reusable)
+        for _ in range(launches):
+            self.record()
+        self._barrier_for_host()
+        self._end(self._buffer)
+
     def submit_and_wait(self) -> None:
         """Closes the command buffer, runs it and waits for the timeline semaphore."""
         self._end(self._buffer)
+        self.resubmit_and_wait()
+
+    def resubmit_and_wait(self) -> None:
+        """Runs the command buffer as it is and waits for the timeline semaphore."""
         self._value += 1
         self._values[0] = self._value
         _expect_success(self._submit(self._queue, 1, self._submit_info, NULL), "vkQueueSubmit")

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..ir.errors import CompileError, InvalidError, KernelArgumentError
 from .errors import compile_error, signature_error
+from .parameter_types import ConstType, LocalArrayType, WorkItemType
 from .spec_constant import SpecializationId
 from .struct_types import value_type_of
 from .struct_values import host_value
@@ -102,6 +103,18 @@ class Signature:
     """The constants that `Spec` parameters declare, by name."""
     handlers: tuple[str, ...] = ()
     """Parameters of type `KernelHandler`."""
+    work_items: Mapping[str, WorkItemType] = field(default_factory=dict[str, WorkItemType])
+    """Parameters that say which work-item runs, by name; the runtime supplies them."""
+
+    @cached_property
+    def constants(self) -> tuple[ParameterSpec, ...]:
+        """The parameters whose values are compiled in."""
+        return tuple(p for p in self.parameters if isinstance(p.type, ConstType))
+
+    @cached_property
+    def rank(self) -> int | None:
+        """Dimensions that the launch range must have, None where the parameters do not say."""
+        return next((kind.rank for kind in self.work_items.values()), None)
 
     @cached_property
     def positional_names(self) -> tuple[str, ...]:
@@ -120,11 +133,13 @@ class Signature:
 
     @cached_property
     def has_composites(self) -> bool:
-        """Whether a parameter is passed as several scalars: a vector, struct or fixed array."""
+        """Whether an argument is no array or scalar that goes to the kernel as it is: a vector, struct, fixed array,
+        constant of the code, or shared memory."""
         return any(not isinstance(p.type, ArrayType | ScalarType) for p in self.parameters)
 
     def __str__(self) -> str:
         parts = [f"{p.name}: {p.type}" for p in self.parameters]
+        parts += [f"{name}: {kind}" for name, kind in self.work_items.items()]
         parts += [f"{name}: Spec[{c.type}] = {c.default}" for name, c in self.specialization_ids.items()]
         return f"({', '.join(parts)})"
 
@@ -191,10 +206,13 @@ class _SignatureReader:
     def parameters(self) -> Signature:
         parameters = inspect.signature(self.function, follow_wrapped=False).parameters.values()
         marks = {p.name: getattr(self.evaluate(p.name), "__lapilli_annotation__", None) for p in parameters}
-        arguments = tuple(self.parameter(p) for p in parameters if marks[p.name] not in _NO_ARGUMENTS)
+        specs = tuple(self.parameter(p) for p in parameters if marks[p.name] not in _NO_ARGUMENTS)
+        work_items = {p.name: p.type for p in specs if isinstance(p.type, WorkItemType)}
+        self.check_ranks(work_items)
+        arguments = tuple(p for p in specs if p.name not in work_items)
         constants = {p.name: self.specialization_id(p) for p in parameters if marks[p.name] == "spec"}
         handlers = tuple(p.name for p in parameters if marks[p.name] == "kernel_handler")
-        return Signature(arguments, constants, handlers)
+        return Signature(arguments, constants, handlers, work_items)
 
     def result(self) -> Type | None:
         annotation = self.evaluate("return")
@@ -245,6 +263,19 @@ class _SignatureReader:
             keyword_only=parameter.kind is parameter.KEYWORD_ONLY,
             positional_only=parameter.kind is parameter.POSITIONAL_ONLY,
         )
+
+    def check_ranks(self, work_items: Mapping[str, WorkItemType]) -> None:
+        """Raises where two parameters say that the kernel runs over different numbers of dimensions."""
+        first = next(iter(work_items), "")
+        for name, kind in work_items.items():
+            if kind.rank != work_items[first].rank:
+                raise self.error(
+                    name,
+                    f"'{name}' is {kind!r}, and '{first}' is {work_items[first]!r}; a kernel runs over one number of "
+                    "dimensions",
+                    "LP2028",
+                    f"give both {work_items[first].rank} or both {kind.rank} dimensions",
+                )
 
     def specialization_id(self, parameter: inspect.Parameter) -> SpecializationId:
         """Returns the constant that ``*, name: lp.Spec[T] = default`` declares."""
@@ -303,6 +334,8 @@ class _SignatureReader:
         mark = getattr(annotation, "__lapilli_annotation__", None)
         if isinstance(mark, str) and mark in _ACCESS:
             return self.array_type(name, annotation, mark)
+        if isinstance(annotation, WorkItemType | ConstType | LocalArrayType):
+            return annotation
         composite = value_type_of(annotation)
         if composite is not None:
             return composite
@@ -348,7 +381,16 @@ class _SignatureReader:
     def default(self, name: str, resolved: Type, default: object) -> object:
         if default is inspect.Parameter.empty:
             return NO_DEFAULT
-        if isinstance(resolved, ArrayType):
+        if isinstance(resolved, WorkItemType):
+            raise self.error(
+                name,
+                f"'{name}' is {resolved!r}, which the runtime supplies; it has a default, {default!r}",
+                "LP2015",
+                "leave the default out",
+            )
+        if isinstance(resolved, ConstType):
+            resolved = resolved.element
+        if isinstance(resolved, ArrayType | LocalArrayType):
             raise self.error(
                 name,
                 f"array parameter '{name}' has a default, {default!r}; arrays have none",
@@ -418,6 +460,9 @@ def _replacement(name: str, annotation: object) -> str:
     from .types import type_of_dtype
 
     origin = getattr(annotation, "__origin__", annotation)
+    example = getattr(annotation, "example", None)
+    if isinstance(example, str):
+        return f"write {name}: {example}"
     if origin is np.ndarray:
         return f"write {name}: lp.Array[lp.f32] and pass lp.asarray(…)"
     if isinstance(annotation, np.dtype) or (

@@ -7,9 +7,16 @@ runtime's to check.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ..ir.errors import KernelArgumentError
+from ..ir.kernel_info import LocalMemory
 from .annotations import Signature
+from .constant_arguments import NO_CONSTANTS, Constants, Leaves
+from .parameter_types import ConstType, LocalArrayType
 from .struct_values import leaf_values
 from .types import ArrayType, ScalarType
 
@@ -55,23 +62,54 @@ def bind_arguments(
     return tuple(values.get(p.name, p.default) for p in signature.parameters)
 
 
-def scalars_of_arguments(
-    signature: Signature, values: tuple[object, ...], kernel_name: str
-) -> tuple[object, ...]:
-    """Takes vectors, structs and fixed arrays apart: the runtime passes each of their scalars by itself.
+_BOOLS: tuple[type[Any], ...] = (bool, np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchArguments:
+    """The arguments of one launch by where they go."""
+
+    values: tuple[object, ...]
+    """What the runtime passes: arrays, scalars, shapes of shared memory."""
+    constants: Constants = NO_CONSTANTS
+    """What is compiled in."""
+    shapes: tuple[tuple[int, ...], ...] = ()
+    """Of the shared memory among `values`."""
+
+
+def taken_apart(signature: Signature, values: tuple[object, ...], kernel_name: str) -> LaunchArguments:
+    """Takes vectors, structs and fixed arrays apart, since the runtime passes each of their scalars by itself, and
+    sorts out what is no argument of the compiled kernel.
 
     Raises:
         KernelArgumentError: a value is none of its parameter's type.
     """
     flat: list[object] = []
+    constants: dict[str, tuple[int | float | bool, ...]] = {}
+    shapes: list[tuple[int, ...]] = []
     for position, (parameter, value) in enumerate(zip(signature.parameters, values, strict=True)):
-        if isinstance(parameter.type, ArrayType | ScalarType):
-            flat.append(value)
-            continue
+        kind = parameter.type
         count = len(signature.parameters)
         what = f"kernel '{kernel_name}', argument '{parameter.name}' ({position + 1} of {count})"
-        flat += leaf_values(parameter.type, value, what)
-    return tuple(flat)
+        if isinstance(kind, ConstType):
+            constants[parameter.name] = _constant(kind, value, what)
+        elif isinstance(kind, LocalArrayType):
+            flat.append(value)
+            if isinstance(value, LocalMemory):
+                shapes.append(value.shape)
+        elif isinstance(kind, ArrayType | ScalarType):
+            flat.append(value)
+        else:
+            flat += leaf_values(kind, value, what)
+    return LaunchArguments(tuple(flat), Constants(constants), tuple(shapes))
+
+
+def _constant(kind: ConstType, value: object, what: str) -> Leaves:
+    """Returns the scalars of a constant; a bool is no number here either, as for other arguments."""
+    element = kind.element
+    if isinstance(element, ScalarType) and element.kind != "bool" and isinstance(value, _BOOLS):
+        raise KernelArgumentError(f"{what}: expected {element!r}, found {type(value).__name__} {value!r}")
+    return tuple(leaf_values(element, value, what))
 
 
 def _unknown(kernel_name: str, signature: Signature, name: str) -> KernelArgumentError:

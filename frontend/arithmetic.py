@@ -17,7 +17,7 @@ from .ir_types import BOOL, F32, I32, WEAK_FLOAT, ir_type
 from .powers import power
 from .promotion import MixedSignsError, low_bits, promote, settled
 from .types import ScalarType, bf16
-from .values import Composite, Scalar, Tuple, Value, constant, describe
+from .values import Composite, Scalar, Static, Tuple, Value, constant, describe, number_hint
 from .vector_operators import by_component
 
 SYMBOLS = {
@@ -81,6 +81,7 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
         raise fb.error(
             node, "kernels have no operator @", "LP2030", hint="write the sum of products as a loop"
         )
+    left, right = operand_value(fb, left), operand_value(fb, right)
     if isinstance(left, Composite) or isinstance(right, Composite):
         what = f"operator {SYMBOLS[operator]}"
         return by_component(
@@ -90,7 +91,12 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
         return Tuple((*left.items, *right.items))
     if not (isinstance(left, Scalar) and isinstance(right, Scalar)):
         wrong = right if isinstance(left, Scalar) else left
-        raise fb.error(node, f"operator {SYMBOLS[operator]} takes numbers, found {describe(wrong)}", "LP2033")
+        raise fb.error(
+            node,
+            f"operator {SYMBOLS[operator]} takes numbers and vectors, found {describe(wrong)}",
+            "LP2033",
+            hint=number_hint(wrong),
+        )
     if left.const is not None and right.const is not None and left.is_weak and right.is_weak:
         return _fold_literals(fb, operator, left, right, node)
     if operator in _SHIFTS:
@@ -106,6 +112,15 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
     if scalar.is_float:
         return _float_binary(fb, operator, left, right, node)
     return _integer_binary(fb, operator, left, right)
+
+
+def operand_value(fb: FunctionBuilder, value: Value) -> Value:
+    """Returns the id that an item is in arithmetic and comparisons, any other value itself."""
+    if not isinstance(value, Static):
+        return value
+    from .work_item_members import as_index_value
+
+    return as_index_value(fb, value)
 
 
 def _as_number(fb: FunctionBuilder, value: Scalar) -> Scalar:

@@ -85,6 +85,9 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
         )
     if fb.is_dry:
         _join_type(fb, name, value, node)
+        fb.known.pop(name, None)
+        if isinstance(value, Scalar) and value.const is not None:
+            fb.known[name] = value
         return
     if isinstance(value, LocalArray) and value.ssa is not None and not value.ssa.name_hint and name.isascii():
         value.ssa.name_hint = name

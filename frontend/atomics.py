@@ -22,7 +22,7 @@ from .function_builder import FunctionBuilder
 from .intrinsics import ATOMIC_FUNCTIONS
 from .ir_types import ir_type
 from .subscripts import Element, element_at
-from .types import ScalarType
+from .types import ArrayType, ScalarType
 from .values import Array, Composite, LocalArray, Scalar, Static, Tuple, Value, describe
 
 _KINDS = {"and_": "and", "or_": "or"}
@@ -72,7 +72,7 @@ def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Arra
             part,
             f"lp.atomic.{name} reads and writes '{value.name}', which is {value.type!r}",
             "LP2040" if value.type.is_writable else "LP2039",
-            hint=f"declare it lp.Array[{value.type.element!r}, {value.type.ndim}]",
+            hint=f"declare it {ArrayType(value.type.element, value.type.ndim)!r}",
         )
     element = value.type.element
     if not isinstance(element, ScalarType):

@@ -23,6 +23,7 @@ from .function_builder import FunctionBuilder
 from .intrinsics import Namespace
 from .module_builder import ModuleBuilder
 from .values import Static, Value, describe
+from .work_item_values import WorkItem
 
 SCOPES: Final = {
     "work_item": Scope.Invocation,
@@ -89,7 +90,8 @@ def compile_group_barrier(fb: FunctionBuilder, node: ast.Call, arguments: list[V
     """Compiles ``lp.group_barrier(lp.group | lp.sub_group, scope)``; the default scope is the group's."""
     expect_count(fb, node, arguments, "lp.group_barrier", 1, 2)
     obj = arguments[0].obj if isinstance(arguments[0], Static) else None
-    group = _GROUPS.get(obj.name) if isinstance(obj, Namespace) else None
+    name = obj.name if isinstance(obj, Namespace) else obj.kind if isinstance(obj, WorkItem) else ""
+    group = _GROUPS.get(name)
     if group is None:
         raise fb.error(
             node.args[0], f"the group is lp.group or lp.sub_group, found {describe(arguments[0])}", "LP2033"

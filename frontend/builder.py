@@ -7,7 +7,8 @@ range itself: its body stands in an `scf.if` over ``global_id < global_range``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from xdsl.dialects import arith, func, scf
@@ -20,8 +21,10 @@ from ..ir.dialects.kernel import (
     GPU_KERNEL,
     MASKED,
     NO_CONTRACTION,
+    OPT_LEVEL,
     PARAMETERS,
     RANK,
+    WIDE,
     KernelParameter,
     parameters_attribute,
 )
@@ -34,6 +37,7 @@ from . import (
     barriers,
     builtins,
     calls,
+    checks,
     comparisons,
     group_functions,
     handlers,
@@ -51,28 +55,27 @@ from . import (
 )
 from .analysis import FunctionFacts
 from .annotations import Signature
-from .aspect_lowering import ir_attributes, note_struct, struct_table, use_struct
+from .aspect_lowering import ir_attributes, struct_table
 from .captures import Captures
-from .composites import build_value
+from .constant_arguments import NO_CONSTANTS, Constants, Leaves
 from .control_flow import build_statements
 from .conversions import CMPI
+from .deep_stack import with_deep_stack
 from .definition import KernelOptions
 from .errors import compile_error
 from .external_functions import build_external
 from .externals import ExternalFunction
 from .function_attributes import attributes_of
-from .function_builder import AccessUse, FunctionBuilder
+from .function_builder import FunctionBuilder
 from .inference import infer_types
-from .ir_types import ir_type, memref_type
+from .ir_types import INDEX_TYPE
 from .module_builder import ModuleBuilder
+from .parameter_types import ConstType, LocalArrayType
+from .parameter_values import bind_parameters, constant_values, has_shared_parameters
 from .source import FunctionSource
-from .spec_parameters import IN_KERNEL
-from .specialization import read_specialization
-from .struct_types import StructType, scalar_leaves
-from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType, Type
-from .values import Array, FixedArray, Scalar, Static, Value
-from .vector_types import VecType
-from .work_items import RankTooSmallError, work_item_index
+from .struct_types import scalar_leaves
+from .types import MAX_DIMENSIONS, ArrayType, i64
+from .work_items import RankTooSmallError, work_item_index, work_item_value
 
 REGISTERED = (
     arithmetic,
@@ -81,6 +84,7 @@ REGISTERED = (
     barriers,
     builtins,
     calls,
+    checks,
     comparisons,
     group_functions,
     handlers,
@@ -129,9 +133,11 @@ def build_module(
     rank: int | None = None,
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
+    checks: str = "asserts",
     any_rank: bool = False,
     externals: Sequence[ExternalFunction] = (),
     clamps_indices: bool = True,
+    constants: Mapping[str, Constants] = {},
 ) -> ModuleOp:
     """Compiles kernels and exported functions of one translation unit into one module.
 
@@ -140,28 +146,52 @@ def build_module(
         rank: dimensions of the launch range, 1 to 3; None: as many as each kernel uses.
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
+        checks: what kernels check as they run, see `TargetEnv.checks`.
         any_rank: compile kernels that name no dimension for a range of three, and mark them: they can be launched
             with fewer.  Only without `rank`.
         externals: functions that the module exports.
         clamps_indices: keeps indices into memory that no robustness covers in range; the interpreter wants
             them as they were written.
+        constants: values of `lp.Const` parameters by kernel name; what is not there has its default.
 
     Returns:
         The module, every op with a location.  Verify it before use where it matters.
 
     Raises:
         CompileError: a kernel breaks a rule of the kernel language.
+        InvalidError: a constant parameter has neither value nor default.
     """
     assert rank is None or 1 <= rank <= MAX_DIMENSIONS, f"rank {rank} of a launch range"
-    module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
-    module.optional_aspects = frozenset(optional_aspects)
+    aspects = frozenset(optional_aspects)
+
+    def build() -> ModuleOp:
+        module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
+        module.optional_aspects, module.clamps_indices = aspects, clamps_indices
+        module.checks = checks
+        return _fill(module, kernels, externals, rank, constants, any_rank=any_rank)
+
+    with refusing_depth(kernels, externals):
+        return with_deep_stack(build)
+
+
+def _fill(
+    module: ModuleBuilder,
+    kernels: Sequence[KernelDefinition],
+    externals: Sequence[ExternalFunction],
+    rank: int | None,
+    constants: Mapping[str, Constants],
+    *,
+    any_rank: bool,
+) -> ModuleOp:
+    """Compiles everything into a new module; see `build_module`."""
     sources = [kernel.source.function for kernel in kernels] + [external.function for external in externals]
     module.unit = sources[0].__module__ if sources else ""
     for external in externals:
         build_external(module, external)
-    module.clamps_indices = clamps_indices
     for kernel in kernels:
-        _build_kernel(module, kernel, rank, any_rank=any_rank and rank is None)
+        given = kernel.signature.rank or rank
+        values = constant_values(kernel.name, kernel.signature, constants.get(kernel.name, NO_CONSTANTS))
+        _build_kernel(module, kernel, given, values, any_rank=any_rank and given is None)
     result = ModuleOp([*module.spec_constants.values(), *module.functions])
     if module.struct_aspects:
         result.attributes[aspect.TYPES_THAT_USE_ASPECTS] = struct_table(module.struct_aspects)
@@ -169,36 +199,54 @@ def build_module(
     return result
 
 
+@contextmanager
+def refusing_depth(
+    kernels: Sequence[KernelDefinition], externals: Sequence[ExternalFunction] = ()
+) -> Generator[None]:
+    """Turns a RecursionError of the compiler into a CompileError that names the kernels, or functions without any."""
+    try:
+        yield
+    except RecursionError:
+        kind, names = "kernel", [kernel.name for kernel in kernels]
+        if not names:
+            kind, names = "external function", [external.__name__ for external in externals]
+        raise compile_error(
+            (kernels or externals)[0].source,
+            None,
+            f"{kind} {', '.join(map(repr, names))} is nested too deeply to be compiled",
+            code="LP2030",
+            hint="split its expressions into statements, or its statements into functions",
+        ) from None
+
+
 def _build_kernel(
-    module: ModuleBuilder, kernel: KernelDefinition, rank: int | None, *, any_rank: bool
+    module: ModuleBuilder,
+    kernel: KernelDefinition,
+    rank: int | None,
+    constants: Mapping[str, Leaves],
+    *,
+    any_rank: bool,
 ) -> None:
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
+    module.index_type = i64 if kernel.options.index is i64 else INDEX_TYPE
+    module.function_attributes = _option_attributes(kernel.options)
     module.device_functions = kernel.options.device_functions
-    module.may_contract = kernel.options.contract
     required = attributes_of(kernel.source.function).reqd_work_group_size or kernel.options.local_size or ()
     for assumed in range(rank or len(required) or 1, MAX_DIMENSIONS + 1):
         module.rank, module.calls, module.names_dimension = assumed, [], False
         snapshot = len(module.functions), set(module.symbols)
         try:
-            module.functions.append(_kernel_function(module, kernel))
+            module.functions.append(_kernel_function(module, kernel, constants))
         except RankTooSmallError:
             _take_back(module, *snapshot)
             continue
-        except RecursionError:
-            raise compile_error(
-                kernel.source,
-                None,
-                f"kernel '{kernel.name}' is nested too deeply to be compiled",
-                code="LP2030",
-                hint="split its expressions into statements, or its statements into functions",
-            ) from None
         if any_rank and not module.names_dimension:
             if not required:
                 _take_back(module, *snapshot)
                 module.rank = MAX_DIMENSIONS
-                module.functions.append(_kernel_function(module, kernel))
+                module.functions.append(_kernel_function(module, kernel, constants))
             module.functions[-1].attributes[ANY_RANK] = UnitAttr()
         return
 
@@ -213,7 +261,9 @@ def _take_back(module: ModuleBuilder, count: int, symbols: set[str]) -> None:
         instances[:] = [i for i in instances if i.symbol in kept]
 
 
-def _kernel_function(module: ModuleBuilder, kernel: KernelDefinition) -> func.FuncOp:
+def _kernel_function(
+    module: ModuleBuilder, kernel: KernelDefinition, constants: Mapping[str, Leaves]
+) -> func.FuncOp:
     source = kernel.source
     fb = FunctionBuilder(module=module, source=source, facts=FunctionFacts.of(source.tree), is_kernel=True)
     fb.node = source.tree
@@ -221,13 +271,14 @@ def _kernel_function(module: ModuleBuilder, kernel: KernelDefinition) -> func.Fu
         *(p.name for p in kernel.signature.parameters),
         *kernel.signature.specialization_ids,
         *kernel.signature.handlers,
+        *kernel.signature.work_items,
     ]
     fb.local_names = frozenset(parameter_names) | frozenset(fb.facts.assignments)
-    types = _bind_parameters(fb, kernel.signature)
+    types = bind_parameters(fb, kernel.signature, constants)
     infer_types(fb)
     for use in fb.accesses.values():
         use.reads = use.writes = False
-    fb.uses_barrier = False
+    fb.uses_barrier = has_shared_parameters(kernel.signature)
     fb.node = source.tree
     with fb.into(fb.block):
         build_statements(fb, source.tree.body, frozenset())
@@ -242,59 +293,6 @@ def _kernel_function(module: ModuleBuilder, kernel: KernelDefinition) -> func.Fu
         regions=[Region(fb.prologue)],
         location=fb.location(),
     )
-
-
-def _bind_parameters(fb: FunctionBuilder, signature: Signature) -> list[Attribute]:
-    types: list[Attribute] = []
-    for position, parameter in enumerate(signature.parameters):
-        kind, name = parameter.type, parameter.name
-        if isinstance(kind, ArrayType):
-            note_struct(fb, kind)
-            types.append(memref_type(kind))
-            fb.accesses[position] = AccessUse()
-            argument = fb.prologue.insert_arg(types[-1], len(types) - 1)
-            fb.env[name] = Array(kind, position, name, argument)
-            if name.isascii():  # what MLIR's text can spell
-                argument.name_hint = name
-        else:
-            first = len(types)
-            fb.env[name] = _by_value(fb, kind, types)
-            for argument, (path, _, _) in zip(fb.prologue.args[first:], scalar_leaves(kind), strict=True):
-                hint = name + "".join(c if c.isalnum() else "_" for c in path)
-                if hint.isascii():
-                    argument.name_hint = hint
-            if fb.facts.assignments[name]:
-                _declare_variable(fb, name, kind)
-    for name, constant in signature.specialization_ids.items():
-        if fb.facts.assignments[name]:  # a variable that begins with the constant's value
-            fb.env[name] = read_specialization(fb, constant)
-            _declare_variable(fb, name, constant.type)
-        else:
-            fb.spec_parameters[name] = constant
-    for name in signature.handlers:
-        fb.env[name] = Static(IN_KERNEL, name)
-    return types
-
-
-def _declare_variable(fb: FunctionBuilder, name: str, kind: Type) -> None:
-    """Fixes the type of a parameter that the kernel assigns again."""
-    assert isinstance(kind, ScalarType | VecType | StructType | FixedArrayType)
-    fb.variable_types[name] = FixedArray(kind, None) if isinstance(kind, FixedArrayType) else kind
-    fb.declared.add(name)
-
-
-def _by_value(fb: FunctionBuilder, kind: Type, types: list[Attribute]) -> Value:
-    """Returns the value of an argument; each of its scalars is an argument of the function."""
-
-    def leaf(scalar: ScalarType) -> Scalar:
-        types.append(ir_type(scalar))
-        return Scalar(scalar, fb.prologue.insert_arg(types[-1], len(types) - 1))
-
-    if isinstance(kind, ScalarType):
-        return leaf(kind)
-    with fb.into(fb.prologue):
-        use_struct(fb, kind)
-        return build_value(fb, kind, leaf)
 
 
 def _finish_body(fb: FunctionBuilder) -> None:
@@ -322,11 +320,17 @@ def _guard(fb: FunctionBuilder) -> SSAValue:
     """Emits whether the work-item lies in the range."""
     test = None
     for dimension in range(fb.module.rank):
-        index, end = (work_item_index(fb, name, dimension) for name in ("global_id", "global_range"))
+        index, end = (_guarded(fb, name, dimension) for name in ("global_id", "global_range"))
         inside = fb.emit(arith.CmpiOp, [index, end], i1, CMPI["slt"])
         test = inside if test is None else fb.emit(arith.AndIOp, [test, inside], i1)
     assert test is not None
     return test
+
+
+def _guarded(fb: FunctionBuilder, name: str, dimension: int) -> SSAValue | None:
+    if fb.module.index_type is INDEX_TYPE:
+        return work_item_index(fb, name, dimension)
+    return fb.ssa(work_item_value(fb, name, dimension))
 
 
 def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attribute]:
@@ -343,6 +347,13 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
                 )
             )
             continue
+        if isinstance(p.type, LocalArrayType):
+            parameters.append(
+                KernelParameter(name=p.name, dtype=p.type.element.spelling, ndim=p.type.ndim, is_shared=True)
+            )
+            continue
+        if isinstance(p.type, ConstType):
+            continue
         for path, scalar, _ in scalar_leaves(p.type):
             parameters.append(KernelParameter(name=p.name + path, dtype=scalar.spelling))
     attributes: dict[str, Attribute] = {
@@ -352,9 +363,23 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
     }
     if not fb.uses_barrier:
         attributes[MASKED] = UnitAttr()
-    if not kernel.options.contract:
+    declared = attributes_of(kernel.source.function)
+    attributes |= fb.module.function_attributes | ir_attributes(declared)
+    if kernel.options.accuracy_aspects:
+        used = {*kernel.options.accuracy_aspects, *(declared.uses_aspects or ())}
+        attributes[aspect.USED] = aspect.aspects_attribute(used)
+    return attributes
+
+
+def _option_attributes(options: KernelOptions) -> dict[str, Attribute]:
+    """Returns what a kernel's options say about its code and that of its helpers."""
+    attributes: dict[str, Attribute] = {}
+    if not options.contract:
         attributes[NO_CONTRACTION] = UnitAttr()
-    attributes |= ir_attributes(attributes_of(kernel.source.function))
+    if options.index is i64:
+        attributes[WIDE] = UnitAttr()
+    if options.opt_level is not None:
+        attributes[OPT_LEVEL] = IntegerAttr(options.opt_level, i32)
     return attributes
 
 

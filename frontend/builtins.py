@@ -1,5 +1,7 @@
 """Python's builtins inside of kernels: ``range len min max abs round divmod pow enumerate zip``.
 
+``print`` is compiled by `printing`.
+
 ``int float bool`` are conversions (see `calls`).
 """
 
@@ -43,7 +45,7 @@ class BuiltinFunction:
 
 BUILTINS: dict[str, BuiltinFunction] = {
     name: BuiltinFunction(name)
-    for name in ("range", "len", "min", "max", "abs", "round", "divmod", "pow", "enumerate", "zip")
+    for name in ("range", "len", "min", "max", "abs", "round", "divmod", "pow", "enumerate", "zip", "print")
 }
 """By name."""
 

@@ -225,6 +225,10 @@ def compile(
         InvalidError: an empty device list, a device that the bundle does not have, or a property not taken.
         TypeError: a bundle in another state, or an argument of the wrong kind.
     """
+    if _is_source(kb):
+        from ..vk_runtime.source_bundles import compile_source
+
+        return compile_source(kb, devs, props, _toolchain)
     return compile_bundle(kb, devs, props)
 
 
@@ -254,7 +258,15 @@ def build(
     kb: KernelBundle, devs: Sequence[Device] | None = None, *, props: Iterable[object] = ()
 ) -> KernelBundle:
     """Compiles and links an input bundle to an executable bundle; arguments and errors as `compile` and `link`."""
+    if _is_source(kb):
+        from ..vk_runtime.source_bundles import build_source
+
+        return build_source(kb, devs, props, _toolchain)
     return build_bundle(kb, devs, props, _toolchain)
+
+
+def _is_source(kb: object) -> bool:
+    return isinstance(kb, KernelBundle) and kb.state is BundleState.SOURCE
 
 
 def join(bundles: Iterable[KernelBundle], *, state: BundleState | None = None) -> KernelBundle:

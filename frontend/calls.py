@@ -18,6 +18,7 @@ from .handlers import placeholder_read, read_through_handler
 from .helpers import call_helper
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
+from .printing import compile_print
 from .spec_parameters import GET_SPECIALIZATION_CONSTANT
 from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
@@ -26,6 +27,8 @@ from .types import FixedArrayType, ScalarType, scalar_of
 from .values import Composite, Scalar, Static, Value, describe
 from .vector_types import VecType
 from .vectors import by_component, construct, works_by_component
+from .work_item_members import as_index_value, call_member
+from .work_item_values import Member
 
 _INTEGER_RESULTS = ("floor", "ceil", "trunc")
 """Functions of Python's own math module that return an int; those of lp.math give a float."""
@@ -58,6 +61,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
         return call_helper(fb, obj, node)
     if isinstance(obj, ExternalFunction):
         return call_external(fb, obj, node)
+    if isinstance(obj, Member):
+        return call_member(fb, obj, node)
     composite = value_type_of(obj)
     if isinstance(composite, StructType):
         return construct_struct(fb, composite, node)
@@ -69,10 +74,17 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     if target is not None:
         return _conversion(fb, node, obj, target)
     name = _intrinsic_name(obj)
+    if name == "builtins.print":
+        return compile_print(fb, node)
     if name == GET_SPECIALIZATION_CONSTANT:
         return read_through_handler(fb, node)
     if name is None:
-        raise fb.error(node.func, f"{describe(callee)} cannot be called in kernels", "LP2033")
+        raise fb.error(
+            node.func,
+            f"{describe(callee)} cannot be called in kernels",
+            "LP2033",
+            hint="kernels call plain functions, types, lapilli's functions and builtins",
+        )
     return _intrinsic(fb, node, obj, name)
 
 
@@ -138,7 +150,7 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
         raise fb.error(node, f"{name} takes one argument, found {len(arguments)}", "LP2045")
     if not arguments:
         return convert(fb, Scalar(I32, const=0), target)
-    value = arguments[0]
+    value = as_index_value(fb, arguments[0])
     if target is BOOL:
         return condition(fb, value, node.args[0])
     if not isinstance(value, Scalar):

@@ -9,10 +9,14 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
+from ..ir.errors import KernelArgumentError
 from .intrinsics import Intrinsic, Namespace
-from .struct_types import STRUCT_ATTRIBUTE
+from .struct_types import STRUCT_ATTRIBUTE, StructType
+from .struct_values import host_value, leaf_values, struct_of_value
 from .types import Type
 
 if TYPE_CHECKING:
@@ -75,7 +79,7 @@ class Captures:
             name: the name.
             value: what it meant.
         """
-        self._seen.setdefault((id(owner), name), (resolve, name, value))
+        self._seen.setdefault((id(owner), name), (resolve, name, _snapshot(value)))
 
     def include(self, other: Captures) -> None:
         """Watches what `other` watches too: code that was linked in is part of the kernel."""
@@ -102,4 +106,28 @@ def _is_same(found: object, value: object) -> bool:
     """Compares two objects of one type; repr tells 0.0 from -0.0 and finds NaN again."""
     if isinstance(value, bool | int | float | str | tuple):
         return repr(found) == repr(cast(object, value))
-    return False
+    if isinstance(value, np.ndarray):
+        return _content(found) == _content(cast("object", value))
+    struct = struct_of_value(value)
+    return struct is not None and leaf_texts(struct, found) == leaf_texts(struct, value)
+
+
+def _snapshot(value: object) -> object:
+    """Returns what to compare with later: a copy of what can change in place."""
+    if isinstance(value, np.ndarray):
+        return cast("np.ndarray[Any, Any]", value).copy()
+    struct = struct_of_value(value)
+    return value if struct is None else host_value(struct, value, "")
+
+
+def _content(array: object) -> object:
+    found = cast("np.ndarray[Any, Any]", array)
+    return found.dtype, found.shape, found.tobytes()
+
+
+def leaf_texts(kind: StructType, value: object) -> str | None:
+    """Returns a text of all scalars of a struct; None where its members hold something else by now."""
+    try:
+        return repr(leaf_values(kind, value, kind.name))
+    except KernelArgumentError:
+        return None

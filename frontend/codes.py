@@ -46,6 +46,8 @@ BODY_CODES: dict[str, str] = {
     "and put only the other statements under the condition.",
     "LP2057": "kh.get_specialization_constant reads a constant by reference, so its argument is the name of an "
     "lp.SpecializationId, not a value computed from one.",
+    "LP2058": "Kernels show numbers, bools, vectors, structs, tuples of these and strings, in print, in f-strings of "
+    "print and in the messages of assert; at most 32 numbers at once, with formats that are short literals.",
     "LP2053": "The target of an assignment is a variable, an element of an array, or a tuple of these.",
 }
 """What each code means and what to do."""

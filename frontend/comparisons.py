@@ -6,7 +6,7 @@ import ast
 
 from xdsl.dialects import arith
 
-from .arithmetic import common_type, logical_not
+from .arithmetic import common_type, logical_not, operand_value
 from .branches import select_values
 from .conversions import CMPF, CMPI, adapt, condition, convert
 from .dispatch import expression
@@ -16,6 +16,7 @@ from .ir_types import BOOL, F32, I32, ir_type
 from .types import bf16
 from .values import Composite, Scalar, Static, Tuple, Value, constant, describe
 from .vector_operators import by_component
+from .work_item_values import IdType
 
 _SIGNED = {"Eq": "eq", "NotEq": "ne", "Lt": "slt", "LtE": "sle", "Gt": "sgt", "GtE": "sge"}
 _UNSIGNED = {"Eq": "eq", "NotEq": "ne", "Lt": "ult", "LtE": "ule", "Gt": "ugt", "GtE": "uge"}
@@ -33,8 +34,10 @@ def compile_comparison(fb: FunctionBuilder, node: ast.Compare) -> Value:
 
 def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -> Value:
     right_node = node.comparators[position]
-    right = fb.evaluate(right_node)
-    if any(isinstance(v, Composite) for v in (left, right)):
+    left, right = operand_value(fb, left), operand_value(fb, fb.evaluate(right_node))
+    if _are_ids(left, right) and isinstance(node.ops[position], ast.Eq | ast.NotEq):
+        pass  # equal in every dimension or not, as SYCL has it
+    elif any(isinstance(v, Composite) for v in (left, right)):
         return _compare_vectors(fb, node, left, right)
     first = compare(fb, node.ops[position], left, right, node)
     if position + 1 == len(node.ops):
@@ -46,6 +49,13 @@ def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -
     )
     assert isinstance(rest, Scalar)
     return rest
+
+
+def _are_ids(left: Value, right: Value) -> bool:
+    """Whether an id is compared with an id or a tuple."""
+    if not (isinstance(left, Tuple) and isinstance(right, Tuple)):
+        return False
+    return any(isinstance(v, Composite) and isinstance(v.type, IdType) for v in (left, right))
 
 
 def _compare_vectors(fb: FunctionBuilder, node: ast.Compare, left: Value, right: Value) -> Value:

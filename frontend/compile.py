@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, cast
 
 from ..ir.config import config
 from ..ir.errors import InvalidError, KernelArgumentError, KernelNotSupportedError, NdRangeError
-from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
+from ..ir.kernel_info import (
+    BufferParameter,
+    KernelInfo,
+    LocalParameter,
+    Parameter,
+    ScalarParameter,
+)
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
 from ..vk_runtime.bundle_launch import padded
@@ -31,12 +37,15 @@ from ..vk_runtime.launchable import SINGLE_TASK
 from ..vk_runtime.queue import Queue
 from ..vk_runtime.requirements import work_group_problem
 from ..vk_runtime.trace import record
-from .arguments import bind_arguments, scalars_of_arguments
+from .arguments import bind_arguments, taken_apart
 from .aspect_warnings import warn_once
 from .captures import Captures
+from .checking import checks_of
 from .compile_options import DEFAULT_OPTIONS, options_of
+from .constant_arguments import NO_CONSTANTS, Constants
 from .function_attributes import attributes_of
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
+from .parameter_types import ConstType, LocalArrayType
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
 from .struct_types import scalar_leaves
@@ -108,16 +117,18 @@ def launch(
     if kwargs and signature.specialization_ids:
         kwargs, spec_values = _split_keywords(kernel, kwargs, spec_values)
     values = bind_arguments(signature, args, kwargs, kernel.name)
+    constants, shapes = NO_CONSTANTS, ()
     if signature.has_composites:
-        values = scalars_of_arguments(signature, values, kernel.name)
+        taken = taken_apart(signature, values, kernel.name)
+        values, constants, shapes = taken.values, taken.constants, taken.shapes
     queue = _queue_of(kernel, configuration, values)
     spec = _spec_bytes(kernel, spec_values) if spec_values else ()
     shape = _exact_range(configuration.range)
-    key = (queue.device, shape, spec, config.interpret)
+    key = (queue.device, shape, spec, config.interpret, constants.key, shapes)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
     prepared = kernel.records.get(key) if shape is not None else None
     if prepared is None or not prepared.is_current():
-        prepared = _prepare(kernel, configuration.range, queue.device, values, spec)
+        prepared = _prepare(kernel, configuration.range, queue.device, values, spec, constants)
         if len(kernel.records) >= RECORD_LIMIT:
             kernel.records.clear()
         if shape is not None:
@@ -126,7 +137,7 @@ def launch(
         from .interpretation import interpret_launch
 
         assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
-        return interpret_launch(kernel, prepared.record, queue, values, spec, events)
+        return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
     if not spec and "interpret" not in config.values:
         _shorten(kernel, configuration, prepared)
     return prepared.record.launch(queue, values, events)
@@ -173,11 +184,14 @@ def _prepare(
     device: Device,
     values: Sequence[object],
     spec: tuple[tuple[str, bytes], ...],
+    constants: Constants,
 ) -> Prepared:
     """Checks a launch in the order of the contract and makes what its repetitions use."""
     check_arguments(kernel.name, parameters_of(kernel), values, device)
-    executable = executable_for(kernel, _rank_of(range_), device)
-    checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_)
+    rank = kernel.signature.rank or _rank_of(range_)
+    executable = executable_for(kernel, rank, device, constants=constants)
+    limit = 1 << (kernel.options.index.bits - 1)
+    checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_, limit=limit)
     given = _local_size(kernel, checked, executable.kernel, device, dict(spec))
     given = given or _hinted_size(kernel, checked, executable.kernel, device)
 
@@ -195,7 +209,7 @@ def _prepare(
             is_nd_range=checked.local is not None,
         )
 
-    coarse = _coarse_executable(kernel, executable, checked, device)
+    coarse = _coarse_executable(kernel, executable, checked, device, constants)
     if coarse is None:
         return Prepared(record_of(executable), executable.captures)
     found = record_of(coarse)
@@ -205,9 +219,11 @@ def _prepare(
 
 
 def _coarse_executable(
-    kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device
+    kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device, constants: Constants
 ) -> Executable | None:
     """Returns the coarsened form of a kernel where it exists, suits the range and pays on the device."""
+    if plain.kernel.abi.index_bits != 32 or kernel.signature.rank not in (None, len(range_.extents)):
+        return None
     attributes = attributes_of(kernel)
     sizes = (
         range_.local,
@@ -220,7 +236,7 @@ def _coarse_executable(
         return None
     env = environment_of(kernel, device.target_env)
     env = replace(env, lanes_per_invocation=device.coarsening.lanes)
-    coarse = executable_for(kernel, len(range_.extents), device, env)
+    coarse = executable_for(kernel, len(range_.extents), device, env, constants=constants)
     return coarse if fits(coarse.kernel, range_.extents) else None
 
 
@@ -265,6 +281,10 @@ def _parameters(name: str, type_: Type) -> list[Parameter]:
     if isinstance(type_, ArrayType):
         dtype = type_.element.spelling
         return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=type_.access)]
+    if isinstance(type_, LocalArrayType):
+        return [LocalParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim)]
+    if isinstance(type_, ConstType):
+        return []
     return [
         ScalarParameter(name=name + path, dtype=scalar.spelling, offset_bytes=None)
         for path, scalar, _ in scalar_leaves(type_)
@@ -346,11 +366,18 @@ def _hinted_size(
 
 def environment_of(kernel: KernelFunction, env: TargetEnv) -> TargetEnv:
     """Returns the environment that a kernel is compiled for: a device's, with the options of kernel and module."""
-    return options_of(kernel.function.__module__).environment(env, kernel.options.opt_level)
+    options = options_of(kernel.function.__module__)
+    env, checks = options.environment(env, kernel.options.opt_level), checks_of(options)
+    return env if env.checks == checks else replace(env, checks=checks)
 
 
 def executable_for(
-    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv | None = None
+    kernel: KernelFunction,
+    rank: int,
+    device: Device,
+    env: TargetEnv | None = None,
+    *,
+    constants: Constants = NO_CONSTANTS,
 ) -> Executable:
     """Returns the kernel compiled for a device, which it can run on.
 
@@ -365,25 +392,27 @@ def executable_for(
         BuildError: the kernel cannot be compiled.
     """
     env = env or environment_of(kernel, device.target_env)
-    key = (rank, env)
+    key = (rank, env, constants.key)
     found: Executable | None = kernel.compiled.get(key)
     if found is None or not found.captures.are_current():
         with compile_lock:
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
-                found = kernel.compiled[key] = _build(kernel, rank, device, env)
+                found = kernel.compiled[key] = _build(kernel, rank, device, env, constants)
     require_device(device, found.kernel, found.image.requirements)
     return found
 
 
-def _build(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) -> Executable:
+def _build(
+    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
+) -> Executable:
     """Takes a kernel from the cache on disk, or compiles it."""
     store = open_cache()
-    cached = None if store is None else cached_kernel(store, kernel, rank, env)
+    cached = None if store is None else cached_kernel(store, kernel, rank, env, constants.key)
     found = None if cached is None else _from_cache(cached, device, env)
     if found is not None:
         return found
-    made = _compile(kernel, rank, device, env)
+    made = _compile(kernel, rank, device, env, constants)
     if cached is not None:
         cached.keep(made.captures, partial(_relative_bytes, made.image))
     return made
@@ -437,14 +466,33 @@ def load_compiler() -> None:
     logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
 
 
-def _compile(kernel: KernelFunction, rank: int, device: Device, env: TargetEnv) -> Executable:
+def _compile(
+    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
+) -> Executable:
     load_compiler()
+    from .builder import refusing_depth
+    from .deep_stack import with_deep_stack
+
+    with refusing_depth([kernel]):
+        return with_deep_stack(lambda: _compile_now(kernel, rank, device, env, constants))
+
+
+def _compile_now(
+    kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
+) -> Executable:
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
     from .builder import build_module
 
     captures = Captures()
-    module = build_module([kernel], rank=rank, captures=captures, optional_aspects=env.optional_aspects)
+    module = build_module(
+        [kernel],
+        rank=rank,
+        captures=captures,
+        optional_aspects=env.optional_aspects,
+        checks=env.checks,
+        constants={kernel.name: constants},
+    )
     unit = kernel.function.__module__
     analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets)
     warn_once(analysis.diagnostics, unit)
@@ -500,7 +548,7 @@ def analyse_kernels(
     from .builder import build_module
 
     options = options_of(kernels[0].function.__module__) if kernels else DEFAULT_OPTIONS
-    module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects)
+    module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
     split = options.device_code_split if mode is None else mode
     return analyse(module, env, mode=split, fixed_targets=options.fixed_targets)
 
@@ -519,10 +567,16 @@ def compile_kernels(
     """
     from ..passes.pipeline import lower_image
     from ..spirv.build_image import build_image
+    from .builder import refusing_depth
+    from .deep_stack import with_deep_stack
 
-    env = env or TargetEnv()
-    with compile_lock:
-        analysis = analyse_kernels(kernels, env, rank=rank, mode=mode)
+    target = env or TargetEnv()
+
+    def build() -> tuple[DeviceImage, ...]:
+        analysis = analyse_kernels(kernels, target, rank=rank, mode=mode)
         if kernels:
             warn_once(analysis.diagnostics, kernels[0].function.__module__)
-        return tuple(build_image(lower_image(image, env), env) for image in analysis.images)
+        return tuple(build_image(lower_image(image, target), target) for image in analysis.images)
+
+    with compile_lock, refusing_depth(kernels):
+        return with_deep_stack(build)

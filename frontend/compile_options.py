@@ -32,7 +32,7 @@ class CompileOptions:
     device_code_split: str = "auto"
     """How finely kernels are divided into device images: auto, per_kernel, per_source or off."""
     debug: bool = False
-    """Whether images and warnings say which source line they come from."""
+    """Debug mode: kernels check what `checking.checks_of` says; images and warnings say which line they come from."""
     opt_level: int = 1
     """0 folds nothing, 1 is the default, 2 spends more time."""
     spec_constants: str = "native"
@@ -89,7 +89,8 @@ def compile_options(
         fixed_targets: names of the device configuration: all kernels of the module run on these devices only.  They
             are checked against what the devices have, and the images are divided exactly by `device_code_split`.
         device_code_split: how finely kernels are divided into device images.
-        debug: whether images and warnings say which source line they come from.
+        debug: debug mode: kernels check indices, divisors and NaN, and images and warnings say which source line they
+            come from.
         opt_level: 0 folds nothing, 1 is the default, 2 spends more time.
         spec_constants: how values of specialization constants reach a kernel.
 

@@ -16,7 +16,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, F64, I32, ir_type
 from .promotion import fits, low_bits, rounded, saturated, settled
 from .types import ScalarType, bf16
-from .values import Scalar, Value, constant, describe
+from .values import Composite, Scalar, Value, constant, describe, number_hint
 
 # Indices of MLIR's arith predicates.
 _CMPF = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "une": 13}
@@ -96,7 +96,12 @@ def store_convert(fb: FunctionBuilder, value: Value, target: ScalarType, node: a
         CompileError: a float where an integer belongs, a number where a bool belongs, or no number at all.
     """
     if not isinstance(value, Scalar):
-        raise fb.error(node, f"{what} holds {describe(Scalar(target))}, found {describe(value)}", "LP2033")
+        raise fb.error(
+            node,
+            f"{what} holds {describe(Scalar(target))}, found {describe(value)}",
+            "LP2033",
+            hint=number_hint(value),
+        )
     if value.type is target:
         return value
     if value.is_weak and target.kind != "bool":
@@ -235,7 +240,15 @@ def condition(fb: FunctionBuilder, value: Value, node: ast.AST) -> Scalar:
         CompileError: it has none.
     """
     if not isinstance(value, Scalar):
-        raise fb.error(node, f"a condition is a number or a bool, found {describe(value)}", "LP2033")
+        is_vector = isinstance(value, Composite) and value.is_vector
+        raise fb.error(
+            node,
+            f"a condition is a number or a bool, found {describe(value)}",
+            "LP2033",
+            hint="test its components, or choose by component with lp.select"
+            if is_vector
+            else number_hint(value),
+        )
     return convert(fb, value, BOOL)
 
 

@@ -33,6 +33,19 @@ class KernelOptions:
     """None: that of the module, else 1."""
 
     @property
+    def accuracy_aspects(self) -> tuple[int, ...]:
+        """The internal aspects, below 0, that stand for `math_accuracy`: kernels that differ in it share no image."""
+        if self.math_accuracy is None:
+            return ()
+        if isinstance(self.math_accuracy, str):
+            return (-1,)
+        names = MATH_FUNCTIONS
+        return tuple(
+            -2 - names.index(name) * len(_ACCURACIES) - _ACCURACIES.index(level)
+            for name, level in sorted(self.math_accuracy.items())
+        )
+
+    @property
     def device_functions(self) -> frozenset[str]:
         """The functions of ``lp.math`` whose accuracy may be the device's."""
         if self.math_accuracy is None or isinstance(self.math_accuracy, str):

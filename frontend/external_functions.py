@@ -139,19 +139,24 @@ def build_external(module: ModuleBuilder, function: ExternalFunction) -> None:
     # Ids are refused below, with a better message than one about dimensions.
     module.kernel_name, module.rank, module.is_rank_given = function.symbol, MAX_DIMENSIONS, True
     values = {p.name: typed_value_of(p.type) for p in function.signature.parameters}
+    checks, module.uses_reports = module.checks, False
+    if checks == "debug":
+        module.checks = "asserts"  # what only debug mode checks has no kernel to report to
     instance = compile_helper(module, function.source, values, has_fixed_result=True)
-    _check_body(function, instance)
+    _check_body(function, instance, uses_reports=module.uses_reports)
+    module.checks = checks
     made = module.functions[-1]
     assert made.sym_name.data == instance.symbol, "the function is the last that was compiled"
     made.sym_visibility = None  # public: an exported function is a root
     made.attributes.update(_attributes(function, instance.symbol))
 
 
-def _check_body(function: ExternalFunction, instance: HelperInstance) -> None:
+def _check_body(function: ExternalFunction, instance: HelperInstance, *, uses_reports: bool) -> None:
     for is_used, what in (
         (instance.uses_barrier, "barriers, group functions or shared arrays"),
         (instance.uses_work_items, "ids or sizes of the launch"),
         (instance.makes_arrays, "arrays made in place"),
+        (uses_reports, "assert or print"),
     ):
         if is_used:
             raise compile_error(

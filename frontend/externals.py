@@ -22,6 +22,7 @@ from typing import Any, NoReturn, TypeVar, overload
 from ..ir.errors import CompileError, InvalidError
 from .annotations import Signature, enclosing_names, resolve_function_signature
 from .errors import compile_error, signature_error
+from .parameter_types import ConstType, LocalArrayType
 from .source import FunctionSource, definition_location, plain_function
 from .types import ArrayType, Type
 
@@ -104,7 +105,15 @@ class ExternalFunction:
         )
 
     def _check_signature(self) -> None:
+        for name, kind in self.signature.work_items.items():
+            self._refuse_parameter(name, repr(kind))
+        for name in self.signature.specialization_ids:
+            self._refuse_parameter(name, "lp.Spec[…]")
+        for name in self.signature.handlers:
+            self._refuse_parameter(name, "lp.KernelHandler")
         for parameter in self.signature.parameters:
+            if isinstance(parameter.type, ConstType | LocalArrayType):
+                self._refuse_parameter(parameter.name, repr(parameter.type))
             if isinstance(parameter.type, ArrayType):
                 raise self._error(
                     parameter.name,
@@ -117,6 +126,15 @@ class ExternalFunction:
             raise self._error(
                 "return", f"external function '{self.__name__}' returns an array", "LP2080", "return a value"
             )
+
+    def _refuse_parameter(self, name: str, kind: str) -> NoReturn:
+        raise self._error(
+            name,
+            f"external function '{self.__name__}' has the parameter '{name}' of type {kind}, which only a launched "
+            "kernel has",
+            "LP2082",
+            "pass what the function needs of it by value",
+        )
 
     def _check_is_declaration(self) -> None:
         body = self.source.tree.body

@@ -15,10 +15,11 @@ import numpy as np
 
 from .function_attributes import FunctionAttributes, aspects_of_struct, attributes_of
 from .intrinsics import Intrinsic, Namespace
+from .parameter_types import ConstType
 from .source_text import file_lines, function_text
 from .spec_constant import SpecializationId
 from .struct_types import Field, StructType, value_type_of
-from .struct_values import defaults_of, leaf_values
+from .struct_values import defaults_of, leaf_values, struct_of_value
 from .types import ArrayType, Type
 
 
@@ -32,6 +33,12 @@ def fingerprint(value: object) -> str | None:
     if isinstance(value, float | np.generic):
         number = cast("Any", value).item() if isinstance(value, np.generic) else float(value)
         return f"{kind.__module__}.{kind.__qualname__}:{number!r}"
+    if isinstance(value, np.ndarray):
+        array = cast("np.ndarray[Any, Any]", value)
+        return f"array:{array.dtype.str}:{array.shape}:{hashlib.sha256(array.tobytes()).hexdigest()}"
+    struct = struct_of_value(value)
+    if struct is not None:
+        return f"instance:{type_text(struct)}:{leaf_values(struct, value, struct.name)!r}"
     if isinstance(value, tuple):
         return _of_tuple(cast("tuple[object, ...]", value))
     if isinstance(value, SpecializationId):
@@ -57,6 +64,8 @@ def type_text(kind: Type) -> str:
         return (
             f"{kind!r} of {type_text(kind.element)}" if isinstance(kind.element, StructType) else repr(kind)
         )
+    if isinstance(kind, ConstType):
+        return f"{kind!r} of {type_text(kind.element)}"
     if not isinstance(kind, StructType):
         return repr(kind)
     members = ", ".join(_member_text(kind, field) for field in kind.fields)

@@ -70,6 +70,8 @@ class FunctionBuilder:
     assigned_at: dict[str, ast.AST] = field(default_factory=dict[str, ast.AST])
     """First assignment seen, for messages about types that do not join."""
     env: dict[str, Binding] = field(default_factory=dict[str, Binding])
+    known: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
+    """While inferring: the variables that are constants at this place."""
     is_dry: bool = False
     has_changed: bool = False
     """While inferring: a variable's type changed in this walk."""
@@ -80,8 +82,12 @@ class FunctionBuilder:
     callee: str = ""
     """Name of the intrinsic whose call is being compiled."""
     loop_depth: int = 0
+    unrolled_rounds: int = 0
+    """Rounds of unrolled loops in this walk so far."""
     local_arrays: dict[int, int] = field(default_factory=dict[int, int])
     """Numbers of the arrays that the function makes, below 0, by ``id`` of the call."""
+    captured: dict[int, Value] = field(default_factory=dict[int, Value])
+    """Captured arrays and structs that are values of the prologue, by ``id``."""
     uses_work_items: bool = False
     uses_barrier: bool = False
     """Whether its work-items work together: barriers, group functions, shared arrays."""
@@ -180,9 +186,12 @@ class FunctionBuilder:
         return result
 
     def cast_from_index(self, index: SSAValue, key: object) -> SSAValue:
-        """Returns an ``index`` of the prologue as i32; casting it back gives `index` itself."""
-        from xdsl.dialects.builtin import i32
+        """Returns an ``index`` of the prologue as i32, casting which back gives `index` itself, or as i64 in kernels
+        whose ids have 64 bits."""
+        from xdsl.dialects.builtin import i32, i64
 
+        if self.module.index_type.bits == 64:
+            return self.prologue_value(("i64", key), arith.IndexCastOp, i64, operands=(index,))
         result = self.prologue_value(("i32", key), arith.IndexCastOp, i32, operands=(index,))
         self._index_casts[0][result] = index
         return result

@@ -45,6 +45,7 @@ def bound_arguments(
                 part,
                 f"'{name}' takes {len(positional)} positional arguments, found {len(node.args)}",
                 "LP2045",
+                hint=_spelled(name, source),
             )
         given[positional[position]] = _argument(fb, part)
     known = [*(a.arg for a in arguments.args), *(a.arg for a in arguments.kwonlyargs)]
@@ -54,11 +55,22 @@ def bound_arguments(
                 keyword, "kernels have no '**' arguments", "LP2030", hint="write the arguments out"
             )
         if keyword.arg not in known:
-            raise fb.error(keyword, f"'{name}' has no parameter '{keyword.arg}'", "LP2045")
+            raise fb.error(
+                keyword, f"'{name}' has no parameter '{keyword.arg}'", "LP2045", hint=_spelled(name, source)
+            )
         if keyword.arg in given:
-            raise fb.error(keyword, f"'{name}' gets '{keyword.arg}' twice", "LP2045")
+            raise fb.error(
+                keyword, f"'{name}' gets '{keyword.arg}' twice", "LP2045", hint=_spelled(name, source)
+            )
         given[keyword.arg] = _argument(fb, keyword.value)
-    return {p: given[p] if p in given else _default(fb, function, p, node) for p in parameter_names(source)}
+    return {
+        p: given[p] if p in given else _default(fb, function, source, p, node)
+        for p in parameter_names(source)
+    }
+
+
+def _spelled(name: str, source: FunctionSource) -> str:
+    return f"it is {name}({ast.unparse(source.tree.args)})"
 
 
 def parameter_names(source: FunctionSource) -> list[str]:
@@ -79,7 +91,11 @@ def _argument(fb: FunctionBuilder, node: ast.expr) -> Value:
 
 
 def _default(
-    fb: FunctionBuilder, function: python_types.FunctionType, parameter: str, node: ast.Call
+    fb: FunctionBuilder,
+    function: python_types.FunctionType,
+    source: FunctionSource,
+    parameter: str,
+    node: ast.Call,
 ) -> Value:
     defaults = dict(function.__kwdefaults__ or {})
     code = function.__code__
@@ -87,7 +103,12 @@ def _default(
     values = function.__defaults__ or ()
     defaults.update(zip(names[len(names) - len(values) :], values, strict=True))
     if parameter not in defaults:
-        raise fb.error(node, f"'{function.__name__}' gets no value for '{parameter}'", "LP2045")
+        raise fb.error(
+            node,
+            f"'{function.__name__}' gets no value for '{parameter}'",
+            "LP2045",
+            hint=_spelled(function.__name__, source),
+        )
     return captured(fb, defaults[parameter], f"the default of '{parameter}'", node)
 
 

@@ -108,7 +108,7 @@ def _instance(
 ) -> HelperInstance:
     """Returns the helper compiled for these arguments, compiling it at the first call."""
     module = fb.module
-    options = module.device_functions, module.may_contract
+    options = tuple(map(str, module.function_attributes.items())), module.device_functions
     key = (function, options, tuple(_key(value) for value in values.values()))
     for instance in module.helpers.setdefault(key, []):
         if instance.kernel in (None, module.kernel_name):
@@ -197,8 +197,9 @@ def compile_helper(
                 "sym_visibility": StringAttr("private"),
             },
             attributes={
+                **module.function_attributes,
                 **ir_attributes(attributes_of(source.function)),
-                **({} if module.may_contract and module.library_call is None else _NO_CONTRACTION),
+                **({} if module.library_call is None else _NO_CONTRACTION),
             },
             regions=[Region(helper.prologue)],
             location=helper.location(),

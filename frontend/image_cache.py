@@ -129,8 +129,18 @@ class CachedKernel:
         return f"image-{self.key}-{number}"
 
 
-def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEnv) -> CachedKernel | None:
-    """Returns a kernel's place in a cache, None where its text cannot be found."""
+def cached_kernel(
+    store: Store, kernel: KernelFunction, rank: int, env: TargetEnv, constants: str = ""
+) -> CachedKernel | None:
+    """Returns a kernel's place in a cache, None where its text cannot be found.
+
+    Args:
+        store: where entries are kept.
+        kernel: the kernel.
+        rank: dimensions of the launch range.
+        env: the environment to compile for.
+        constants: `Constants.key` of the values of its `lp.Const` parameters.
+    """
     text = function_fingerprint(kernel.function)
     if text is None:
         return None
@@ -141,10 +151,12 @@ def cached_kernel(store: Store, kernel: KernelFunction, rank: int, env: TargetEn
         [(p.name, p.type.spelling, type_text(p.type)) for p in kernel.signature.parameters],
         [(name, fingerprint(constant)) for name, constant in kernel.specialization_ids.items()],
         kernel.signature.handlers,
+        list(kernel.signature.work_items.items()),
         repr(kernel.options),
         repr(options := options_of(kernel.function.__module__)),
         repr([device_config().targets.get(name) for name in options.fixed_targets]),
         rank,
+        constants,
         repr(env),
     ]
     if env.debug_info:  # the code itself holds file and lines then
@@ -185,15 +197,17 @@ def relative_locations(
     ]
 
     def relative(location: Location) -> Location:
+        # The innermost function around the line: inlined code bears the name of the kernel.
         around = [
-            (location.function != qualname, index, first)
+            (location.line > last, -first, location.function != qualname, index)
             for index, (file, first, last, qualname) in enumerate(spans)
             if location.file == file and first <= location.line
             if location.function == qualname or location.line <= last
         ]
         if not around:
             raise ValueError(f"{location} lies in no function of the kernel")
-        _, index, first = min(around)
+        *_, index = min(around)
+        first = spans[index][1]
         return Location(f"<{index}>", location.line - first + 1, location.column, "")
 
     try:
@@ -224,5 +238,9 @@ def _with_locations(kernel: KernelInfo, change: Callable[[Location], Location]) 
         replace(use, location=None if use.location is None else change(use.location))
         for use in kernel.aspect_uses
     )
+    sites = tuple(
+        replace(site, location=None if site.location is None else change(site.location))
+        for site in kernel.sites
+    )
     location = None if kernel.location is None else change(kernel.location)
-    return replace(kernel, aspect_uses=uses, location=location)
+    return replace(kernel, aspect_uses=uses, location=location, sites=sites)

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Sequence
 from contextlib import suppress
 
+from .analysis import FLAGS
 from .assignment import assign_target, declare_annotated
 from .control_flow import build_simple
 from .conversions import condition
@@ -45,7 +46,7 @@ def infer_types(fb: FunctionBuilder) -> None:
     if weak:
         fb.variable_types |= {name: _settled(kind) for name, kind in weak.items()}
         _walk_until_stable(fb, statements)
-    fb.is_dry = False
+    fb.is_dry, fb.unrolled_rounds = False, 0
     kept = {name: kind for name, kind in fb.variable_types.items() if _is_shared(fb, name)}
     fb.variable_types = {**before, **{name: _settled(kind) for name, kind in kept.items()}}
 
@@ -72,6 +73,8 @@ def _settled(kind: VariableType) -> VariableType:
 def _walk_until_stable(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
     for _ in range(_MAXIMUM_WALKS):
         fb.has_changed = False
+        fb.known.clear()
+        fb.unrolled_rounds = 0
         _walk(fb, statements)
         if not fb.has_changed:
             return
@@ -84,9 +87,11 @@ def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
             case ast.If():
                 _walk_if(fb, statement)
             case ast.While():
+                _forget(fb, [statement])
                 _condition(fb, statement.test)
                 _walk(fb, statement.body)
                 _walk(fb, statement.orelse)
+                _forget(fb, [statement])
             case ast.For():
                 _walk_for(fb, statement)
             case _ if type(statement) in STATEMENTS:
@@ -124,10 +129,20 @@ def _condition(fb: FunctionBuilder, node: ast.expr) -> bool | None:
 
 def _walk_if(fb: FunctionBuilder, node: ast.If) -> None:
     known = _condition(fb, node.test)
-    if known is not False:
-        _walk(fb, node.body)
-    if known is not True:
-        _walk(fb, node.orelse)
+    if known is not None:
+        _walk(fb, node.body if known else node.orelse)
+        return
+    before = dict(fb.known)
+    _walk(fb, node.body)
+    fb.known = before
+    _walk(fb, node.orelse)
+    _forget(fb, [*node.body, *node.orelse])
+
+
+def _forget(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
+    """Drops what is known of the variables that any of `statements` assigns."""
+    for name in fb.facts.writes(statements):
+        fb.known.pop(name, None)
 
 
 def _walk_for(fb: FunctionBuilder, node: ast.For) -> None:
@@ -135,10 +150,22 @@ def _walk_for(fb: FunctionBuilder, node: ast.For) -> None:
     if isinstance(iterable, RangeValue) and not iterable.is_static:
         rounds = range_rounds(fb, iterable, node.iter)
         scalar = rounds.type if rounds.type.bits else INDEX_TYPE
-        assign_target(fb, node.target, Scalar(scalar, bounds=rounds.bounds), node.target)
+        _forget(fb, [node])
+        _assign(fb, node.target, Scalar(scalar, bounds=rounds.bounds))
         _walk(fb, node.body)
+        _forget(fb, [node])
     elif iterable is not None:
+        may_leave = bool(fb.facts.writes(node.body) & set(FLAGS))
         for item in iterable_items(fb, iterable, node.iter):
-            assign_target(fb, node.target, item, node.target)
+            if may_leave:
+                _forget(fb, [node])
+            _assign(fb, node.target, item)
             _walk(fb, node.body)
+        if may_leave:
+            _forget(fb, [node])
     _walk(fb, node.orelse)
+
+
+def _assign(fb: FunctionBuilder, target: ast.expr, value: Value) -> None:
+    with suppress(UnknownTypeError):  # of an element's array or index: a later walk knows more
+        assign_target(fb, target, value, target)

@@ -65,7 +65,7 @@ def _text(op: Operation, *, generic: bool = False) -> str:
 def _show_ir(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
     from .builder import build_module
 
-    module = build_module([kernel], rank=rank, optional_aspects=env.optional_aspects)
+    module = build_module([kernel], rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
     return str(module) + "\n"  # an f-string gives xDSL's debugging form
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from .checks import check_divisor
 from .conversions import CMPI
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
@@ -19,11 +20,13 @@ from .values import Scalar
 
 def floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar) -> SSAValue | None:
     """Emits ``left // right``; both of the same integer type."""
+    check_divisor(fb, left, right)
     return _Division(fb, left, right).quotient()
 
 
 def modulo(fb: FunctionBuilder, left: Scalar, right: Scalar) -> SSAValue | None:
     """Emits ``left % right``, which has the sign of `right`; both of the same integer type."""
+    check_divisor(fb, left, right)
     return _Division(fb, left, right).remainder()
 
 

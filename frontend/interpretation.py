@@ -13,25 +13,31 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError
+from ..ir.errors import InvalidError, KernelArgumentError, KernelTrap, NdRangeError
 from ..ir.interpret.launch import (
     DEFAULT_STEP_LIMIT,
     DEFAULT_SUB_GROUP_SIZE,
+    Argument,
     HostArray,
     LaunchShape,
     Options,
+    SharedArray,
     interpret_module,
 )
+from ..ir.kernel_info import BufferParameter, LocalMemory, LocalParameter, Parameter, ScalarParameter
 from ..vk_runtime import trace
 from ..vk_runtime.arguments import scalar_value
 from ..vk_runtime.array import Array
 from ..vk_runtime.dtypes import numpy_dtype
 from ..vk_runtime.event import Event
-from .arguments import bind_arguments, scalars_of_arguments
+from ..vk_runtime.reports import HostReport, quiet
+from .arguments import LaunchArguments, bind_arguments, taken_apart
 from .captures import Captures
+from .checking import checks_of
+from .compile import parameters_of
+from .compile_options import options_of
+from .constant_arguments import NO_CONSTANTS, Constants
 from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
-from .struct_types import scalar_leaves
-from .types import ArrayType
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -80,15 +86,16 @@ def interpret(
             f"interpret: sub_group_size is a power of two from 1 to 128; found {sub_group_size}"
         )
     values = bind_arguments(kernel.signature, tuple(args), kwargs or {}, kernel.name)
+    given = LaunchArguments(values)
     if kernel.signature.has_composites:
-        values = scalars_of_arguments(kernel.signature, values, kernel.name)
+        given = taken_apart(kernel.signature, values, kernel.name)
     arrays: dict[int, _NumPyArray] = {}
     bound = [
-        _argument(kernel, name, dtype, ndim, value, arrays)
-        for (name, dtype, ndim), value in zip(_parameters(kernel), values, strict=True)
+        _argument(kernel, parameter, value, arrays)
+        for parameter, value in zip(parameters_of(kernel), given.values, strict=True)
     ]
-    checked = launch_range(range_)
-    module = _module(kernel, len(checked.extents), tuple(optional_aspects))
+    checked = _range(kernel, range_)
+    module = _module(kernel, len(checked.extents), tuple(optional_aspects), given.constants)
     shape = LaunchShape(range_=checked.extents, local=_local_size(kernel, module, checked, local))
     try:
         interpret_module(
@@ -113,41 +120,63 @@ def interpret_launch(
     values: Sequence[object],
     spec: Iterable[tuple[str, bytes]],
     events: Iterable[Event],
+    constants: Constants = NO_CONSTANTS,
 ) -> Event:
     """Interprets a launch that was checked, and waits for what it depends on; returns an event that is done.
+
+    A failed ``assert``, and what was printed, waits for the next wait or read, as with a device.
 
     Raises:
         KernelTrap: the kernel does what no kernel may.
         KernelArgumentError: arguments that do not suit the parameters.
     """
     scalars = iter(record.scalars(values))
-    for event in events:
-        event.wait()
     device, plan = queue.device, record.plan
     hosts: dict[int, tuple[Array, npt.NDArray[Any], HostArray]] = {}
-    bound: list[HostArray | int | float | bool] = []
-    for (_, dtype, _), value in zip(_parameters(kernel), values, strict=True):
-        if not isinstance(value, Array):
-            bound.append(_number(next(scalars), dtype))
-            continue
-        if id(value.buffer) not in hosts:
-            data = value.numpy()
-            hosts[id(value.buffer)] = value, data, HostArray(_bytes_of(data), value.shape)
-        bound.append(hosts[id(value.buffer)][2])
-    module = _module(kernel, len(plan.range_), device.target_env.optional_aspects)
+    bound: list[Argument] = []
+    with quiet():  # what earlier launches report waits for a wait of the user's
+        for event in events:
+            event.wait()
+        for parameter, value in zip(parameters_of(kernel), values, strict=True):
+            if isinstance(value, LocalMemory):
+                bound.append(SharedArray(value.shape))
+                continue
+            if not isinstance(value, Array):
+                scalar = next(scalars)
+                assert not isinstance(scalar, bytes), "Python kernels take no values of foreign layouts"
+                bound.append(_number(scalar, parameter.dtype))
+                continue
+            if id(value.buffer) not in hosts:
+                data = value.numpy()
+                hosts[id(value.buffer)] = value, data, HostArray(_bytes_of(data), value.shape)
+            bound.append(hosts[id(value.buffer)][2])
+    module = _module(kernel, len(plan.range_), device.target_env.optional_aspects, constants)
     shape = LaunchShape(range_=plan.range_, local=plan.local)
     size = max(device.info.sub_group_sizes, default=DEFAULT_SUB_GROUP_SIZE)
     trace.record("launch", kernel=kernel.name, device=device.selector)
     changed: frozenset[int] = frozenset(range(len(bound)))  # where it traps, as far as it came
+    printed: list[str] = []
+    failed: KernelTrap | None = None
     try:
         options = Options(sub_group_size=min(size, 128))
-        changed = interpret_module(module, kernel.name, shape, bound, spec_values=dict(spec), options=options)
+        changed = interpret_module(
+            module, kernel.name, shape, bound, spec_values=dict(spec), options=options, write=printed.append
+        )
+    except KernelTrap as trap:
+        if trap.code != KernelTrap.code:
+            raise
+        failed = trap  # a check of the kernel's own is told as devices tell it
     finally:
         written = {id(bound[i]) for i in changed}
-        for array, data, host in hosts.values():
-            if id(host) in written:
-                array.copy_from(data)
-    return Event(queue, 0)
+        with quiet():
+            for array, data, host in hosts.values():
+                if id(host) in written:
+                    array.copy_from(data)
+        uses = tuple((array.buffer, id(host) in written) for array, _, host in hosts.values())
+        event = Event(queue, 0)
+        if printed or failed is not None:
+            event = queue.note_host_launch(HostReport("".join(printed), failed), uses)
+    return event
 
 
 def _bytes_of(data: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
@@ -162,29 +191,38 @@ def _number(value: int | float, dtype: str) -> int | float:
     return float(np.array([int(value) << 16], np.uint32).view(np.float32)[0])
 
 
-def _parameters(kernel: KernelFunction) -> list[tuple[str, str, int | None]]:
-    """Returns name, dtype and dimensions of each array and scalar that a launch passes."""
-    found: list[tuple[str, str, int | None]] = []
-    for parameter in kernel.signature.parameters:
-        if isinstance(parameter.type, ArrayType):
-            found.append((parameter.name, parameter.type.element.spelling, parameter.type.ndim))
-        else:
-            leaves = scalar_leaves(parameter.type)
-            found += [(parameter.name + path, scalar.spelling, None) for path, scalar, _ in leaves]
-    return found
+def _range(kernel: KernelFunction, range_: object) -> LaunchRange:
+    """Returns the range of `interpret`, with as many dimensions as the kernel's parameters say."""
+    checked = launch_range(range_, limit=1 << (kernel.options.index.bits - 1))
+    rank = kernel.signature.rank
+    if rank not in (None, len(checked.extents)):
+        raise NdRangeError(
+            f"kernel '{kernel.name}' runs over {rank} dimensions; found a range of {len(checked.extents)}: "
+            f"{checked.extents}"
+        )
+    return checked
 
 
-def _module(kernel: KernelFunction, rank: int, optional_aspects: tuple[int, ...]) -> ModuleOp:
+def _module(
+    kernel: KernelFunction, rank: int, optional_aspects: tuple[int, ...], constants: Constants
+) -> ModuleOp:
     """Returns the kernel-level module: verified, not optimised, and with every index as it was written."""
     from ..ir.verify import verify_module
     from .builder import build_module
 
-    key = ("interpreted", rank, optional_aspects)
+    checks = checks_of(options_of(kernel.function.__module__))
+    key = ("interpreted", rank, optional_aspects, checks, constants.key)
     found = cast("tuple[ModuleOp, Captures] | None", kernel.compiled.get(key))
     if found is None or not found[1].are_current():
         captures = Captures()
         module = build_module(
-            [kernel], rank=rank, captures=captures, optional_aspects=optional_aspects, clamps_indices=False
+            [kernel],
+            rank=rank,
+            captures=captures,
+            optional_aspects=optional_aspects,
+            checks=checks,
+            clamps_indices=False,
+            constants={kernel.name: constants},
         )
         verify_module(module)
         found = kernel.compiled[key] = module, captures
@@ -234,20 +272,27 @@ class _NumPyArray:
 
 def _argument(
     kernel: KernelFunction,
-    name: str,
-    dtype: str,
-    ndim: int | None,
+    parameter: Parameter,
     value: object,
     arrays: dict[int, _NumPyArray],
-) -> HostArray | int | float | bool:
+) -> Argument:
     """Checks an argument of `interpret`."""
-    what = f"kernel '{kernel.name}', argument '{name}'"
-    if ndim is None:
+    what, dtype = f"kernel '{kernel.name}', argument '{parameter.name}'", parameter.dtype
+    if isinstance(parameter, LocalParameter):
+        if not isinstance(value, LocalMemory) or len(value.shape) != parameter.ndim:
+            raise KernelArgumentError(
+                f"{what}: expected lp.local(shape) of {parameter.ndim} dimensions, found {value!r}"
+            )
+        return SharedArray(value.shape)
+    if isinstance(parameter, ScalarParameter):
         try:
             return _number(scalar_value(value, dtype), dtype)
         except ValueError as error:
             raise KernelArgumentError(f"{what}: expected lp.{dtype}, found {error}") from None
-    wanted = numpy_dtype(dtype)
+    assert isinstance(parameter, BufferParameter), (
+        "kernels written in Python take no values of foreign layouts"
+    )
+    ndim, wanted = parameter.ndim, numpy_dtype(dtype)
     if not isinstance(value, np.ndarray):
         raise KernelArgumentError(f"{what}: expected a NumPy array of {wanted}, found {type(value).__name__}")
     array = cast("npt.NDArray[Any]", value)

@@ -1,4 +1,4 @@
-"""``lp.select`` and ``lp.bitcast``."""
+"""``lp.select``, ``lp.bitcast`` and ``lp.shuffle``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32, INDEX_TYPE, ir_type
 from .math_mixing import choose
 from .types import scalar_of
-from .values import Scalar, Static, Value, describe
+from .values import Composite, Scalar, Static, Tuple, Value, describe
+from .vector_types import MAX_COMPONENTS, VecType
 
 
 @intrinsic("select")
@@ -64,3 +65,51 @@ def compile_bitcast(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
         ssa = fb.ssa(value)
         return Scalar(target, ssa) if target is not INDEX_TYPE else value
     return Scalar(target, fb.emit(arith.BitcastOp, [fb.ssa(value)], ir_type(target)))
+
+
+@intrinsic("shuffle")
+def compile_shuffle(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.shuffle(a, b, (0, 5, …))``: components of two vectors, those of `b` after those of `a`."""
+    expect_count(fb, node, arguments, "lp.shuffle", 3, 3)
+    vectors = [_vector(fb, value, part) for value, part in zip(arguments[:2], node.args[:2], strict=True)]
+    kinds = [vector.type for vector in vectors]
+    assert isinstance(kinds[0], VecType) and isinstance(kinds[1], VecType)
+    if kinds[0].element != kinds[1].element:
+        raise fb.error(
+            node,
+            f"lp.shuffle takes vectors of one element type, found {kinds[0]!r} and {kinds[1]!r}",
+            "LP2033",
+            hint=f"convert one: lp.{kinds[0].element.spelling}x{kinds[1].size}(…)",
+        )
+    components = [*vectors[0].items, *vectors[1].items]
+    positions = _positions(fb, arguments[2], node.args[2], len(components))
+    return Composite(tuple(components[p] for p in positions), VecType(kinds[0].element, len(positions)))
+
+
+def _vector(fb: FunctionBuilder, value: Value, node: ast.AST) -> Composite:
+    if not isinstance(value, Composite) or not value.is_vector:
+        raise fb.error(node, f"lp.shuffle takes vectors, found {describe(value)}", "LP2033")
+    return value
+
+
+def _positions(fb: FunctionBuilder, value: Value, node: ast.AST, count: int) -> list[int]:
+    items = value.items if isinstance(value, Tuple) and not isinstance(value, Composite) else ()
+    positions = [item.const for item in items if isinstance(item, Scalar) and item.type.is_integer]
+    known = [int(position) for position in positions if position is not None]
+    if not 2 <= len(known) == len(items) <= MAX_COMPONENTS:
+        raise fb.error(
+            node,
+            f"the indices of lp.shuffle are a tuple of 2 to {MAX_COMPONENTS} literal integers, found "
+            + ("one known at run time only" if len(known) < len(items) else describe(value)),
+            "LP2051",
+            hint="write them out: (0, 1, 4, 5)",
+        )
+    wrong = next((position for position in known if not 0 <= position < count), None)
+    if wrong is not None:
+        raise fb.error(
+            node,
+            f"index {wrong} is out of range of the {count} components of both vectors",
+            "LP2042",
+            hint=f"indices go from 0 to {count - 1}",
+        )
+    return known

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from ..ir.errors import InvalidError
+from ..ir.kernel_info import LocalMemory
 
 
 class Intrinsic:
@@ -91,7 +92,23 @@ math: Final = Namespace(
 )
 """``lp.math``."""
 
-local: Final = Namespace("local", {"array": Intrinsic("local.array")})
+
+class LocalNamespace(Namespace):
+    """``lp.local``: also called, on the host, for the shape of an `lp.LocalArray` argument."""
+
+    def __call__(self, shape: object) -> LocalMemory:
+        """Returns the argument for a parameter ``tile: lp.LocalArray[…]``.
+
+        Args:
+            shape: an integer, or 1 to 3 of them, slowest dimension first.
+
+        Raises:
+            InvalidError: a shape that cannot be.
+        """
+        return LocalMemory(shape)
+
+
+local: Final = LocalNamespace("local", {"array": Intrinsic("local.array")})
 """``lp.local``: memory that the work-items of a group share."""
 private: Final = Namespace("private", {"array": Intrinsic("private.array")})
 """``lp.private``: memory of one work-item."""
@@ -130,6 +147,7 @@ PUBLIC_INTRINSICS: Final[dict[str, object]] = {
             "mem_fence",
             "select",
             "bitcast",
+            "shuffle",
             "static_range",
             "popcount",
             "clz",

@@ -21,6 +21,9 @@ from .promotion import MixedSignsError, promote
 from .types import ScalarType, i32, u32
 from .values import Composite, Iteration, RangeValue, Scalar, Tuple, Value, constant, describe
 
+MAX_UNROLLED = 1 << 14
+"""Rounds of all unrolled loops of one function, inner ones counted for each outer round."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
@@ -62,7 +65,7 @@ def range_rounds(
         and step.const > 0
         and (step.const == 1 or (stop.const is not None and stop.const + step.const <= scalar.maximum))
     )
-    count = None if known is None else len(known)
+    count = None if known is None else _length(known)
     if (is_simple and not is_left_early) or fb.is_dry:
         return Rounds(scalar, start, stop, step, is_simple, count, constant(0), bounds)
     if count is not None:
@@ -106,6 +109,12 @@ def _known_range(start: Scalar, stop: Scalar, step: Scalar) -> range | None:
     if start.const is None or stop.const is None or step.const is None:
         return None
     return range(int(start.const), int(stop.const), int(step.const)) if step.const else range(0)
+
+
+def _length(known: range) -> int:
+    """Returns the number of rounds; len refuses ranges beyond 2**63."""
+    distance = known.stop - known.start if known.step > 0 else known.start - known.stop
+    return max(0, -(-distance // abs(known.step)))
 
 
 def _bounds(start: Scalar, stop: Scalar, step: Scalar, known: range | None) -> tuple[int, int] | None:
@@ -162,15 +171,35 @@ def iterable_items(fb: FunctionBuilder, value: Value, node: ast.expr) -> Sequenc
     """Returns the items of something whose length is known, for an unrolled loop.
 
     Raises:
-        CompileError: kernels cannot loop over it.
+        CompileError: kernels cannot loop over it, or the code would become too long.
     """
+    known = _known_range(value.start, value.stop, value.step) if isinstance(value, RangeValue) else None
+    if known is not None:
+        _count_rounds(fb, _length(known), node)
+    items = _items(fb, value, known, node)
+    if known is None:
+        _count_rounds(fb, len(items), node)
+    return items
+
+
+def _count_rounds(fb: FunctionBuilder, count: int, node: ast.expr) -> None:
+    fb.unrolled_rounds += count
+    if fb.unrolled_rounds > MAX_UNROLLED:
+        raise fb.error(
+            node,
+            f"unrolled loops of this function would have more than {MAX_UNROLLED} rounds together",
+            "LP2051",
+            hint="use range: only lp.static_range, tuples, enumerate and zip are unrolled",
+        )
+
+
+def _items(fb: FunctionBuilder, value: Value, known: range | None, node: ast.expr) -> Sequence[Value]:
     match value:
         case Tuple(items=items) if not isinstance(value, Composite) or value.is_vector:
             return items
         case Iteration(rounds=rounds):
             return rounds
-        case RangeValue(start=start, stop=stop, step=step):
-            known = _known_range(start, stop, step)
+        case RangeValue():
             if known is None:
                 raise fb.error(
                     node,

@@ -50,6 +50,9 @@ def kernel_from_source(
 def _compiled(text: str, file: str, lines: list[str]) -> types.CodeType:
     try:
         return compile(text, file, "exec", dont_inherit=True)
+    except (RecursionError, MemoryError, ValueError) as error:  # nested too deeply, or a NUL character
+        finding = Diagnostic(f"Python cannot compile this text: {error}", Location(file, 1, 1))
+        raise CompileError(str(finding), code="LP2005", diagnostics=[finding]) from None
     except SyntaxError as error:
         line = error.lineno or 1
         source_line = lines[line - 1] if line <= len(lines) else None

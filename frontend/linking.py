@@ -101,7 +101,11 @@ def object_image(function: ExternalFunction, env: TargetEnv) -> ObjectImage:
     if found is None or not found.captures.are_current():
         captures = Captures()
         module = build_module(
-            [], externals=[function], captures=captures, optional_aspects=env.optional_aspects
+            [],
+            externals=[function],
+            captures=captures,
+            optional_aspects=env.optional_aspects,
+            checks=env.checks,
         )
         (analysed,) = analyse(module, env).images
         image = build_image(lower_image(analysed, env), env)

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..ir.errors import InvalidError, LinkError
-from ..ir.kernel_info import BufferParameter, KernelInfo, Requirements
+from ..ir.kernel_info import (
+    BufferParameter,
+    KernelInfo,
+    LocalParameter,
+    Parameter,
+    Requirements,
+    ScalarParameter,
+    ValueParameter,
+)
 from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage
 from ..vk_runtime.kernel_id import KernelId, make_kernel_id
@@ -18,7 +26,7 @@ from .compile_options import options_of
 from .lpk_inputs import import_units, is_ir
 from .lpk_signatures import described
 from .spec_constant import SpecializationId
-from .types import Access, ArrayType, parse_type
+from .types import Access, ArrayType, Type, parse_type
 from .unit_images import UnitImage, images_of_unit
 
 
@@ -129,23 +137,25 @@ def _of_binary(image: DeviceImage, unit: str) -> BuiltImage:
 
 def _id_of_ir(kernel: KernelInfo, unit: str) -> KernelId:
     """Returns an identity for a kernel that no Python function made: its parameters are those of its code."""
-    signature = Signature(
-        tuple(
-            ParameterSpec(
-                name=p.name,
-                type=ArrayType(parse_type(p.dtype), p.ndim, _access(p))
-                if isinstance(p, BufferParameter)
-                else parse_type(p.dtype),
-            )
-            for p in kernel.parameters
-        )
-    )
+    signature = Signature(tuple(ParameterSpec(name=p.name, type=_type(p)) for p in kernel.parameters))
     name, qualified_name = kernel.name, f"{unit}.{kernel.name}"
     names = tuple(parameter.name for parameter in signature.parameters)
     description = described(name, qualified_name, signature, None)
     return make_kernel_id(
         name, qualified_name, units.binder(name, signature), names, describe=lambda: description
     )
+
+
+def _type(parameter: Parameter) -> Type:
+    match parameter:
+        case BufferParameter():
+            return ArrayType(parse_type(parameter.dtype), parameter.ndim, _access(parameter))
+        case ScalarParameter():
+            return parse_type(parameter.dtype)
+        case LocalParameter() | ValueParameter():
+            raise InvalidError(
+                f"lapilli build: IR has no parameter '{parameter.name}' of type {parameter.dtype}"
+            )
 
 
 def _access(parameter: BufferParameter) -> Access:

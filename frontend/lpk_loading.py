@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 
 from ..ir.config import config
 from ..ir.errors import Error, InvalidError, KernelNotSupportedError
-from ..ir.kernel_info import BufferParameter, KernelInfo, Requirements
+from ..ir.kernel_info import KernelInfo, LocalParameter, Requirements, ScalarParameter, ValueParameter
 from ..ir.lpk_records import ConstantRecord, KernelRecord
 from ..spirv.device_image import DeviceImage as SpirvImage
 from ..spirv.empty_module import EMPTY_MODULE
@@ -184,7 +184,7 @@ class LoadedFile:
                     image.native.install(device)
         pipelines = make_pipelines(images, devices, {})
         refused = self._refused(records, images)
-        return make_bundle(context, devices, state, images, None, pipelines, refused)
+        return make_bundle(context, devices, state, images, None, pipelines, refused=refused)
 
     def has(self, kernel: KernelId, devices: Sequence[Device], state: BundleState) -> bool:
         """Returns whether `bundle` has a kernel; no code is read."""
@@ -326,13 +326,13 @@ def _application_ids(qualified_name: str) -> list[KernelId]:
 
 def _check_parameters(info: KernelInfo, expected: tuple[RuntimeParameter, ...]) -> None:
     """Raises where the code's parameters are not those of the signature: a launch relies on it."""
-    found = tuple(
-        RuntimeParameter(p.name, p.dtype, p.ndim, "")
-        if isinstance(p, BufferParameter)
-        else RuntimeParameter(p.name, p.dtype, 0)
+    found = [
+        (p.name, p.dtype, 0 if isinstance(p, ScalarParameter) else p.ndim, isinstance(p, LocalParameter))
         for p in info.parameters
-    )
-    if found != tuple(RuntimeParameter(p.name, p.dtype, p.ndim) for p in expected):
+        if not isinstance(p, ValueParameter)  # of foreign kernels
+    ]
+    wanted = [(p.name, p.dtype, p.ndim, p.access == "local") for p in expected]
+    if found != wanted or len(found) != len(info.parameters):
         raise InvalidError(f"kernel {info.name!r} has other parameters in its code than in its signature")
 
 

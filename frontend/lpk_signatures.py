@@ -27,6 +27,7 @@ from ..ir.lpk_records import (
 )
 from .annotations import NO_DEFAULT, ParameterSpec, Signature
 from .local_size import LocalSize
+from .parameter_types import ConstType, LocalArrayType
 from .spec_constant import SpecializationId
 from .struct_types import (
     STRUCT_ATTRIBUTE,
@@ -92,7 +93,8 @@ def constant_record(constant: SpecializationId) -> ConstantRecord:
 
 
 def _parameter_record(parameter: ParameterSpec) -> ParameterRecord:
-    default = _host_bytes(parameter.type, parameter.default) if parameter.has_default else None
+    kind = parameter.type.element if isinstance(parameter.type, ConstType) else parameter.type
+    default = _host_bytes(kind, parameter.default) if parameter.has_default else None
     return ParameterRecord(
         name=parameter.name,
         type=_type_record(parameter.type),
@@ -117,6 +119,10 @@ def _type_record(kind: Type) -> TypeRecord:
         case ArrayType():
             element = _type_record(kind.element)
             return TypeRecord(kind="array", element=element, shape=(kind.ndim,), access=kind.access)
+        case ConstType():
+            return TypeRecord(kind="const", element=_type_record(kind.element))
+        case LocalArrayType():
+            return TypeRecord(kind="local", element=_type_record(kind.element), shape=(kind.ndim,))
         case StructType():
             return _struct_record(kind)
         case _:
@@ -161,6 +167,7 @@ class RuntimeParameter:
     ndim: int
     """0 of a scalar."""
     access: str = ""
+    """Of an array; ``local`` for one in the memory of a work-group."""
 
 
 def runtime_parameters(signature: Signature) -> tuple[RuntimeParameter, ...]:
@@ -171,9 +178,10 @@ def runtime_parameters(signature: Signature) -> tuple[RuntimeParameter, ...]:
 def _runtime_parameters(signature: Signature) -> Iterator[RuntimeParameter]:
     for parameter in signature.parameters:
         kind = parameter.type
-        if isinstance(kind, ArrayType):
-            yield RuntimeParameter(parameter.name, kind.element.spelling, kind.ndim, kind.access)
-        else:
+        if isinstance(kind, ArrayType | LocalArrayType):
+            access = kind.access if isinstance(kind, ArrayType) else "local"
+            yield RuntimeParameter(parameter.name, kind.element.spelling, kind.ndim, access)
+        elif not isinstance(kind, ConstType):  # which is in the code
             for path, scalar, _ in scalar_leaves(kind):
                 yield RuntimeParameter(parameter.name + path, scalar.spelling, 0)
 
@@ -239,7 +247,11 @@ def constant_of(record: ConstantRecord) -> SpecializationId:
     found = _loaded.get(record)
     if found is None:
         kind = _type(record.type, MAX_DEPTH)
-        if isinstance(kind, ArrayType) or not record.symbol or len(record.default) != size_of(kind):
+        if (
+            isinstance(kind, ArrayType | ConstType | LocalArrayType)
+            or not record.symbol
+            or len(record.default) != size_of(kind)
+        ):
             raise InvalidError(f"specialization constant {record.symbol!r} has no value of type {kind}")
         found = SpecializationId.of_file(kind, record.symbol, record.name, record.default)
         _loaded[record] = found
@@ -250,7 +262,8 @@ def _parameter(record: ParameterRecord) -> ParameterSpec:
     kind = _type(record.type, MAX_DEPTH)
     default: object = NO_DEFAULT
     if record.default is not None:
-        default = _host_value(kind, record.default, record.name)
+        value_type = kind.element if isinstance(kind, ConstType) else kind
+        default = _host_value(value_type, record.default, record.name)
     return ParameterSpec(
         name=record.name,
         type=kind,
@@ -261,7 +274,7 @@ def _parameter(record: ParameterRecord) -> ParameterSpec:
 
 
 def _host_value(kind: Type, data: bytes, name: str) -> object:
-    if isinstance(kind, ArrayType) or len(data) != size_of(kind):
+    if isinstance(kind, ArrayType | LocalArrayType) or len(data) != size_of(kind):
         raise InvalidError(f"{name!r} has a default of {len(data)} bytes for type {kind}")
     return from_record(kind, np.frombuffer(data, dtype_of(kind))[0])
 
@@ -278,6 +291,10 @@ def _type(record: TypeRecord, depth: int) -> Type:
             return FixedArrayType(_scalar(record), record.shape)
         case "array" if depth == MAX_DEPTH:
             return _array(record, depth)
+        case "const" if depth == MAX_DEPTH and record.element is not None:
+            return ConstType(_type(record.element, depth - 1))
+        case "local" if depth == MAX_DEPTH and len(record.shape) == 1 and 1 <= record.shape[0] <= 3:
+            return _local(record)
         case "struct":
             return _struct(record, depth)
         case _:
@@ -305,6 +322,13 @@ def _array(record: TypeRecord, depth: int) -> ArrayType:
     if record.element is None or not is_array or record.access not in ("read", "write", "read_write"):
         raise InvalidError(f"an array of {record.shape!r:.60} dimensions with access {record.access!r}")
     return ArrayType(_type(record.element, depth - 1), record.shape[0], record.access)
+
+
+def _local(record: TypeRecord) -> LocalArrayType:
+    element = None if record.element is None else _type(record.element, 1)
+    if not isinstance(element, ScalarType | VecType):
+        raise InvalidError("an array in the memory of a work-group has scalars or vectors")
+    return LocalArrayType(element, record.shape[0])
 
 
 def _struct(record: TypeRecord, depth: int) -> StructType:

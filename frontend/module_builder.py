@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Attribute
 
 from ..ir.dialects.spec_constant import DeclareOp
 from ..ir.errors import Diagnostic
 from .captures import Captures
+from .ir_types import INDEX_TYPE
 from .source import FunctionSource
+from .types import ScalarType
 
 if TYPE_CHECKING:
     from .function_builder import FunctionBuilder
@@ -42,6 +45,10 @@ class ModuleBuilder:
     kernel_name: str = ""
     unit: str = ""
     """The translation unit: name of the Python module whose kernels are compiled."""
+    index_type: ScalarType = INDEX_TYPE
+    """Of ids, sizes and shapes in the kernel that is being compiled: `INDEX_TYPE` or i64."""
+    function_attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    """Of the kernel that is being compiled and its helpers: what the kernel's options say about code."""
     functions: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
     spec_constants: dict[str, DeclareOp] = field(default_factory=dict[str, DeclareOp])
     """By symbol, in order of first use."""
@@ -56,8 +63,10 @@ class ModuleBuilder:
     """What the compilation read from around the functions."""
     optional_aspects: frozenset[int] = frozenset()
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
-    may_contract: bool = True
-    """Whether the kernel lets multiplications and additions be fused, in its helpers too."""
+    checks: str = "asserts"
+    """What kernels check as they run, see `TargetEnv.checks`."""
+    uses_reports: bool = False
+    """Whether something was compiled that needs a kernel's report buffer: ``assert``, ``print``."""
     device_functions: frozenset[str] = frozenset()
     """Functions of ``lp.math`` that the kernel wants as the device has them, see `KernelOptions.math_accuracy`."""
     library_call: FileLineColLoc | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import types as python_types
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, cast
 
@@ -12,8 +13,10 @@ import numpy as np
 
 from ..ir.errors import InvalidError
 from .builtins import BUILTINS, BuiltinFunction
+from .captured_data import captured_array, captured_struct
 from .captures import is_watched
 from .composites import typed_composite
+from .conversions import convert
 from .dispatch import expression
 from .externals import ExternalFunction
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
@@ -24,10 +27,13 @@ from .scope import MISSING
 from .spec_constant import SpecializationId, placeholder_id
 from .specialization import read_specialization
 from .struct_types import StructType
+from .struct_values import struct_of_value
 from .subscripts import array_attribute
 from .types import ArrayType, ScalarType, Type, bool_, scalar_of, type_of_dtype
 from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
 from .vector_types import VecType
+from .work_item_members import id_member, member
+from .work_item_values import WorkItem
 
 _MAXIMUM_CAPTURED = 4096
 """Items of captured tuples, nested ones counted."""
@@ -47,7 +53,7 @@ def compile_constant(fb: FunctionBuilder, node: ast.Constant) -> Value:
         "LP2030",
         hint="numbers are integers or floats; use two floats for a complex number"
         if isinstance(value, complex)
-        else None,
+        else "kernels have numbers, True, False, None, texts for options, and tuples",
     )
 
 
@@ -71,28 +77,49 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
         return _variable_of_type(fb, name) if fb.is_dry else _variable(fb, name, node)
     found = fb.source.resolve(name)
     if found is MISSING:
-        raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(name))
+        raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(fb, name))
     fb.module.captures.used.name(fb.source.function, name, found)
     if is_watched(found):
         fb.module.captures.add(fb.source, fb.source.resolve, name, found)
     return captured(fb, found, name, node)
 
 
-def _unknown_hint(name: str) -> str:
+def _unknown_hint(fb: FunctionBuilder, name: str) -> str:
     if name in ("np", "numpy"):
         return "NumPy does not run on devices; use lp.math and the builtins"
+    meant = _meant(name, [n for n in fb.local_names if not n.startswith("$")] + list(BUILTINS))
+    if meant:
+        return f"did you mean '{meant}'?"
     return "check the spelling, or define it before the kernel is compiled"
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    """Returns the name that is spelt almost like `name`, "" where there is none."""
+    import difflib  # only for messages
+
+    return next(iter(difflib.get_close_matches(name, sorted(names), 1)), "")
 
 
 def _variable_of_type(fb: FunctionBuilder, name: str) -> Value:
     """Returns a value of a variable's type, while types are inferred."""
     kind = fb.variable_types.get(name)
+    known = fb.known.get(name)
+    if known is not None and isinstance(kind, ScalarType):
+        return _known_value(fb, known, kind)
     if kind is not None:
         return typed_value(kind)
     bound = fb.env.get(name)
     if bound is None or isinstance(bound, Unset):
         raise UnknownTypeError
     return bound
+
+
+def _known_value(fb: FunctionBuilder, known: Scalar, kind: ScalarType) -> Scalar:
+    """Returns the constant that a variable holds, in the type that the variable has so far."""
+    if kind.bits:
+        return convert(fb, known, kind)
+    assert known.const is not None
+    return constant(float(known.const)) if kind.is_float else constant(known.const)
 
 
 def typed_value(kind: VariableType) -> Value:
@@ -113,7 +140,7 @@ def _variable(fb: FunctionBuilder, name: str, node: ast.Name) -> Value:
             node, f"variable '{name}' is read before it is assigned", "LP2038", hint=f"assign '{name}' first"
         )
     path = f" {bound.path}" if bound.path else ""
-    note = fb.source.diagnostic(bound.where, f"'{name}' is not assigned{path} here", severity="note")
+    note = fb.source.diagnostic(bound.where, f"'{name}' is not assigned here{path}", severity="note")
     raise fb.error(
         node,
         f"variable '{name}' may be unset: the {_kind(bound.where)} of line {getattr(bound.where, 'lineno', 0)} "
@@ -147,6 +174,10 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
             return _numpy_scalar(fb, cast("np.generic[Any]", obj), name, node)
         case SpecializationId():
             return read_specialization(fb, obj)
+        case np.ndarray() if obj.ndim:
+            return captured_array(fb, cast("np.ndarray[Any, Any]", obj), name, node)
+        case np.ndarray():
+            return captured(fb, obj[()], name, node)
         case tuple():
             return _captured_tuple(fb, cast("tuple[object, ...]", obj), name, node)
         case Type() | Intrinsic() | Namespace() | python_types.ModuleType() | str() | None:
@@ -168,6 +199,9 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
 def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
     if scalar_of(obj) is not None:
         return Static(obj, name)
+    struct = struct_of_value(obj)
+    if struct is not None:
+        return captured_struct(fb, obj, struct, name)
     own_name = getattr(obj, "__name__", "")
     replaced = BUILTINS.get(own_name)
     if replaced is not None and getattr(builtins, own_name, None) is obj:
@@ -176,6 +210,13 @@ def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) 
         return Static(_numpy_type(obj) or obj, name)  # a class is a namespace of constants
     if getattr(obj, "__module__", None) == "math" and callable(obj):
         return Static(obj, name)
+    if isinstance(obj, python_types.BuiltinFunctionType):
+        raise fb.error(
+            node,
+            f"kernels have no builtin function '{name}'",
+            "LP2032",
+            hint=f"there are {', '.join(BUILTINS)}, int, float and bool; write the rest as loops",
+        )
     raise fb.error(
         node,
         f"kernels cannot use '{name}', a captured object of type {type(obj).__name__}",
@@ -195,8 +236,6 @@ def _numpy_type(obj: object) -> ScalarType | None:
 
 
 def _captured_hint(obj: object) -> str:
-    if isinstance(obj, np.ndarray):
-        return "pass it as an lp.Array argument, or make it a specialization constant"
     if isinstance(obj, list | dict | set):
         return "capture a tuple instead, or pass the data as an lp.Array argument"
     if callable(obj):
@@ -234,6 +273,11 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     if place is not None:
         return load_part(fb, place, node)
     base = fb.evaluate(node.value)
+    if isinstance(base, Static) and isinstance(base.obj, WorkItem):
+        return member(fb, base.obj, node)
+    of_id = id_member(fb, base, node)
+    if of_id is not None:
+        return of_id
     if isinstance(base, Composite):
         return composite_attribute(fb, base, node)
     if isinstance(base, Array):
@@ -252,9 +296,9 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
     try:
         found = getattr(obj, node.attr)
     except AttributeError:
-        raise fb.error(
-            node, f"'{base.name}' has no attribute '{node.attr}'", "LP2046", hint="check the spelling"
-        ) from None
+        meant = _meant(node.attr, dir(obj))
+        hint = f"did you mean {base.name}.{meant}?" if meant else "check the spelling"
+        raise fb.error(node, f"'{base.name}' has no attribute '{node.attr}'", "LP2046", hint=hint) from None
     fb.module.captures.used.attribute(obj, node.attr, found)
     if isinstance(obj, python_types.ModuleType) and is_watched(found):
         fb.module.captures.add(obj, partial(getattr, obj), node.attr, found)

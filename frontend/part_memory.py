@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..ir.dialects.kernel import LoadFieldOp, StoreFieldOp
 from ..ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
+from .checks import check_nan
 from .composites import convert_composite, typed_value_of
 from .conversions import CMPI
 from .fixed_arrays import construct_fixed, load_fixed
@@ -148,7 +149,10 @@ def _store(
         _store_scalar(fb, element, value, path)
     elif isinstance(kind, VecType) and not path and _is_whole(element, kind):
         assert isinstance(value, Composite)
-        parts = [fb.ssa(item) for item in value.items if isinstance(item, Scalar)]
+        items = [item for item in value.items if isinstance(item, Scalar)]
+        for item in items:
+            check_nan(fb, element.array, item)
+        parts = [fb.ssa(item) for item in items]
         whole = fb.emit(CompositeConstructOp, parts, _whole_type(element, kind))
         assert whole is not None and element.array.ssa is not None
         fb.append(memref.StoreOp.create(operands=[whole, element.array.ssa, *element.indices]))
@@ -166,6 +170,7 @@ def _store(
 
 
 def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tuple[Step, ...]) -> None:
+    check_nan(fb, element.array, value)
     ssa = fb.ssa(value)
     if value.type is BOOL and not isinstance(element.array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))

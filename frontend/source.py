@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ..ir.errors import Diagnostic, Location
+from .elif_chains import flatten_chains
 from .errors import signature_error
 from .scope import resolve
 
@@ -28,7 +29,7 @@ class FunctionSource:
     file: str
     """As Python reports it (``co_filename``)."""
     tree: ast.FunctionDef
-    """Line numbers and (byte) columns are those of the file; decorators included."""
+    """Line numbers and (byte) columns are those of the file; decorators included, long elif chains flattened."""
     lines: tuple[str, ...]
     """All lines of the file, with their line ends."""
 
@@ -41,12 +42,22 @@ class FunctionSource:
         """
         plain = plain_function(function)
         lines = _file_lines(plain)
+        try:
+            tree = _definition(plain, lines)
+        except (RecursionError, MemoryError):
+            raise signature_error(
+                f"'{plain.__qualname__}' is nested too deeply to be parsed",
+                code="LP2030",
+                location=definition_location(plain),
+                hint="split its expressions into statements",
+            ) from None
+        flatten_chains(tree)
         return cls(
             function=plain,
             name=plain.__name__,
             qualname=plain.__qualname__,
             file=plain.__code__.co_filename,
-            tree=_definition(plain, lines),
+            tree=tree,
             lines=tuple(lines),
         )
 

@@ -16,16 +16,18 @@ from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
 
 from ..ir.errors import CompileError
-from .conversions import CMPI, as_index, store_convert
+from .checks import check_index, check_nan, is_debug
+from .conversions import CMPI, as_index, convert, store_convert
 from .dispatch import expression
 from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, integer_attribute, ir_type, storage_type
 from .local_arrays import local_array_index
+from .types import ArrayType, ScalarType
 from .types import FixedArray as FixedArrayTypeName
-from .types import ScalarType
 from .values import Array, Composite, FixedArray, LocalArray, Scalar, Static, Tuple, Value, constant, describe
 from .vector_types import Vec
+from .work_item_values import IdType, WorkItem
 
 _LARGEST_EXTENT = (1 << 31) - 1
 
@@ -50,12 +52,17 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
     match base:
         case Composite() if base.is_vector:
             return composite_item(fb, base, node)
+        case Static(obj=WorkItem() as owner):
+            return _of_work_item(fb, owner, node)
         case Static(obj=type() as written) if written in (FixedArrayTypeName, Vec):
             return _written_type(fb, written, node)
         case Composite():
             raise fb.error(
                 node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint="name its member"
             )
+        case Scalar(type=scalar) if scalar in (INDEX_TYPE, fb.module.index_type):
+            # An id of one dimension is its only index.
+            return (base,)[_literal_index(fb, node, 1)]
         case Array():
             return load_element(fb, _element(fb, base, node), node)
         case FixedArray():
@@ -66,6 +73,32 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
             raise fb.error(
                 node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint=_subscript_hint(base)
             )
+
+
+def _of_work_item(fb: FunctionBuilder, owner: WorkItem, node: ast.Subscript) -> Value:
+    """Compiles ``it[d]`` of an item and ``g[d]`` of a group: one dimension of its id."""
+    from .work_item_members import id_value
+    from .work_items import work_item_value
+
+    function = {"item": "global_id", "group": "group_id"}.get(owner.kind)
+    if function is None:
+        raise fb.error(
+            node,
+            f"{owner} cannot be indexed in kernels",
+            "LP2033",
+            hint="name what you want: .get_global_id(0)",
+        )
+    (index,) = [_index(fb, part, "a dimension") for part in _index_nodes(node)[:1]]
+    if index.const is not None:
+        if not 0 <= index.const < owner.rank:
+            raise fb.error(
+                node, f"{owner} has dimensions 0 to {owner.rank - 1}, found {index.const}", "LP2042"
+            )
+        return work_item_value(fb, function, int(index.const))
+    value = id_value(fb, function, owner.rank)
+    from .parts import composite_item
+
+    return composite_item(fb, value, node) if isinstance(value, Composite) else value
 
 
 def _written_type(fb: FunctionBuilder, written: Any, node: ast.Subscript) -> Value:
@@ -99,35 +132,53 @@ def resolve_element(fb: FunctionBuilder, node: ast.Subscript) -> Element:
     what = (
         "a fixed array is a value: its elements"
         if isinstance(base, FixedArray)
-        else f"items of {describe(base)}"
+        else f"items of a {describe(base)}"
+        if isinstance(base, Tuple)
+        else f"parts of {describe(base)}"
     )
-    raise fb.error(node, f"{what} cannot be assigned to", "LP2053", hint="store into an lp.Array parameter")
+    hint = "store into an lp.Array parameter or an lp.private.array, or make a new value"
+    raise fb.error(node, f"{what} cannot be assigned to", "LP2053", hint=hint)
 
 
 def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
-    nodes = _index_nodes(node)
-    if len(nodes) != array.type.ndim:
+    values = _index_list(fb, node, f"an index of '{array.name}'")
+    if len(values) != array.type.ndim:
         wanted = ", ".join("ijk"[: array.type.ndim])
         raise fb.error(
             node,
-            f"'{array.name}' is {array.type!r} and takes {array.type.ndim} "
-            f"{'index' if array.type.ndim == 1 else 'indices'}, found {len(nodes)}",
+            f"'{array.name}' is {describe(array)} and takes {array.type.ndim} "
+            f"{'index' if array.type.ndim == 1 else 'indices'}, found {len(values)}",
             "LP2041",
             hint=f"write {array.name}[{wanted}]",
         )
-    indices: list[SSAValue] = []
-    for dimension, part in enumerate(nodes):
-        index = _index(fb, part, f"an index of '{array.name}'")
-        ssa = _array_index(fb, array, dimension, index)
-        if ssa is not None:
-            indices.append(ssa)
-    return Element(array, indices)
+    for dimension, value in enumerate(values):
+        _check_range(fb, array, dimension, value, node)
+    indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
+    return Element(array, [index for index in indices if index is not None])
+
+
+def _index_list(fb: FunctionBuilder, node: ast.Subscript, what: str) -> list[Scalar]:
+    """Evaluates the indices of ``a[i, j]``, of ``a[pair]`` with a tuple, and of ``a[id]``."""
+    from .work_item_members import as_index_value
+
+    nodes = _index_nodes(node)
+    if len(nodes) != 1 or isinstance(nodes[0], ast.Slice | ast.Starred):
+        return [_index(fb, part, what) for part in nodes]
+    value = as_index_value(fb, fb.evaluate(nodes[0]))
+    items = value.items if isinstance(value, Tuple) and _is_index_tuple(value) else (value,)
+    return [_checked_index(fb, item, nodes[0], what) for item in items]
+
+
+def _is_index_tuple(value: Tuple) -> bool:
+    return not isinstance(value, Composite) or isinstance(value.type, IdType)
 
 
 def element_at(fb: FunctionBuilder, array: Array, values: Sequence[Scalar], node: ast.AST) -> Element:
     """Returns the element at indices that are evaluated; CompileError where their number is wrong."""
     if len(values) != array.type.ndim:
         raise fb.error(node, f"'{array.name}' takes {array.type.ndim} indices, found {len(values)}", "LP2041")
+    for dimension, value in enumerate(values):
+        _check_range(fb, array, dimension, value, node)
     indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
     return Element(array, [index for index in indices if index is not None])
 
@@ -141,7 +192,10 @@ def _index(fb: FunctionBuilder, node: ast.expr, what: str) -> Scalar:
         raise fb.error(node, "kernels have no slices", "LP2030", hint="index single elements in a loop")
     if isinstance(node, ast.Starred):
         raise fb.error(node, "kernels have no starred indices", "LP2030", hint="write the indices out")
-    value = fb.evaluate(node)
+    return _checked_index(fb, fb.evaluate(node), node, what)
+
+
+def _checked_index(fb: FunctionBuilder, value: Value, node: ast.expr, what: str) -> Scalar:
     if not isinstance(value, Scalar) or not value.type.is_integer:
         raise fb.error(
             node, f"{what} must be an integer, found {describe(value)}", "LP2041", hint="convert it: int(…)"
@@ -152,6 +206,11 @@ def _index(fb: FunctionBuilder, node: ast.expr, what: str) -> Scalar:
 def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
     """Evaluates the indices into a fixed array or vector; CompileError where one is no integer."""
     return [_index(fb, part, "an index of a fixed array") for part in _index_nodes(node)]
+
+
+def _check_range(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar, node: ast.AST) -> None:
+    if is_debug(fb):
+        check_index(fb, array, dimension, index, extent(fb, array, dimension), node)
 
 
 def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue | None:
@@ -193,24 +252,24 @@ def _extent_index(fb: FunctionBuilder, array: Array, dimension: int) -> SSAValue
 
 def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:
     """Returns ``a.shape[dimension]``."""
-    bounds = (0, _LARGEST_EXTENT)
+    bounds, kind = (0, _LARGEST_EXTENT), fb.module.index_type
     if isinstance(array, LocalArray):
-        return array.extents[dimension]
+        return convert(fb, array.extents[dimension], kind)
     if fb.is_dry:
-        return Scalar(INDEX_TYPE, bounds=bounds)
+        return Scalar(kind, bounds=bounds)
     index = _extent_index(fb, array, dimension)
     ssa = fb.cast_from_index(index, ("dim", array.parameter, dimension))
-    return Scalar(INDEX_TYPE, ssa, bounds=bounds)
+    return Scalar(kind, ssa, bounds=bounds)
 
 
 def size(fb: FunctionBuilder, array: Array) -> Scalar:
     """Returns ``a.size``: the product of the extents."""
-    total = extent(fb, array, 0)
+    total, kind = extent(fb, array, 0), fb.module.index_type
     for dimension in range(1, array.type.ndim):
         other = extent(fb, array, dimension)
         if not fb.is_dry:
-            product = fb.emit(arith.MuliOp, [fb.ssa(total), fb.ssa(other)], ir_type(INDEX_TYPE))
-            total = Scalar(INDEX_TYPE, product, bounds=(0, _LARGEST_EXTENT))
+            product = fb.emit(arith.MuliOp, [fb.ssa(total), fb.ssa(other)], ir_type(kind))
+            total = Scalar(kind, product, bounds=(0, kind.maximum))
     return total
 
 
@@ -241,7 +300,7 @@ def require_readable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
             node,
             f"'{array.name}' is {array.type!r}, which is write-only; it cannot be read",
             "LP2040",
-            hint=f"declare it lp.Array[{array.type.element!r}, {array.type.ndim}]",
+            hint=f"declare it {ArrayType(array.type.element, array.type.ndim)!r}",
         )
 
 
@@ -252,7 +311,7 @@ def require_writable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
             node,
             f"'{array.name}' is {array.type!r}, which is read-only; it cannot be written",
             "LP2039",
-            hint=f"declare it lp.Array[{array.type.element!r}, {array.type.ndim}]",
+            hint=f"declare it {ArrayType(array.type.element, array.type.ndim)!r}",
         )
 
 
@@ -306,6 +365,7 @@ def store_element(
     stored = store_convert(fb, value, array.type.element, value_node, f"'{array.name}'")
     if fb.is_dry:
         return
+    check_nan(fb, array, stored)
     ssa = fb.ssa(stored)
     if array.type.element is BOOL and not isinstance(array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))

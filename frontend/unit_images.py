@@ -23,8 +23,11 @@ from ..vk_runtime.spec_values import SpecConstant
 from ..vk_runtime.trace import record
 from .annotations import Signature
 from .captures import Captures
+from .checking import checks_of
 from .compile import Executable, compile_lock, environment_of, load_compiler
 from .compile_options import CompileOptions, options_of
+from .constant_arguments import MissingConstantError, default_constants
+from .deep_stack import with_deep_stack
 from .definition import KernelOptions
 from .externals import EXTERNALS, ExternalFunction
 from .source import FunctionSource
@@ -32,9 +35,12 @@ from .spec_constant import live_id
 from .units import default_local_size, id_of, kernels_of, unit_names, unit_of
 
 if TYPE_CHECKING:
-    from ..passes.pipeline import AnalysedImage
+    from ..passes.pipeline import AnalysedImage, Analysis
     from ..spirv.device_image import DeviceImage
     from .kernel import KernelFunction
+
+UNBUILT = (BuildError, MissingConstantError)
+"""Why a kernel has no IR: its text is wrong, or depends on a value that only launches give."""
 
 MAX_RANK = 3
 """Dimensions that a launch range may have."""
@@ -63,8 +69,8 @@ class UnitImage:
     """The kernels by the image's names, as long as somebody uses them."""
     analysed: AnalysedImage | None
     """The IR; None where there is an error."""
-    error: BuildError | None = None
-    """Why there is no IR."""
+    error: BuildError | MissingConstantError | None = None
+    """Why there is no IR: what compiling the image raises."""
     local_sizes: Mapping[str, tuple[int, ...] | None] = field(
         default_factory=dict[str, "tuple[int, ...] | None"]
     )
@@ -76,7 +82,8 @@ class UnitImage:
     def text(self) -> str:
         """Returns the IR, or the source text of a kernel that has none."""
         if self.analysed is not None:
-            return str(self.analysed.module) + "\n"
+            module = self.analysed.module
+            return with_deep_stack(lambda: str(module)) + "\n"
         return "".join(f"// {line}\n" for line in str(self.error).splitlines())
 
     @property
@@ -126,12 +133,13 @@ class UnitImage:
         if self.analysed is None:
             assert self.error is not None, "an image has IR or an error"
             for stream in log:
-                _write(stream, f"{self.error.log}\n")
+                _write(stream, f"{self.error.log if isinstance(self.error, BuildError) else self.error}\n")
             raise self.error
         from ..passes.pipeline import lower_image
         from ..spirv.build_image import build_image
 
-        image = build_image(lower_image(self.analysed, env), env)
+        analysed = self.analysed
+        image = with_deep_stack(lambda: build_image(lower_image(analysed, env), env))
         image = replace(
             image, kernels=tuple(replace(k, default_local_size=self._local_size(k)) for k in image.kernels)
         )
@@ -158,10 +166,12 @@ class UnitImage:
             kernel = self.functions[info.name]()
             if kernel is None:
                 continue
+            constants = default_constants(kernel.signature).key
             ranks = range(1, info.abi.rank + 1) if info.has_any_rank else (info.abi.rank,)
-            for key in (
-                (rank, environment_of(kernel, device.target_env)) for device in devices for rank in ranks
-            ):
+            wanted = (environment_of(kernel, device.target_env) for device in devices)
+            # Debug mode may have been switched since the image was analysed.
+            suitable = [env for env in wanted if env.checks == own.checks]
+            for key in ((rank, env, constants) for env in suitable for rank in ranks):
                 known: Executable | None = kernel.compiled.get(key)
                 if known is None or not known.captures.are_current():
                     kernel.compiled[key] = Executable(image, info, self.captures)
@@ -204,13 +214,13 @@ class _Analysis:
                 _images(self.module, kernels, image.env)
             else:
                 _images(self.module, {}, image.env, self.exported)
-        except BuildError:
+        except UNBUILT:
             return False
         return True
 
 
-_analyses: dict[tuple[str, TargetEnv], _Analysis] = {}
-"""The latest analysis of each unit for each environment."""
+_analyses: dict[tuple[str, TargetEnv, str], _Analysis] = {}
+"""The latest analysis of each unit for each environment and each of `target_env.CHECKS`."""
 
 
 def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
@@ -221,7 +231,7 @@ def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
         env: of the devices, see `TargetEnv.meet`.
     """
     kernels, exported = kernels_of(module), EXTERNALS.of_unit(module)
-    key = (module, env)
+    key = (module, env, checks_of(options_of(module)))
     with compile_lock:
         found = _analyses.get(key)
         if found is None or found.exported != exported or not found.is_current(kernels):
@@ -283,7 +293,7 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
     """Returns the images of kernels in one module; each kernel that cannot be built has one of its own."""
     try:
         return _images(module, kernels, env)
-    except BuildError as error:
+    except UNBUILT as error:
         if len(kernels) == 1:
             return [_broken(kernels, env, error)]
     good: dict[str, KernelFunction] = {}
@@ -292,7 +302,7 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
         try:
             _images(module, {name: kernel}, env)
             good[name] = kernel
-        except BuildError as error:
+        except UNBUILT as error:
             broken.append(_broken({name: kernel}, env, error))
     return [*(_images(module, good, env) if good else ()), *broken]
 
@@ -300,7 +310,8 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
 def _exports(module: str, exported: tuple[ExternalFunction, ...], env: TargetEnv) -> list[UnitImage]:
     """Returns the images of the functions that a unit exports; apart from its kernels, so that any kernel can be
     linked with them without getting the unit's kernels too."""
-    env = options_of(module).environment(env)
+    options = options_of(module)
+    env = replace(options.environment(env), checks=checks_of(options))
     try:
         return _images(module, {}, env, exported) if exported else []
     except BuildError as error:
@@ -314,19 +325,26 @@ def _images(
     exported: Sequence[ExternalFunction] = (),
 ) -> list[UnitImage]:
     from ..passes.pipeline import analyse
-    from .builder import build_module
+    from .builder import build_module, refusing_depth
 
-    captures = Captures()
-    definitions = [_Definition(n, k.options, k.signature, k.source) for n, k in kernels.items()]
-    ir = build_module(
-        definitions,
-        captures=captures,
-        optional_aspects=env.optional_aspects,
-        any_rank=True,
-        externals=exported,
-    )
     options = options_of(module)
-    analysis = analyse(ir, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+    definitions = [_Definition(n, k.options, k.signature, k.source) for n, k in kernels.items()]
+
+    def build() -> tuple[Analysis, Captures]:
+        captures = Captures()
+        ir = build_module(
+            definitions,
+            captures=captures,
+            optional_aspects=env.optional_aspects,
+            checks=env.checks,
+            any_rank=True,
+            externals=exported,
+        )
+        found = analyse(ir, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+        return found, captures
+
+    with refusing_depth(definitions, exported):
+        analysis, captures = with_deep_stack(build)
     return [_image(image, kernels, env, captures) for image in analysis.images]
 
 
@@ -349,7 +367,9 @@ def _image(
     )
 
 
-def _broken(kernels: Mapping[str, KernelFunction], env: TargetEnv, error: BuildError) -> UnitImage:
+def _broken(
+    kernels: Mapping[str, KernelFunction], env: TargetEnv, error: BuildError | MissingConstantError
+) -> UnitImage:
     return UnitImage(
         kernel_ids={name: id_of(kernel) for name, kernel in kernels.items()},
         env=env,

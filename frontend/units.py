@@ -11,10 +11,11 @@ import itertools
 import threading
 import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from ..ir.errors import InvalidError, UnknownKernelError
-from .arguments import bind_arguments, scalars_of_arguments
+from ..ir.errors import InvalidError, KernelArgumentError, UnknownKernelError
+from .arguments import bind_arguments, taken_apart
+from .constant_arguments import Constants, Leaves, default_constants
 
 if TYPE_CHECKING:
     from ..ir.lpk_records import ConstantRecord, KernelRecord
@@ -98,10 +99,16 @@ def local_size_function(local: LocalSize | None, name: str) -> LocalSizeOf | Non
 
 def binder(name: str, signature: Signature) -> Binder:
     """Returns what binds arguments; it does not refer to the kernel function, which an id does not keep alive."""
+    compiled = default_constants(signature)
 
     def bind(args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
         values = bind_arguments(signature, args, kwargs, name)
-        return scalars_of_arguments(signature, values, name) if signature.has_composites else values
+        if not signature.has_composites:
+            return values
+        taken = taken_apart(signature, values, name)
+        if taken.constants != compiled:
+            _refuse_constants(name, taken.constants, compiled)
+        return taken.values
 
     return bind
 
@@ -117,6 +124,22 @@ def _describer(kernel: KernelFunction) -> Describer:
         return described(name, qualified_name, signature, local_size)
 
     return describe
+
+
+def _refuse_constants(name: str, found: Constants, compiled: Constants) -> NoReturn:
+    """Raises for constants other than those that a bundle was compiled with."""
+    different = [p for p, value in found.values.items() if repr(value) != repr(compiled.values[p])]
+    raise KernelArgumentError(
+        f"kernel '{name}': the code of a kernel bundle has the defaults of lp.Const parameters; expected "
+        + ", ".join(
+            f"'{p}' = {_shown(compiled.values[p])}, found {_shown(found.values[p])}" for p in different
+        )
+        + "; launch the kernel function itself for other values, or use a specialization constant"
+    )
+
+
+def _shown(leaves: Leaves) -> str:
+    return repr(leaves[0] if len(leaves) == 1 else leaves)
 
 
 def find_id(what: str, kernel: object) -> KernelId:

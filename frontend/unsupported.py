@@ -35,13 +35,12 @@ _CONSTRUCTS: dict[str, tuple[str, str]] = {
     "Global": ("'global'", "devices cannot change variables of the host; write into an array"),
     "Nonlocal": ("'nonlocal'", "devices cannot change variables of the host; write into an array"),
     "Delete": ("'del'", "leave it out: variables of a kernel cost nothing"),
-    "JoinedStr": ("f-strings", "format on the host"),
+    "JoinedStr": ("f-strings here", "f-strings stand in print and in the message of assert"),
     "TemplateStr": ("t-strings", "format on the host"),
     "Starred": ("'*' arguments", "write the arguments out"),
     "Slice": ("slices", "index single elements in a loop"),
     "Match": ("'match'", "use if and elif"),
     "TypeAlias": ("'type' statements", "define the alias outside of the kernel"),
-    "Assert": ("'assert' yet", "test the condition with if and write an error code into an array"),
 }
 
 

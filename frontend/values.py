@@ -16,6 +16,7 @@ from .ir_types import WEAK_FLOAT, WEAK_INT
 from .struct_types import StructType
 from .types import ArrayType, FixedArrayType, ScalarType, bool_
 from .vector_types import VecType
+from .work_item_values import WorkItem
 
 if TYPE_CHECKING:
     import ast
@@ -203,9 +204,32 @@ def describe(value: Value) -> str:
             return f"tuple of {len(items)}"
         case Static(obj=None):
             return "None"
+        case Static(obj=str() as text):
+            return f"the text {text!r}"
+        case Static(obj=WorkItem() as owner):
+            return str(owner)
         case Static(obj=obj):
             return f"{type(obj).__name__} '{value.name}'" if value.name else type(obj).__name__
         case RangeValue():
             return "range"
         case Iteration():
             return "iterator"
+
+
+def number_hint(value: Value) -> str | None:
+    """Returns what to write where a number belongs and `value` stands."""
+    match value:
+        case Array(type=array):
+            return f"index an element: {value.name}[{', '.join('ijk'[: array.ndim])}]"
+        case FixedArray():
+            return "index an element"
+        case Composite(type=VecType()):
+            return "name a component: .x"
+        case Composite():
+            return "name a member"
+        case Tuple():
+            return "index an item"
+        case Static(obj=None):
+            return "a function without a return statement gives None"
+        case _:
+            return None

@@ -9,8 +9,10 @@ from .conversions import convert
 from .function_builder import FunctionBuilder
 from .ir_types import I32, INDEX_TYPE
 from .promotion import settled
+from .types import i64
 from .values import Composite, Scalar, Static, Value, describe
 from .vector_types import VecType
+from .work_item_values import IdType, id_type
 
 
 def by_component(
@@ -44,7 +46,8 @@ def by_component(
         item = compute(operands)
         assert isinstance(item, Scalar), describe(item)
         items.append(item)
-    return vector_of(fb, items)
+    is_of_ids = any(isinstance(v, Composite) and isinstance(v.type, IdType) for v in values)
+    return vector_of(fb, items, keeps_ids=is_of_ids)
 
 
 def _of_component(value: Value) -> Value:
@@ -54,9 +57,15 @@ def _of_component(value: Value) -> Value:
     return value
 
 
-def vector_of(fb: FunctionBuilder, items: Sequence[Scalar]) -> Composite:
-    """Makes a vector of components of one type."""
+def vector_of(fb: FunctionBuilder, items: Sequence[Scalar], *, keeps_ids: bool = False) -> Composite:
+    """Makes a vector of components of one type.
+
+    Args:
+        keeps_ids: indices make an id; otherwise they become numbers of i32.
+    """
     kind = items[0].type
+    if keeps_ids and kind in (INDEX_TYPE, i64) and len(items) > 1:
+        return Composite(tuple(items), id_type(len(items), kind))
     if not kind.bits or kind is INDEX_TYPE:  # literals, ids
         kind = I32 if kind is INDEX_TYPE else settled(kind)
     return Composite(tuple(convert(fb, item, kind) for item in items), VecType(kind, len(items)))

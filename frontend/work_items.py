@@ -54,10 +54,11 @@ class RankTooSmallError(Exception):
 
 @intrinsic("global_id", "local_id", "group_id", "global_range", "local_range", "group_range")
 def compile_work_item_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.global_id(d)`` and the like."""
+    """Compiles ``lp.global_id(d)`` and the like; without an argument the dimension is 0."""
     name = _name(fb)
-    expect_count(fb, node, arguments, f"lp.{name}", 1, 1)
-    return work_item_value(fb, name, _dimension(fb, node, arguments[0], name))
+    expect_count(fb, node, arguments, f"lp.{name}", 0, 1)
+    dimension = _dimension(fb, node, arguments[0], name) if arguments else 0
+    return work_item_value(fb, name, dimension)
 
 
 def _name(fb: FunctionBuilder) -> str:
@@ -75,7 +76,12 @@ def _dimension(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> 
     fb.module.names_dimension = True
     rank, is_given = fb.module.rank, fb.module.is_rank_given
     if not 0 <= dimension < MAX_DIMENSIONS:
-        raise fb.error(where, f"lp.{name} has dimensions 0 to 2, found {dimension}", "LP2047")
+        raise fb.error(
+            where,
+            f"lp.{name} has dimensions 0 to 2, found {dimension}",
+            "LP2047",
+            hint="0 is the slowest dimension, the last one is unit-stride",
+        )
     if dimension >= rank:
         if not is_given:
             raise RankTooSmallError(dimension + 1)
@@ -114,23 +120,27 @@ def work_item_value(fb: FunctionBuilder, name: str, dimension: int) -> Scalar:
     if name == "group_range":
         return _group_range(fb, dimension)
     _, low, high = _OPS[name]
+    kind = fb.module.index_type
+    if kind is not INDEX_TYPE and not name.startswith("local"):
+        high += kind.maximum - _LARGEST_RANGE
     if fb.is_dry:
-        return Scalar(INDEX_TYPE, bounds=(low, high))
+        return Scalar(kind, bounds=(low, high))
     ssa = fb.cast_from_index(work_item_index(fb, name, dimension), (name, dimension))
-    return Scalar(INDEX_TYPE, ssa, bounds=(low, high))
+    return Scalar(kind, ssa, bounds=(low, high))
 
 
 def _group_range(fb: FunctionBuilder, dimension: int) -> Scalar:
     """Emits ceil(global / local): the number of groups of the whole range, of which one dispatch may be a piece."""
-    bounds = (0, _LARGEST_RANGE)
+    kind = fb.module.index_type
+    bounds = (0, kind.maximum)
     if fb.is_dry:
-        return Scalar(INDEX_TYPE, bounds=bounds)
-    ir = ir_type(INDEX_TYPE)
+        return Scalar(kind, bounds=bounds)
+    ir = ir_type(kind)
     total = fb.ssa(work_item_value(fb, "global_range", dimension))
     local = fb.ssa(work_item_value(fb, "local_range", dimension))
-    less = fb.emit(arith.SubiOp, [local, fb.constant(1, INDEX_TYPE)], ir)
+    less = fb.emit(arith.SubiOp, [local, fb.constant(1, kind)], ir)
     padded = fb.emit(arith.AddiOp, [total, less], ir)  # below 2**32: an unsigned division
-    return Scalar(INDEX_TYPE, fb.emit(arith.DivUIOp, [padded, local], ir), bounds=bounds)
+    return Scalar(kind, fb.emit(arith.DivUIOp, [padded, local], ir), bounds=bounds)
 
 
 @intrinsic(*_LINEAR)
@@ -140,12 +150,13 @@ def compile_linear_id(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
     expect_count(fb, node, arguments, f"lp.{name}", 0, 0)
     fb.module.uses_rank = True
     ids, ranges = _LINEAR[name]
-    bounds = (0, _LARGEST_ID)
+    kind = fb.module.index_type
+    bounds = (0, kind.maximum - 1)
     result = work_item_value(fb, ids, 0)
     for dimension in range(1, fb.module.rank):
         extent, index = work_item_value(fb, ranges, dimension), work_item_value(fb, ids, dimension)
         if not fb.is_dry:
-            row = fb.emit(arith.MuliOp, [fb.ssa(result), fb.ssa(extent)], ir_type(INDEX_TYPE))
-            ssa = fb.emit(arith.AddiOp, [row, fb.ssa(index)], ir_type(INDEX_TYPE))
-            result = Scalar(INDEX_TYPE, ssa, bounds=bounds)
+            row = fb.emit(arith.MuliOp, [fb.ssa(result), fb.ssa(extent)], ir_type(kind))
+            ssa = fb.emit(arith.AddiOp, [row, fb.ssa(index)], ir_type(kind))
+            result = Scalar(kind, ssa, bounds=bounds)
     return result

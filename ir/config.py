@@ -158,6 +158,9 @@ class Config:
     cache_dir = Option(_path, None, _FOLDER, "Where they are kept; without it, the user's cache folder.")
     cache_size = Option(_bytes, 256 << 20, "a number of bytes", "Bytes that the cache on disk may take.")
     native_images = Option(_flag, True, _SWITCH, "Whether native code of bundle files is given to drivers.")
+    print_size = Option(
+        _bytes, 1 << 20, "a number of bytes", "Bytes that prints of a kernel may take until somebody waits."
+    )
     reproducer = Option(_path, None, _FOLDER, "Where an internal error of the compiler leaves its input.")
 
     def __setattr__(self, name: str, value: object) -> None:

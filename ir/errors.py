@@ -212,10 +212,32 @@ class MemoryAllocationError(Error, MemoryError):
 
 
 class KernelTrap(Error):
-    """A kernel stopped: a failed assert, an index out of range in debug mode, a loop the driver cuts short."""
+    """A kernel stopped: a failed assert, an index out of range in debug mode, a loop the driver cuts short.
+
+    `location` is the place in the kernel.
+    """
 
     errc = Errc.KERNEL
     code = "LP4100"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kernel: str = "",
+        work_item: tuple[int, ...] = (),
+        values: tuple[object, ...] = (),
+        code: str | None = None,
+        location: Location | None = None,
+        diagnostics: Sequence[Diagnostic] = (),
+    ) -> None:
+        super().__init__(message, code=code, location=location, diagnostics=diagnostics)
+        self.kernel = kernel
+        """Name of the kernel."""
+        self.work_item = work_item
+        """Global id of the first work-item that reported, slowest dimension first."""
+        self.values = values
+        """What the message shows: index and extent, operands."""
 
 
 class DeviceLostError(Error):

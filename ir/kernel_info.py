@@ -7,9 +7,13 @@ push constants, or a storage buffer where they are too small.
 
 from __future__ import annotations
 
+import operator
+import re
+import string
 from dataclasses import dataclass
+from typing import cast
 
-from .errors import Location
+from .errors import InvalidError, Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +22,9 @@ class BufferParameter:
 
     name: str
     dtype: str
-    """Element type as lapilli spells it: ``f32``."""
+    """Element type as lapilli spells it: ``f32``; of a foreign kernel its block's, for messages."""
     ndim: int
-    """1 to 3."""
+    """1 to 3; 0 where an array of any number of dimensions will do, as foreign kernels do not name any."""
     access: str
     """``read``, ``write`` or ``read_write``: what the kernel does with it."""
     may_alias: bool = False
@@ -33,6 +37,41 @@ class BufferParameter:
     """Where the 64-bit device address goes in the argument block (binding model ADDRESS)."""
     extent_offsets_bytes: tuple[int | None, ...] = ()
     """Where each extent (i32, slowest dimension first) goes in the argument block; None: the kernel does not use it."""
+    element_types: tuple[str, ...] = ()
+    """With `ndim` 0: the element types that arrays may have; (): any, the array is taken as bytes."""
+    is_uniform: bool = False
+    """Whether it is a uniform buffer; else a storage buffer."""
+    least_bytes: int = 0
+    """With `ndim` 0: bytes that the array must have, those of the members with a fixed size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueLeaf:
+    """One scalar of a `ValueParameter`."""
+
+    path: str
+    """Where in the value, for messages: ``.lights[2].colour[0]``; empty for a scalar."""
+    dtype: str
+    """As lapilli spells it."""
+    offset_bytes: int
+    """From the start of the value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueParameter:
+    """A value of any layout in the argument block: vectors, matrices, arrays and structs of foreign kernels."""
+
+    name: str
+    dtype: str
+    """How the type is spelt, for messages."""
+    offset_bytes: int
+    """Where it goes in the argument block."""
+    size_bytes: int
+    """From its first byte to behind its last scalar."""
+    shape: tuple[int, ...]
+    """Shape of a NumPy array of its scalars, matrices as (rows, columns); () for structs."""
+    leaves: tuple[ValueLeaf, ...]
+    """Its scalars in the order in which Python goes through the value: C order, members as declared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +85,50 @@ class ScalarParameter:
     """Where it goes in the argument block; None: the kernel does not use it."""
 
 
-Parameter = BufferParameter | ScalarParameter
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalParameter:
+    """An array in the memory of a work-group; the argument is a `LocalMemory`."""
+
+    name: str
+    dtype: str
+    """Element type as lapilli spells it."""
+    ndim: int
+    """1 to 3."""
+    spec_ids: tuple[int | None, ...] = ()
+    """SpecId of each extent (i32, slowest dimension first); None: the kernel does not use it."""
+
+
+Parameter = BufferParameter | ScalarParameter | ValueParameter | LocalParameter
+
+
+class LocalMemory:
+    """The shape of an array in the memory of a work-group, for one launch: what ``lp.local(shape)`` makes.
+
+    Args:
+        shape: an integer, or 1 to 3 of them, slowest dimension first; each at least 1 and below 2**31.
+
+    Raises:
+        InvalidError: a shape that cannot be.
+    """
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: object) -> None:
+        parts = tuple(cast("tuple[object, ...]", shape)) if isinstance(shape, tuple | list) else (shape,)
+        try:
+            lengths = tuple(operator.index(cast(int, part)) for part in parts)
+        except TypeError:
+            lengths = ()
+        if not 1 <= len(lengths) <= 3 or any(isinstance(part, bool) for part in parts):
+            raise InvalidError(
+                f"lp.local(shape): expected an integer or a tuple of 1 to 3 of them, found {shape!r}"
+            )
+        if not all(1 <= length < 1 << 31 for length in lengths):
+            raise InvalidError(f"lp.local(shape): each length is at least 1 and below 2**31, found {shape!r}")
+        self.shape: tuple[int, ...] = lengths
+
+    def __repr__(self) -> str:
+        return f"lp.local({self.shape[0] if len(self.shape) == 1 else self.shape})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +191,14 @@ class LaunchAbi:
     """Where each first work-group index of this dispatch (i32, slowest first) goes: ranges above
     maxComputeWorkGroupCount are launched in pieces.  None: the kernel does not use it, any piece computes the
     same."""
-    local_size_spec_ids: tuple[int, int, int] | None = None
-    """SpecIds of the local size as (x, y, z); None where the local size is fixed in the binary."""
+    local_size_spec_ids: tuple[int | None, int | None, int | None] | None = None
+    """SpecIds of the local size as (x, y, z), a None for a size that is fixed in the binary; None where all are."""
+    fixed_local_size: tuple[int, int, int] | None = None
+    """The local size (x, y, z) of the binary, which holds where `local_size_spec_ids` has a None."""
+    is_divisible: bool = True
+    """Whether a range above maxComputeWorkGroupCount may be dispatched in pieces."""
+    index_bits: int = 32
+    """Bits of the hidden fields, 32 or 64: with 64 a range may have 2**31 work-items and more."""
     is_masked: bool = True
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
     spec_fields: tuple[SpecField, ...] = ()
@@ -119,6 +207,9 @@ class LaunchAbi:
     """Size of the argument block, a multiple of 4."""
     argument_block_binding: int | None = None
     """None: the block is the push-constant range.  Else the binding, in set 0, of a storage buffer that holds it."""
+    report_binding: int | None = None
+    """Binding, in set 0, of the storage buffer for `KernelInfo.sites` (laid out in `kernel_info.ReportWord`); None:
+    the kernel has no sites."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +249,72 @@ class LocalArrayInfo:
     location: Location | None = None
 
 
+CHECK_KINDS = ("assert", "index", "division", "nan", "loop")
+"""What a check is about."""
+SITE_KINDS = (*CHECK_KINDS, "print")
+MAXIMUM_SITE_VALUES = 32
+"""Values that a site may report; each takes two words at most."""
+
+_SPEC = re.compile(r"(.?[<>=^])?[-+ ]?z?#?0?\d{0,3}[,_]?(\.\d{1,3})?[a-zA-Z%]?")
+
+
+def template_problem(text: str, count: int) -> str | None:
+    """Returns what is wrong with the template of a site that has `count` values, None where it is right.
+
+    Only values by number, ``!r`` and ``!s``, and short literal format specifications: a template may come from disk.
+    """
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError as error:
+        return f"the template {text!r} is malformed: {error}"
+    for _, field, spec, conversion in parts:
+        if field is None:
+            continue
+        if not field.isdecimal() or not field.isascii() or len(field) > 3 or int(field) >= count:
+            return f"the template {text!r} names '{field}'; expected a number below {count}"
+        if conversion not in (None, "r", "s") or not _SPEC.fullmatch(spec or ""):
+            return f"the template {text!r} has the format '{conversion or ''}:{spec}', which is not known"
+    return None
+
+
+class ReportWord:
+    """Where things lie in a report buffer, in words of 32 bits.
+
+    The first failed check of a launch claims the buffer by a compare-exchange of TRAPPED from 0 to 1, and writes the
+    rest up to VALUES.  Prints take as many words as they need by adding to PRINTED; what would pass CAPACITY is
+    counted in LOST.
+    """
+
+    TRAPPED = 0
+    SITE = 1
+    """Number of the site, from 0."""
+    GLOBAL_ID = 2
+    """Three numbers of two words, the lower one first, slowest dimension first; those beyond the rank are 0."""
+    VALUES = GLOBAL_ID + 6
+    """Up to `MAXIMUM_SITE_VALUES`, two words each."""
+    PRINTED = VALUES + 2 * MAXIMUM_SITE_VALUES
+    """Words asked for by prints."""
+    CAPACITY = PRINTED + 1
+    """Words that prints may take, written by the host."""
+    LOST = PRINTED + 2
+    """Prints that found no room."""
+    LINES = PRINTED + 3
+    """Where prints begin: number of the site plus 1, then the values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A check or a print in a kernel."""
+
+    kind: str
+    """One of `SITE_KINDS`."""
+    text: str
+    """A template as of ``str.format`` with values by number: ``index {0} is out of range``; see `template_problem`."""
+    dtypes: tuple[str, ...] = ()
+    """Types of the values."""
+    location: Location | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelInfo:
     """One entry point."""
@@ -183,6 +340,8 @@ class KernelInfo:
     """Integer expressions of constants, operands before their users; 32-bit, wrapping."""
     local_arrays: tuple[LocalArrayInfo, ...] = ()
     """The arrays that it makes, those of inlined helpers included."""
+    sites: tuple[Site, ...] = ()
+    """Its checks and prints, by number."""
     lanes: tuple[int, ...] = ()
     """Work-items that an invocation does, slowest dimension first; empty: one.  The range must be a multiple."""
     aligned_rows: tuple[int, ...] = ()
@@ -206,3 +365,5 @@ class Requirements:
     sub_group_sizes: tuple[int, ...] = ()
     fixed_targets: tuple[int, ...] | None = None
     """None: compiled without fixed targets."""
+    features: tuple[str, ...] = ()
+    """Vulkan features that are no aspects, of foreign kernels; ``subgroup…`` stands for an operation of sub-groups."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-TypeKind = Literal["scalar", "vec", "fixed", "struct", "array"]
+TypeKind = Literal["scalar", "vec", "fixed", "struct", "array", "const", "local"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +21,10 @@ class TypeRecord:
     name: str = ""
     """Of a scalar, ``f32``, or of a struct."""
     element: TypeRecord | None = None
-    """Of vectors, fixed arrays and arrays."""
+    """Of vectors, fixed arrays and arrays; of a constant parameter (``const``) its type."""
     shape: tuple[int, ...] = ()
-    """The components of a vector, the extents of a fixed array, the number of dimensions of an array."""
+    """The components of a vector, the extents of a fixed array, the number of dimensions of an array, also of one in
+    the memory of a work-group (``local``)."""
     access: str = ""
     """Of an array: ``read``, ``write`` or ``read_write``."""
     fields: tuple[FieldRecord, ...] = ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -65,6 +66,13 @@ class _Parser(Parser):
         self.unknown_operation: int | None = None
         """Where an operation began that no dialect has: xDSL reports the token behind its name."""
 
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        found = super()._get_op_by_name(name)
+        # Asked for behind a bare name, that is, in custom syntax.
+        if found.name.startswith("gpu.") and self._current_token.kind is not MLIRTokenKind.L_PAREN:
+            return _with_gpu_syntax(found)
+        return found
+
     def parse_operation(self) -> Operation:
         start = self.pos
         try:
@@ -75,6 +83,23 @@ class _Parser(Parser):
             raise
         self.starts[op] = start
         return op
+
+
+@cache
+def _with_gpu_syntax(op_class: type[Operation]) -> type[Operation]:
+    """Returns what stands for an operation class while it is parsed: xDSL has no custom syntax for `gpu`."""
+    from .parse_gpu import GPU_SYNTAX
+
+    read = GPU_SYNTAX.get(op_class.name)
+    if read is None:
+        return op_class
+
+    class Syntax(op_class):
+        @classmethod
+        def parse(cls, parser: Parser) -> Operation:
+            return read(parser)
+
+    return Syntax
 
 
 class _Lines:

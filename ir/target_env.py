@@ -37,6 +37,10 @@ OPTIONAL_ASPECTS = frozenset(
 """The aspects that `TargetEnv.optional_aspects` may hold: those that change the code of some kernel."""
 
 
+CHECKS = ("none", "asserts", "debug")
+"""What a kernel checks as it runs: nothing, its ``assert`` statements, in debug mode also indices, divisors and NaN."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetEnv:
     """Environment that an image is compiled for."""
@@ -58,6 +62,11 @@ class TargetEnv:
     """Neighbouring work-items that an invocation may do where it saves memory accesses: 4, or 1 for never."""
     debug_info: bool = False
     """Whether OpSource and OpLine are written."""
+    loop_iteration_cap: int | None = None
+    """After how many rounds of all loops together the driver ends the loops of a sub-group, without an error; None:
+    never.  See `vk_runtime.quirks`."""
+    checks: str = "asserts"
+    """What a kernel checks as it runs, one of `CHECKS`."""
     emulates_spec_constants: bool = False
     """Whether values of specialization constants travel with the arguments.  Those that array lengths depend on are
     constants of the module even so: SPIR-V has no other way."""
@@ -83,8 +92,9 @@ class TargetEnv:
 
     @staticmethod
     def meet(envs: Iterable[TargetEnv]) -> TargetEnv:
-        """Returns the environment whose code runs in every one of `envs`: the lowest version and limits, and
-        the optional instructions that all of them have.  One environment gives itself.
+        """Returns the environment whose code runs in every one of `envs`: the lowest version and limits,
+        the optional instructions that all of them have, and every check that one of them asks
+        for.  One environment gives itself.
 
         Raises:
             ValueError: `envs` is empty.
@@ -98,5 +108,18 @@ class TargetEnv:
                 max_push_constant_bytes=min(first.max_push_constant_bytes, other.max_push_constant_bytes),
                 signed_zero_inf_nan_preserve_bits=tuple(sorted(kept)),
                 optional_aspects=tuple(sorted(set(first.optional_aspects) & set(other.optional_aspects))),
+                debug_info=first.debug_info or other.debug_info,
+                loop_iteration_cap=smallest_cap((first, other)),
+                checks=most_checks((first, other)),
             )
         return first
+
+
+def smallest_cap(envs: Iterable[TargetEnv]) -> int | None:
+    """Returns the fewest rounds after which a driver of `envs` ends loops; None where none does."""
+    return min((env.loop_iteration_cap for env in envs if env.loop_iteration_cap is not None), default=None)
+
+
+def most_checks(envs: Iterable[TargetEnv]) -> str:
+    """Returns the one of `CHECKS` that includes what each of `envs` checks."""
+    return max((env.checks for env in envs), key=CHECKS.index)

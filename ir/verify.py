@@ -110,7 +110,10 @@ def _is_visible(
     info = dominance.get(block.parent)
     if info is None:
         info = dominance[block.parent] = DominanceInfo(block.parent)
-    return info.strictly_dominates(block, ancestor.parent)
+    # As in MLIR, what no branch of its region leads to (only spirv.mlir.break, say) is dominated by everything.
+    return info.strictly_dominates(block, ancestor.parent) or not info.dominates(
+        block.parent.blocks[0], ancestor.parent
+    )
 
 
 def _ancestor_in_region(op: Operation, region: Region) -> Operation | None:

@@ -1,6 +1,6 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
-    verify → propagate-aspects (warns; saves no f64 or narrow integers) → optimise
+    verify → propagate-aspects (warns; saves no f64 or narrow integers) → optimise → limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -25,6 +25,7 @@ from ..ir.target_env import TargetEnv
 from ..ir.verify import verify_module
 from ..ir.verify_attributes import verify_attributes
 from .aspect_usage import AspectUsage
+from .limit_loops import limit_loops
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
 from .requirements import compute_requirements, read_requirements
 from .select_instructions import select_instructions
@@ -112,6 +113,9 @@ def analyse(
     done("propagate-aspects", module)
     optimise(module, env.optimisation_level)
     done("optimise", module)
+    if env.loop_iteration_cap is not None:
+        limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
+        done("limit-loops", module)
     usage = AspectUsage.of(module)
     propagate(module, usage=usage)
     done("propagate-aspects", module)

@@ -39,7 +39,7 @@ def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
         tuple(sorted({s.name for s in found})) for found in (reflection.imports, reflection.exports)
     )
     check_binary(emitted, env, is_object=bool(imports or exports))
-    faults = disagreements(reflection, split)
+    faults = disagreements(reflection, split, env)
     if faults:
         names = ", ".join(kernel.name for kernel in split.kernels)
         raise _internal_error(f"the image of {names}", [Diagnostic(fault) for fault in faults])

@@ -43,7 +43,10 @@ def code_problem(image: DeviceImage) -> str | None:
         for finding in validate(image.spirv, environment="universal" if is_object else "vulkan"):
             return str(finding)
         module = parse(image.spirv)
-        for problem in (*disagreements(reflect(module), image), *_large_variables(module, image)):
+        for problem in (
+            *disagreements(reflect(module), image, image.target_env),
+            *_large_variables(module, image),
+        ):
             return problem
     except (SpirvError, RecursionError) as error:
         return str(error)

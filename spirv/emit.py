@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import IntegerAttr, LocationAttr, SymbolRefAttr
 from xdsl.ir import Operation
 
 from ..ir.dialects import spirv
-from ..ir.dialects.spirv.enums import StorageClass
+from ..ir.dialects.spirv.enums import ExecutionMode, StorageClass
 from ..ir.errors import Location
 from ..ir.location import location_of
 from ..ir.target_env import TargetEnv
@@ -89,9 +89,19 @@ def _emit_entry_points(context: EmitContext) -> None:
             )
             context.builder.add(Section.ENTRY_POINTS, Op.EntryPoint, operands, mark=op.location)
         elif isinstance(op, spirv.ExecutionModeOp):
-            values = (value.value.data for value in op.values)
-            operands = (context.symbol_id(op.fn.root_reference.data), op.execution_mode.data, *values)
-            context.builder.add(Section.EXECUTION_MODES, Op.ExecutionMode, operands, mark=op.location)
+            mode, words = op.execution_mode.data, op.numbers
+            opcode = Op.ExecutionMode
+            if mode is ExecutionMode.LocalSizeId:
+                opcode = Op.ExecutionModeId
+                words = [_value_id(context, value) for value in op.values]
+            operands = (context.symbol_id(op.fn.root_reference.data), mode, *words)
+            context.builder.add(Section.EXECUTION_MODES, opcode, operands, mark=op.location)
+
+
+def _value_id(context: EmitContext, value: IntegerAttr | SymbolRefAttr) -> int:
+    if isinstance(value, SymbolRefAttr):
+        return context.symbol_id(value.root_reference.data)
+    return context.types.u32(value.value.data)
 
 
 def _interface(context: EmitContext, op: spirv.EntryPointOp) -> Iterator[str]:

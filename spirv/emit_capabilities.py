@@ -16,6 +16,8 @@ from ..ir.dialects import spirv
 from ..ir.dialects.spirv.enums import AddressingModel, ExecutionMode, MemoryModel, StorageClass
 from ..ir.dialects.spirv.types import (
     ArrayType,
+    CooperativeMatrixType,
+    MatrixType,
     PointerType,
     RuntimeArrayType,
     SpecArrayType,
@@ -25,7 +27,7 @@ from ..ir.dialects.spirv.types import (
     scalar_of,
 )
 from .emit_context import EmitContext, cannot_emit
-from .tables import Capability, enumerant
+from .tables import Capability, enumerant, enumerant_value
 
 _TRANSPARENT = (
     spirv.LoadOp,
@@ -35,6 +37,8 @@ _TRANSPARENT = (
     spirv.SConvertOp,
     spirv.FConvertOp,
     spirv.AccessChainOp,
+    spirv.InBoundsAccessChainOp,
+    spirv.PtrAccessChainOp,
     spirv.AddressOfOp,
 )
 """Operations that small types may take part in without their arithmetic capability."""
@@ -73,16 +77,49 @@ def add_module_capabilities(context: EmitContext) -> None:
             capability = _MODE_CAPABILITIES.get(op.execution_mode.data)
             if capability is not None:
                 context.capabilities.add(capability)
+    context.capabilities.update(_declared(module))
     if context.types.small_types:
         context.capabilities.update(_small_type_capabilities(module))
         context.capabilities.update(_of_passing_values(module, context.capabilities))
     _add_extensions(context)
 
 
+_DECLARED = frozenset(
+    (
+        Capability.VariablePointers,
+        Capability.VariablePointersStorageBuffer,
+        Capability.VulkanMemoryModelDeviceScope,
+        Capability.ShaderNonUniform,
+        Capability.UniformBufferArrayDynamicIndexing,
+        Capability.UniformBufferArrayNonUniformIndexing,
+        Capability.StorageBufferArrayDynamicIndexing,
+        Capability.StorageBufferArrayNonUniformIndexing,
+        Capability.RuntimeDescriptorArray,
+        Capability.WorkgroupMemoryExplicitLayoutKHR,
+        Capability.AtomicFloat16AddEXT,
+        Capability.Linkage,
+    )
+)
+"""What no operation alone asks for: taken over from `vce_triple` where it stands there."""
+
+
+def _declared(module: spirv.ModuleOp) -> Iterator[int]:
+    triple = module.vce_triple
+    for name in () if triple is None else triple.capabilities:
+        try:
+            number = enumerant_value("Capability", name)
+        except KeyError:
+            cannot_emit(f"vce_triple names the unknown capability {name}", module)
+        if number in _DECLARED:
+            yield number
+
+
 def _small_type_capabilities(module: Operation) -> Iterator[int]:
     for op in module.walk():
         if isinstance(op, spirv.GlobalVariableOp):
             yield from _of_memory(op.type)
+            # SPIRV-Tools also looks behind pointers that a block holds.
+            yield from _arithmetic(_behind_pointers(op.type.pointee))
         elif isinstance(op, spirv.SpecConstantOp):
             yield from _arithmetic([op.type])
         elif isinstance(op, _TRANSPARENT):
@@ -147,8 +184,20 @@ def _scalars(type_: Attribute) -> Iterator[Attribute]:
             yield from _scalars(member)
     elif isinstance(type_, ArrayType | RuntimeArrayType | SpecArrayType):
         yield from _scalars(type_.element_type)
+    elif isinstance(type_, MatrixType | CooperativeMatrixType):
+        yield type_.element_type
     elif not isinstance(type_, PointerType):
         yield scalar_of(type_)
+
+
+def _behind_pointers(type_: Attribute) -> Iterator[Attribute]:
+    if isinstance(type_, StructType):
+        for member in type_.member_types:
+            yield from _behind_pointers(member)
+    elif isinstance(type_, ArrayType | RuntimeArrayType | SpecArrayType):
+        yield from _behind_pointers(type_.element_type)
+    elif isinstance(type_, PointerType):
+        yield from _scalars(type_.pointee)
 
 
 def _arithmetic(types: Iterable[Attribute]) -> Iterator[int]:

@@ -16,6 +16,7 @@ from ..ir.dialects.spirv import (
     ModuleOp,
     VariableOp,
 )
+from ..ir.dialects.spirv.attributes import FPRoundingModeAttr
 from ..ir.errors import BuildError
 from ..ir.location import location_of
 from ..ir.target_env import TargetEnv
@@ -25,16 +26,20 @@ from .type_table import TypeTable
 
 GLSL_SET = "GLSL.std.450"
 
-_UNIT_DECORATIONS = {
+UNIT_DECORATIONS = {
     "aliased": Decoration.Aliased,
     "coherent": Decoration.Coherent,
     "no_contraction": Decoration.NoContraction,
+    "aliased_pointer": Decoration.AliasedPointer,
+    "non_uniform": Decoration.NonUniform,
     "no_signed_wrap": Decoration.NoSignedWrap,
     "no_unsigned_wrap": Decoration.NoUnsignedWrap,
     "non_readable": Decoration.NonReadable,
     "non_writable": Decoration.NonWritable,
     "relaxed_precision": Decoration.RelaxedPrecision,
     "restrict": Decoration.Restrict,
+    "restrict_pointer": Decoration.RestrictPointer,
+    "uniform": Decoration.Uniform,
     "volatile": Decoration.Volatile,
 }
 """Unit attributes that become decorations, spelt as upstream's serialiser spells them."""
@@ -150,9 +155,12 @@ class EmitContext:
     def decorate_from(self, target: int, attributes: dict[str, Attribute]) -> None:
         """Adds the decorations that unit attributes such as `no_contraction` stand for."""
         for name in attributes:
-            decoration = _UNIT_DECORATIONS.get(name)
+            decoration = UNIT_DECORATIONS.get(name)
             if decoration is not None:
                 self.decorate(target, decoration)
+        mode = attributes.get("fp_rounding_mode")
+        if isinstance(mode, FPRoundingModeAttr):
+            self.decorate(target, Decoration.FPRoundingMode, mode.data)
 
 
 def cannot_emit(message: str, operation: Operation) -> NoReturn:

@@ -13,18 +13,19 @@ from functools import cache
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import FileLineColLoc
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ..ir.dialects import spirv
-from ..ir.dialects.spirv.types import PointerType
+from ..ir.dialects.spirv.types import PointerType, is_scalar_attribute
 from .binary import Section
 from .block_order import emission_order
 from .emit_context import EmitContext, Survey, cannot_emit
 from .emit_operands import OperandEncoder, opcodes, operand_encoders
 from .tables import Op
-from .type_table import UnemittableError
+from .type_table import UnemittableError, scalar_words
 
 _STRUCTURED = frozenset((spirv.SelectionOp, spirv.LoopOp))  # asked by type(): isinstance costs more
+_LEAVING = frozenset((spirv.BreakOp, spirv.ContinueOp))
 
 
 class _Code(NamedTuple):
@@ -48,6 +49,8 @@ class FunctionEmitter:
         # Blocks and operations are keys by identity: their own hash is a Python call.
         self._labels: dict[int, int] = {}
         self._code = _code()
+        # Branches out of several regions, found when a block of such a region first needs its predecessors.
+        self._leavers: list[spirv.BreakOp | spirv.ContinueOp] | None = None
         self._has_lines = context.env.debug_info
         self._line: object = None
         self._mark: object = function.location
@@ -109,8 +112,16 @@ class FunctionEmitter:
     def _id(self, value: SSAValue) -> int:
         known = self._ids.get(id(value))
         if known is None:
-            known = self._ids[id(value)] = self._builder.new_id()
+            known = self._ids[id(value)] = self._new_id(value)
         return known
+
+    def _new_id(self, value: SSAValue) -> int:
+        """Returns a fresh id, or for the result of a region that of the value inside which it is."""
+        while isinstance(value, OpResult) and type(value.op) in _STRUCTURED:
+            merge = value.op.regions[0].blocks[-1].last_op
+            assert merge is not None
+            value = merge.operands[value.index]
+        return self._ids.get(id(value)) or self._ids.setdefault(id(value), self._builder.new_id())
 
     def _label(self, block: Block) -> int:
         known = self._labels.get(id(block))
@@ -232,7 +243,7 @@ class FunctionEmitter:
     def _phis(self, block: Block) -> None:
         if not block.args:
             return
-        predecessors = _predecessors(block)
+        predecessors = self._predecessors(block)
         for index, argument in enumerate(block.args):
             operands: list[int] = []
             for predecessor, values in predecessors:
@@ -264,7 +275,7 @@ class FunctionEmitter:
         header, merge = blocks[0], blocks[-1]
         self._labels[id(header)] = self._current_label(op)
         # Code before the terminator may hold regions of its own, so the merge belongs to the terminator.
-        if isinstance(header.last_op, spirv.BranchConditionalOp):
+        if isinstance(header.last_op, spirv.BranchConditionalOp | spirv.SwitchOp):
             self._merges[id(header.last_op)] = (
                 Op.SelectionMerge,
                 (self._label(merge), int(op.selection_control.data)),
@@ -282,7 +293,9 @@ class FunctionEmitter:
         self._block(entry)
         self._start_block(header)
         self._phis(header)
-        merge_operands = (self._label(merge), self._label(continue_block), int(op.loop_control.data))
+        numbers = () if op.control_operands is None else (n.value.data for n in op.control_operands)
+        control = int(op.loop_control.data)
+        merge_operands = (self._label(merge), self._label(continue_block), control, *numbers)
         terminator = header.last_op
         assert terminator is not None
         if any(type(inner) in _STRUCTURED for inner in header.ops):
@@ -299,8 +312,11 @@ class FunctionEmitter:
 
     def _rest_of_region(self, blocks: Sequence[Block]) -> None:
         for block in blocks[:-1]:
-            self._labelled_block(block)
-        self._start_block(blocks[-1])  # the merge block; the enclosing block goes on in it
+            if _edge(block) is None:
+                self._labelled_block(block)
+        merge = blocks[-1]
+        self._start_block(merge)  # the enclosing block goes on in it
+        self._phis(merge)
 
     def _nothing(self, op: Operation) -> None:
         del op
@@ -315,7 +331,52 @@ class FunctionEmitter:
     def _branch(self, op: Operation) -> None:
         assert isinstance(op, spirv.BranchOp)
         self._emit_merge(op)
-        self._add(Op.Branch, (self._label(op.successors[0]),))
+        self._add(Op.Branch, (self._target_label(op.successors[0]),))
+
+    def _target_label(self, block: Block) -> int:
+        """Returns the label of a block, or of where it goes if it is but an edge out of the region."""
+        target = _edge(block)
+        return self._label(block if target is None else target)
+
+    def _leave(self, op: Operation) -> None:
+        assert isinstance(op, spirv.BreakOp | spirv.ContinueOp)
+        if op.target is None:
+            cannot_emit("it leads nowhere", op)
+        self._add(Op.Branch, (self._label(op.target),))
+
+    def _switch(self, op: Operation) -> None:
+        assert isinstance(op, spirv.SwitchOp)
+        if self._has_lines:
+            self._emit_line()
+        self._emit_merge(op)
+        words = [self._id(op.selector), self._target_label(op.default_target)]
+        for literal, block, _ in op.case_operands():
+            assert is_scalar_attribute(literal)
+            words += [*scalar_words(literal, 0)[2:], self._target_label(block)]
+        self._add(Op.Switch, words)
+
+    def _predecessors(self, block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
+        """Returns the blocks that branch to `block`, out of regions in it too, and the values that they pass."""
+        found = _predecessors(block)
+        region = block.parent
+        assert region is not None
+        structured = region.parent_op()
+        if type(structured) not in _STRUCTURED or structured is None:
+            return found
+        if self._leavers is None:
+            self._leavers = [
+                op for op in self._function.body.walk() if isinstance(op, spirv.BreakOp | spirv.ContinueOp)
+            ]
+        for op in self._leavers:
+            if op.target is not block:
+                continue
+            inner = op.parent_block()
+            assert inner is not None
+            if _edge(inner) is None:
+                found.append((inner, op.values))
+            else:
+                found += [(before, op.values) for before, _ in _predecessors(inner)]
+        return found
 
     def _branch_conditional(self, op: Operation) -> None:
         assert isinstance(op, spirv.BranchConditionalOp)
@@ -324,8 +385,16 @@ class FunctionEmitter:
         self._emit_merge(op)
         weights = op.branch_weights
         words = [] if weights is None else [weight.value.data & 0xFFFFFFFF for weight in weights]
-        targets = [self._label(block) for block in op.successors]
+        targets = [self._target_label(block) for block in op.successors]
         self._add(Op.BranchConditional, (self._id(op.condition), *targets, *words))
+
+
+def _edge(block: Block) -> Block | None:
+    """Returns where a block goes that only stands for a branch out of its region; None for any other."""
+    op = block.first_op
+    if type(op) in _LEAVING and isinstance(op, spirv.BreakOp | spirv.ContinueOp):
+        return op.target if op.is_edge is not None and not block.args else None
+    return None
 
 
 def _predecessors(block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
@@ -340,11 +409,20 @@ def _predecessors(block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
         elif isinstance(terminator, spirv.BranchConditionalOp):
             on_true, on_false = terminator.successors
             if on_true is block and on_false is block:
-                cannot_emit("both targets are one block with arguments", terminator)
-            if on_true is block:
+                if tuple(terminator.true_target_operands) != tuple(terminator.false_target_operands):
+                    cannot_emit("both targets are one block that gets different values", terminator)
+                found.append((candidate, terminator.true_target_operands))
+            elif on_true is block:
                 found.append((candidate, terminator.true_target_operands))
             elif on_false is block:
                 found.append((candidate, terminator.false_target_operands))
+        elif isinstance(terminator, spirv.SwitchOp):
+            passed = [values for _, target, values in terminator.case_operands() if target is block]
+            if terminator.default_target is block:
+                passed.append(terminator.default_operands)
+            if any(tuple(values) != tuple(passed[0]) for values in passed):
+                cannot_emit("two cases pass one block different values", terminator)
+            found += [(candidate, values) for values in passed[:1]]
     return found
 
 
@@ -358,6 +436,9 @@ _SPECIAL: dict[type[Operation], Callable[[FunctionEmitter, Operation], None]] = 
     spirv.SelectionOp: FunctionEmitter._selection,  # pyright: ignore[reportPrivateUsage]
     spirv.LoopOp: FunctionEmitter._loop,  # pyright: ignore[reportPrivateUsage]
     spirv.MergeOp: FunctionEmitter._nothing,  # pyright: ignore[reportPrivateUsage]
+    spirv.BreakOp: FunctionEmitter._leave,  # pyright: ignore[reportPrivateUsage]
+    spirv.ContinueOp: FunctionEmitter._leave,  # pyright: ignore[reportPrivateUsage]
+    spirv.SwitchOp: FunctionEmitter._switch,  # pyright: ignore[reportPrivateUsage]
     spirv.BranchOp: FunctionEmitter._branch,  # pyright: ignore[reportPrivateUsage]
     spirv.BranchConditionalOp: FunctionEmitter._branch_conditional,  # pyright: ignore[reportPrivateUsage]
 }

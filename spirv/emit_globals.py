@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import SymbolRefAttr, VectorType, i32
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ..ir.attribute_values import integers
 from ..ir.dialects.spirv import (
@@ -16,7 +16,7 @@ from ..ir.dialects.spirv import (
     SpecConstantExpressionOp,
     SpecConstantOp,
 )
-from ..ir.dialects.spirv.types import is_scalar_attribute
+from ..ir.dialects.spirv.types import element_type_at, is_scalar_attribute
 from .binary import Section
 from .emit_context import EmitContext, cannot_emit
 from .tables import BuiltIn, Capability, Decoration, Op, enumerant_value, opcode
@@ -75,16 +75,28 @@ class GlobalEmitter:
         """Emits an OpSpecConstantComposite after its constituents."""
         assert isinstance(op, SpecConstantCompositeOp)
         context = self._context
-        parts = [self.emit(reference.root_reference.data) for reference in op.constituents]
+        parts = [
+            self._constituent(part, element_type_at(op.type, index))
+            for index, part in enumerate(op.constituents)
+        ]
         type_id = context.types.id(op.type)
+        is_spec = any(isinstance(part, SymbolRefAttr) for part in op.constituents)
+        if op.built_in is not None:
+            context.decorate(result, Decoration.BuiltIn, _built_in(op, op.built_in.data))
         context.builder.add(
             Section.GLOBALS,
-            Op.SpecConstantComposite,
+            Op.SpecConstantComposite if is_spec else Op.ConstantComposite,
             parts,
             result_type=type_id,
             result_id=result,
             mark=op.location,
         )
+
+    def _constituent(self, part: Attribute, type_: Attribute | None) -> int:
+        if isinstance(part, SymbolRefAttr):
+            return self.emit(part.root_reference.data)
+        assert type_ is not None
+        return self._context.types.constant(part, type_)
 
     def spec_constant_expression(self, op: Operation, result: int) -> None:
         """Emits an OpSpecConstantOp after its operands."""
@@ -113,7 +125,7 @@ class GlobalEmitter:
         type_id = context.types.variable_pointer(op.type)
         operands: list[int] = [storage_class]
         if op.initializer is not None:
-            operands.append(self.emit(op.initializer.root_reference.data))
+            operands.append(self._constituent(op.initializer, op.type.pointee))
         context.builder.add(
             Section.GLOBALS, Op.Variable, operands, result_type=type_id, result_id=result, mark=op.location
         )
@@ -175,10 +187,10 @@ def _spec_ids(op: ExecutionModeOp) -> tuple[int, ...]:
 
 
 def _values(op: ExecutionModeOp) -> Sequence[int]:
-    return tuple(value.value.data for value in op.values)
+    return op.numbers
 
 
-def _built_in(op: GlobalVariableOp, name: str) -> int:
+def _built_in(op: Operation, name: str) -> int:
     try:
         return enumerant_value("BuiltIn", name)
     except KeyError:

@@ -12,9 +12,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.attributes import MemoryAccessAttr, MemorySemanticsAttr, ScopeAttr
-from ..ir.dialects.spirv.enums import MemoryAccess, MemorySemantics
-from ..ir.dialects.spirv.group import GroupArithmeticOp, GroupOp
-from ..ir.dialects.spirv.types import bit_width
+from ..ir.dialects.spirv.enums import GroupOperation, MemoryAccess, MemorySemantics
+from ..ir.dialects.spirv.group import GroupArithmeticOp, GroupNonUniformBallotBitCountOp, GroupOp
+from ..ir.dialects.spirv.integer_dot import IntegerDotOp
+from ..ir.dialects.spirv.types import bit_width, is_integer_type, is_vector
 from .emit_context import EmitContext, cannot_emit
 from .tables import GLSL_STD_450, Capability, NewerCapability, Op, enumerant_value, opcode
 
@@ -26,6 +27,13 @@ _RENAMED = {
     "spirv.EXT.AtomicFAdd": "OpAtomicFAddEXT",
     "spirv.EXT.AtomicFMin": "OpAtomicFMinEXT",
     "spirv.EXT.AtomicFMax": "OpAtomicFMaxEXT",
+    "spirv.KHR.AssumeTrue": "OpAssumeTrueKHR",
+    "spirv.KHR.Expect": "OpExpectKHR",
+    "spirv.KHR.ReadClock": "OpReadClockKHR",
+    "spirv.KHR.CooperativeMatrixLoad": "OpCooperativeMatrixLoadKHR",
+    "spirv.KHR.CooperativeMatrixStore": "OpCooperativeMatrixStoreKHR",
+    "spirv.KHR.CooperativeMatrixMulAdd": "OpCooperativeMatrixMulAddKHR",
+    "spirv.KHR.CooperativeMatrixLength": "OpCooperativeMatrixLengthKHR",
 }
 
 
@@ -51,6 +59,8 @@ def operand_encoders() -> dict[type[Operation], OperandEncoder]:
             table[op_class] = _glsl(GLSL_STD_450[name.removeprefix(_GL_PREFIX)][0])
         elif issubclass(op_class, GroupOp):
             table[op_class] = _group
+        elif issubclass(op_class, IntegerDotOp):
+            table[op_class] = _integer_dot
         elif issubclass(op_class, spirv.AtomicUpdateOp | spirv.AtomicCountOp):
             table[op_class] = _atomic
     return table
@@ -77,16 +87,24 @@ def _access(access: MemoryAccessAttr | None, alignment: IntegerAttr | None) -> l
     return words
 
 
-def _load(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+def _load(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.LoadOp)
     words = [value(op.operands[0])]
-    return words + _access(op.memory_access, op.alignment) if op.properties else words
+    if not op.properties:
+        return words
+    return words + _access(op.memory_access, op.alignment) + _memory_scope(context, op.memory_scope)
 
 
-def _store(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+def _memory_scope(context: EmitContext, scope: ScopeAttr | None) -> list[int]:
+    return [] if scope is None else [_scope(context, scope)]
+
+
+def _store(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.StoreOp)
     words = [value(op.operands[0]), value(op.operands[1])]
-    return words + _access(op.memory_access, op.alignment) if op.properties else words
+    if not op.properties:
+        return words
+    return words + _access(op.memory_access, op.alignment) + _memory_scope(context, op.memory_scope)
 
 
 def _copy_memory(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
@@ -187,8 +205,11 @@ def _group(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     context.capabilities.add(Capability.GroupNonUniform)
     context.capabilities.add(enumerant_value("Capability", op.CAPABILITY))
     words = [_scope(context, op.execution_scope)]
-    if isinstance(op, GroupArithmeticOp):
-        words.append(int(op.group_operation.data))
+    if isinstance(op, GroupArithmeticOp | GroupNonUniformBallotBitCountOp):
+        operation = op.group_operation.data
+        words.append(int(operation))
+        if operation is GroupOperation.ClusteredReduce:
+            context.capabilities.add(Capability.GroupNonUniformClustered)
     return [*words, *map(value, op.operands)]
 
 
@@ -197,6 +218,62 @@ def _dot(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     if NewerCapability.BFloat16TypeKHR in context.capabilities and "bf16" in str(op.result.type):
         context.capabilities.add(NewerCapability.BFloat16DotProductKHR)
     return list(map(value, op.operands))
+
+
+def _array_length(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.ArrayLengthOp)
+    return [value(op.structure), op.array_member.value.data]
+
+
+def _integer_dot(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, IntegerDotOp)
+    context.capabilities.add(Capability.DotProduct)
+    vector = op.vector1.type
+    if not is_vector(vector):
+        context.capabilities.add(Capability.DotProductInput4x8BitPacked)
+    elif is_integer_type(vector.element_type) and vector.element_type.width.data == 8:
+        context.capabilities.add(Capability.DotProductInput4x8Bit)
+    else:
+        context.capabilities.add(Capability.DotProductInputAll)
+    return [*map(value, op.operands), *([] if op.format is None else [int(op.format.data)])]
+
+
+def _extension(capability: int) -> OperandEncoder:
+    def encode(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+        context.capabilities.add(capability)
+        return list(map(value, op.operands))
+
+    return encode
+
+
+def _read_clock(context: EmitContext, op: Operation, _: ValueId) -> list[int]:
+    assert isinstance(op, spirv.KHRReadClockOp)
+    context.capabilities.add(Capability.ShaderClockKHR)
+    return [_scope(context, op.scope)]
+
+
+def _matrix_load(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.KHRCooperativeMatrixLoadOp)
+    layout = context.types.u32(op.matrix_layout.data)
+    return [value(op.pointer), layout, value(op.stride), *_access(op.memory_operand, op.alignment)]
+
+
+def _matrix_store(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.KHRCooperativeMatrixStoreOp)
+    layout = context.types.u32(op.matrix_layout.data)
+    access = _access(op.memory_operand, op.alignment)
+    return [value(op.pointer), value(op.object), layout, value(op.stride), *access]
+
+
+def _matrix_multiply_add(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.KHRCooperativeMatrixMulAddOp)
+    mask = op.matrix_operands
+    return [*map(value, op.operands), *([] if mask is None else [int(mask.data)])]
+
+
+def _matrix_length(context: EmitContext, op: Operation, _: ValueId) -> list[int]:
+    assert isinstance(op, spirv.KHRCooperativeMatrixLengthOp)
+    return [context.types.id(op.cooperative_matrix_type)]
 
 
 def _function_call(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
@@ -218,4 +295,12 @@ _ENCODERS: dict[type[Operation], OperandEncoder] = {
     spirv.MemoryBarrierOp: _memory_barrier,
     spirv.DotOp: _dot,
     spirv.FunctionCallOp: _function_call,
+    spirv.ArrayLengthOp: _array_length,
+    spirv.KHRAssumeTrueOp: _extension(Capability.ExpectAssumeKHR),
+    spirv.KHRExpectOp: _extension(Capability.ExpectAssumeKHR),
+    spirv.KHRReadClockOp: _read_clock,
+    spirv.KHRCooperativeMatrixLoadOp: _matrix_load,
+    spirv.KHRCooperativeMatrixStoreOp: _matrix_store,
+    spirv.KHRCooperativeMatrixMulAddOp: _matrix_multiply_add,
+    spirv.KHRCooperativeMatrixLengthOp: _matrix_length,
 }

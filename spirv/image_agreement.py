@@ -12,7 +12,8 @@ from typing import Protocol
 
 from ..ir.aspect_table import ASPECT_OF_CAPABILITY, ASPECT_ROWS
 from ..ir.aspects import Aspect
-from ..ir.kernel_info import BufferParameter, KernelInfo, Requirements, SpecConstantInfo
+from ..ir.kernel_info import BufferParameter, KernelInfo, LocalParameter, Requirements, SpecConstantInfo
+from ..ir.target_env import TargetEnv
 from .reflection import EntryPoint, Reflection
 from .tables import Capability, enumerant_name
 
@@ -43,9 +44,13 @@ class ImageMetadata(Protocol):
         ...
 
 
-def disagreements(reflection: Reflection, split: ImageMetadata) -> tuple[str, ...]:
+def disagreements(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> tuple[str, ...]:
     """Returns every difference between a binary and its metadata, in words; empty where they agree."""
-    found = [*_entry_points(reflection, split), *_spec_ids(reflection, split), *_aspects(reflection, split)]
+    found = [
+        *_entry_points(reflection, split),
+        *_spec_ids(reflection, split),
+        *_aspects(reflection, split, env),
+    ]
     entries = {entry.name: entry for entry in reflection.entry_points}
     for kernel in split.kernels:
         entry = entries.get(kernel.entry_point)
@@ -65,18 +70,26 @@ def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
     in_binary = {constant.spec_id: constant for constant in reflection.spec_constants}
     native = (constant for constant in split.spec_constants if not constant.is_emulated)
     leaves = {leaf.spec_id: leaf for constant in native for leaf in constant.leaves}
-    internal = {spec_id for kernel in split.kernels for spec_id in kernel.abi.local_size_spec_ids or ()}
+    internal = {spec_id for kernel in split.kernels for spec_id in internal_spec_ids(kernel)}
     if set(in_binary) != set(leaves) | internal:
         expected = sorted(set(leaves) | internal)
         yield f"the binary has SpecIds {sorted(in_binary)}, the metadata {expected}"
     for spec_id in sorted(set(leaves) & internal):
-        yield f"SpecId {spec_id} is both a user's constant and a local size"
+        yield f"SpecId {spec_id} is both a user's constant and one of the runtime's"
     for spec_id, leaf in leaves.items():
         constant = in_binary.get(spec_id)
         # A bool has 4 bytes in the binary's view (VkBool32) and 1 in the host value.
         size = 4 if leaf.dtype == "bool" else leaf.size_bytes
         if constant is not None and constant.size_bytes != size:
             yield f"SpecId {spec_id} has {constant.size_bytes} bytes in the binary, {size} in the metadata"
+
+
+def internal_spec_ids(kernel: KernelInfo) -> Iterator[int]:
+    """Yields the SpecIds that the runtime sets by itself: of the local size, and of arrays that a launch gives."""
+    yield from (number for number in kernel.abi.local_size_spec_ids or () if number is not None)
+    for parameter in kernel.parameters:
+        if isinstance(parameter, LocalParameter):
+            yield from (spec_id for spec_id in parameter.spec_ids if spec_id is not None)
 
 
 def _bindings(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
@@ -87,6 +100,8 @@ def _bindings(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
     }
     if kernel.abi.argument_block_binding is not None:
         recorded[0, kernel.abi.argument_block_binding] = "argument block"
+    if kernel.abi.report_binding is not None:
+        recorded[0, kernel.abi.report_binding] = "report buffer"
     protected = {
         p.name
         for p in kernel.parameters
@@ -125,14 +140,18 @@ BINDING_MODEL_ASPECTS = frozenset({Aspect.VK_BUFFER_DEVICE_ADDRESS, Aspect.VK_VU
 """What a module may need for the way it is made, whatever its kernels use: no requirement of a kernel."""
 
 
-def _aspects(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
+def _aspects(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> Iterator[str]:
     """Compares the aspects that follow from the binary with those that the IR gave, both ways."""
     needed = {aspect for kernel in split.kernels for aspect in kernel.aspects}
     if split.requirements.fixed_targets is None:  # else the targets stand for the aspects
         needed = set(split.requirements.aspects)
+    exempt = set(BINDING_MODEL_ASPECTS)
+    if env.loop_iteration_cap is not None:
+        # What counts rounds is no requirement of a kernel: every device with a cap has it.
+        exempt |= {Aspect.VK_SUBGROUP_BASIC, Aspect.VK_SUBGROUP_ARITHMETIC}
     for capability in reflection.capabilities:
         aspect = ASPECT_OF_CAPABILITY.get(capability)
-        if aspect is not None and aspect not in needed | BINDING_MODEL_ASPECTS:
+        if aspect is not None and aspect not in needed | exempt:
             name = enumerant_name("Capability", capability)
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
     used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}

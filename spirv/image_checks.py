@@ -12,7 +12,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
-from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Parameter, SpecConstantInfo
+from ..ir.kernel_info import (
+    MAXIMUM_SITE_VALUES,
+    SITE_KINDS,
+    BufferParameter,
+    KernelInfo,
+    LaunchAbi,
+    LocalParameter,
+    Parameter,
+    ScalarParameter,
+    SpecConstantInfo,
+    ValueParameter,
+    template_problem,
+)
 from ..ir.size_arithmetic import OPERAND_COUNTS
 
 if TYPE_CHECKING:
@@ -23,6 +35,8 @@ DTYPE_BYTES: Final[dict[str, int]] = {
     "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
 }  # fmt: skip
 """Scalar types as lapilli spells them, with their size in host memory."""
+SITE_DTYPES: Final = DTYPE_BYTES.keys() - {"bf16"}
+"""Scalar types that a check or print may report."""
 ACCESS_MODES: Final = ("read", "write", "read_write")
 MAX_ARGUMENT_BLOCK_BYTES: Final = 1 << 20
 MAX_SPEC_BLOCK_BYTES: Final = 1 << 24
@@ -93,6 +107,7 @@ def _kernel_problems(kernel: KernelInfo) -> Iterator[str]:
         yield from (f"parameter {parameter.name!r}: {problem}" for problem in _parameter_problems(parameter))
     yield from _abi_problems(abi)
     yield from _size_problems(kernel)
+    yield from _site_problems(kernel)
     required = kernel.required_work_group_size
     if required is not None and (not 1 <= len(required) <= MAX_RANK or min(required) < 1):
         yield f"a required work-group size of {required}"
@@ -115,26 +130,62 @@ def _size_problems(kernel: KernelInfo) -> Iterator[str]:
             yield f"an array with elements of {array.element_bytes} bytes"
 
 
+def _site_problems(kernel: KernelInfo) -> Iterator[str]:
+    others = {p.binding for p in kernel.parameters if isinstance(p, BufferParameter)}
+    others.add(-1 if kernel.abi.argument_block_binding is None else kernel.abi.argument_block_binding)
+    is_address = any(
+        isinstance(p, BufferParameter) and p.address_offset_bytes is not None for p in kernel.parameters
+    )
+    if kernel.abi.report_binding in others and not is_address:
+        yield f"a report buffer at binding {kernel.abi.report_binding}, where another buffer is"
+    if kernel.sites and kernel.abi.report_binding is None:
+        yield "checks or prints without a report buffer"
+    for site in kernel.sites:
+        if site.kind not in SITE_KINDS:
+            yield f"no check is called {site.kind!r}"
+        if len(site.dtypes) > MAXIMUM_SITE_VALUES or set(site.dtypes) - SITE_DTYPES:
+            yield f"a check or print of values {site.dtypes}"
+        problem = template_problem(site.text, len(site.dtypes))
+        if problem is not None:
+            yield problem
+
+
 def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for offsets in (abi.range_offsets_bytes, abi.base_offsets_bytes):
         if len(offsets) not in (0, abi.rank):
             yield f"{len(offsets)} hidden fields for {abi.rank} dimensions"
+    if abi.index_bits not in (32, 64):
+        yield f"indices of {abi.index_bits} bits"
     if len({field.spec_id for field in abi.spec_fields}) != len(abi.spec_fields):
         yield "a specialization constant appears twice among the hidden fields"
     for field in abi.spec_fields:
         if field.dtype not in DTYPE_BYTES:
             yield f"no data type is called {field.dtype!r}"
-    ids = abi.local_size_spec_ids
-    if ids is not None and (len(set(ids)) != len(ids) or not all(0 <= n < 1 << 32 for n in ids)):
-        yield f"SpecIds {ids} for the local size"
-    if abi.argument_block_binding is not None and not 0 <= abi.argument_block_binding < 1 << 16:
-        yield f"an argument block at binding {abi.argument_block_binding}"
+    yield from _local_size_problems(abi)
+    for what, binding in (
+        ("an argument block", abi.argument_block_binding),
+        ("a report buffer", abi.report_binding),
+    ):
+        if binding is not None and not 0 <= binding < 1 << 16:
+            yield f"{what} at binding {binding}"
+
+
+def _local_size_problems(abi: LaunchAbi) -> Iterator[str]:
+    if abi.local_size_spec_ids is None:
+        return
+    ids = [number for number in abi.local_size_spec_ids if number is not None]
+    # Only the binary of a foreign kernel fixes some of the sizes, or takes two of them from one constant.
+    is_foreign = abi.fixed_local_size is not None
+    if not _all_in_range(ids, 1 << 32) or (not is_foreign and len(set(ids)) != len(abi.local_size_spec_ids)):
+        yield f"SpecIds {abi.local_size_spec_ids} for the local size"
+    if abi.fixed_local_size is not None and min(abi.fixed_local_size) < 0:
+        yield f"a fixed local size of {abi.fixed_local_size}"
 
 
 def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
     """(offset, size) of every field of the argument block that the runtime writes."""
     hidden = (*kernel.abi.range_offsets_bytes, *kernel.abi.base_offsets_bytes)
-    yield from ((offset, 4) for offset in hidden if offset is not None)
+    yield from ((offset, kernel.abi.index_bits // 8) for offset in hidden if offset is not None)
     for field in kernel.abi.spec_fields:
         yield (field.offset_bytes, max(4, DTYPE_BYTES.get(field.dtype, 4)))
     for parameter in kernel.parameters:
@@ -143,21 +194,52 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
             yield from ((offset, 4) for offset in extents if offset is not None)
             if parameter.address_offset_bytes is not None:
                 yield (parameter.address_offset_bytes, 8)
-        elif parameter.offset_bytes is not None:
+        elif isinstance(parameter, ValueParameter):
+            yield (parameter.offset_bytes, parameter.size_bytes)
+        elif isinstance(parameter, ScalarParameter) and parameter.offset_bytes is not None:
             # Narrow scalars travel in 32 bits.
             yield (parameter.offset_bytes, max(4, DTYPE_BYTES.get(parameter.dtype, 4)))
 
 
 def _parameter_problems(parameter: Parameter) -> Iterator[str]:
-    is_composite = isinstance(parameter, BufferParameter) and parameter.dtype.startswith(("Vec[", "{"))
+    if isinstance(parameter, ValueParameter):
+        yield from _value_problems(parameter)
+        return
+    if isinstance(parameter, BufferParameter) and parameter.ndim == 0:
+        if parameter.least_bytes < 0:
+            yield f"{parameter.least_bytes} bytes at least"
+        yield from _buffer_problems(parameter)
+        return
+    is_composite = not isinstance(parameter, ScalarParameter) and parameter.dtype.startswith(("Vec[", "{"))
     if parameter.dtype not in DTYPE_BYTES and not is_composite:
         yield f"no data type is called {parameter.dtype!r}"
+    if isinstance(parameter, LocalParameter):
+        ids = [number for number in parameter.spec_ids if number is not None]
+        if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.spec_ids) != parameter.ndim:
+            yield f"{parameter.ndim} dimensions with {len(parameter.spec_ids)} SpecIds"
+        if len(set(ids)) != len(ids) or not _all_in_range(ids, 1 << 32):
+            yield f"SpecIds {parameter.spec_ids} for its extents"
     if not isinstance(parameter, BufferParameter):
         return
-    if parameter.access not in ACCESS_MODES:
-        yield f"no access mode is called {parameter.access!r}"
     if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.extent_offsets_bytes) not in (0, parameter.ndim):
         yield f"{parameter.ndim} dimensions with {len(parameter.extent_offsets_bytes)} extents"
+    yield from _buffer_problems(parameter)
+
+
+def _value_problems(parameter: ValueParameter) -> Iterator[str]:
+    if parameter.size_bytes < 1 or not parameter.leaves:
+        yield f"{parameter.size_bytes} bytes with {len(parameter.leaves)} scalars"
+    for leaf in parameter.leaves:
+        size = DTYPE_BYTES.get(leaf.dtype)
+        if size is None or leaf.dtype == "bool":
+            yield f"no scalar of a value is called {leaf.dtype!r}"
+        elif not 0 <= leaf.offset_bytes <= parameter.size_bytes - size:
+            yield f"a scalar at {leaf.offset_bytes} in {parameter.size_bytes} bytes"
+
+
+def _buffer_problems(parameter: BufferParameter) -> Iterator[str]:
+    if parameter.access not in ACCESS_MODES:
+        yield f"no access mode is called {parameter.access!r}"
     if not _all_in_range((parameter.binding, parameter.descriptor_set), 1 << 16):
         yield f"set {parameter.descriptor_set}, binding {parameter.binding}"
 

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 
 from ..ir.dialects.spirv.types import (
     ArrayType,
+    MatrixType,
     PointerType,
     RuntimeArrayType,
     StructType,
@@ -30,6 +31,8 @@ def alignment_bytes(type_: Attribute) -> int:
         return max((alignment_bytes(member) for member in type_.member_types), default=1)
     if isinstance(type_, ArrayType | RuntimeArrayType):
         return alignment_bytes(type_.element_type)
+    if isinstance(type_, MatrixType):
+        return alignment_bytes(type_.column_type)
     if isinstance(type_, PointerType):
         return _POINTER_BYTES
     scalar = _scalar_bytes(type_)
@@ -54,6 +57,9 @@ def size_bytes(type_: Attribute) -> int | None:
         size = size_bytes(type_.element_type)
         stride = type_.stride.data or size
         return None if size is None or stride is None else stride * (type_.count.data - 1) + size
+    if isinstance(type_, MatrixType):
+        # Columns as wide as their alignment; MatrixStride may say more.
+        return alignment_bytes(type_.column_type) * type_.count.data
     if isinstance(type_, PointerType):
         return _POINTER_BYTES
     return _scalar_bytes(type_) * component_count(type_)

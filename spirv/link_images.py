@@ -1,22 +1,31 @@
 """Links device images: the binaries, and what a launch must know of them.
 
 Specialization constants are known by symbol, not by SpecId: a constant that several images read becomes one, and
-all SpecIds are given out anew, users' constants first, then the local size.  So a function of one image reads
-the value that was set for the kernel of another.  Standard library only, but for SPIRV-Tools, which validates the
-result.
+all SpecIds are given out anew, users' constants first, then the local size, then the shapes that launches give.
+So a function of one image reads the value that was set for the kernel of another.  Standard library only, but for
+SPIRV-Tools, which validates the result.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..ir.errors import LinkError
-from ..ir.kernel_info import AspectUse, KernelInfo, Requirements, SizeNode, SpecConstantInfo
-from ..ir.target_env import TargetEnv
+from ..ir.kernel_info import (
+    AspectUse,
+    KernelInfo,
+    LocalParameter,
+    Parameter,
+    Requirements,
+    SizeNode,
+    SpecConstantInfo,
+)
+from ..ir.target_env import TargetEnv, most_checks, smallest_cap
 from .binary import Module
 from .device_image import DeviceImage
-from .image_agreement import disagreements
+from .image_agreement import disagreements, internal_spec_ids
 from .link_input import read_module
 from .linker import link_modules
 from .reflect import reflect
@@ -97,6 +106,8 @@ def _common_env(images: Sequence[DeviceImage], labels: Sequence[str]) -> TargetE
         ),
         optional_aspects=tuple(sorted({number for env in envs for number in env.optional_aspects})),
         debug_info=any(env.debug_info for env in envs),
+        loop_iteration_cap=smallest_cap(envs),
+        checks=most_checks(envs),
     )
 
 
@@ -111,6 +122,7 @@ def merged_requirements(parts: Sequence[Requirements]) -> Requirements:
         work_group_sizes=tuple(dict.fromkeys(size for part in parts for size in part.work_group_sizes)),
         sub_group_sizes=tuple(sorted({size for part in parts for size in part.sub_group_sizes})),
         fixed_targets=tuple(sorted(targets[0].intersection(*targets))) if targets else None,
+        features=tuple(sorted({name for part in parts for name in part.features})),
     )
 
 
@@ -164,11 +176,12 @@ class _Numbering:
 
     @staticmethod
     def of(images: Sequence[DeviceImage], constants: Sequence[SpecConstantInfo]) -> _Numbering:
-        """Numbers the scalars of the constants, then the local size."""
+        """Numbers the scalars of the constants, then the local size, then the extents of `LocalParameter`."""
         new = {constant.symbol: [leaf.spec_id for leaf in constant.leaves] for constant in constants}
         first = sum(len(leaves) for leaves in new.values())
         given = [k.abi.local_size_spec_ids for i in images for k in i.kernels if k.abi.local_size_spec_ids]
         local_size = (first, first + 1, first + 2) if given else None
+        unused = itertools.count(first + 3 * bool(given))
         by_image: list[dict[int, int]] = []
         for image in images:
             mapping = {
@@ -177,7 +190,14 @@ class _Numbering:
                 for leaf, number in zip(constant.leaves, new[constant.symbol], strict=True)
             }
             for kernel in image.kernels:
-                mapping.update(zip(kernel.abi.local_size_spec_ids or (), local_size or (), strict=False))
+                old_ids = kernel.abi.local_size_spec_ids or ()
+                for old, new_id in zip(old_ids, local_size or (), strict=False):
+                    if old is not None:
+                        mapping[old] = new_id
+            for kernel in image.kernels:
+                for old in internal_spec_ids(kernel):
+                    if old not in mapping:
+                        mapping[old] = next(unused)
             by_image.append(mapping)
         return _Numbering(tuple(by_image), local_size)
 
@@ -210,6 +230,7 @@ def _kernels(images: Sequence[DeviceImage], numbering: _Numbering) -> tuple[Kern
                     _with_aspects(kernel, needed),
                     # An object with BuiltIn WorkgroupSize holds for every entry point of the module.
                     abi=replace(kernel.abi, local_size_spec_ids=numbering.local_size),
+                    parameters=tuple(_parameter(parameter, spec_ids) for parameter in kernel.parameters),
                     size_nodes=tuple(_size_node(node, spec_ids) for node in kernel.size_nodes),
                 )
             )
@@ -248,6 +269,13 @@ def _with_aspects(kernel: KernelInfo, needed: Mapping[int, str]) -> KernelInfo:
     )
 
 
+def _parameter(parameter: Parameter, spec_ids: Mapping[int, int]) -> Parameter:
+    if not isinstance(parameter, LocalParameter):
+        return parameter
+    ids = (None if old is None else spec_ids[old] for old in parameter.spec_ids)
+    return replace(parameter, spec_ids=tuple(ids))
+
+
 def _size_node(node: SizeNode, spec_ids: Mapping[int, int]) -> SizeNode:
     if node.opcode != "spec_constant":
         return node
@@ -269,7 +297,7 @@ def _check(image: DeviceImage) -> None:
     finding = spirv_tools().validate(image.spirv, env)
     if finding is not None:
         findings.append(f"SPIRV-Tools, {env}: {finding.message}")
-    findings += disagreements(reflect(image.spirv), image)
+    findings += disagreements(reflect(image.spirv), image, image.target_env)
     if findings:
         lines = "\n".join(f"  {line}" for line in findings)
         raise LinkError(f"the linked image is invalid:\n{lines}")

@@ -15,7 +15,7 @@ import json
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -68,6 +68,8 @@ class ImageRecord:
     symbols: tuple[str, ...]
     """The specialization constants that its source reads, by symbol: also those that are frozen in its code."""
     target_env: TargetEnv
+    features: tuple[str, ...] = ()
+    """Vulkan features that are no aspects, see `Requirements`."""
     imports: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
     code: int | None = None
@@ -90,7 +92,7 @@ class ImageRecord:
             spirv=spirv,
             kernels=self.kernels,
             spec_constants=self.spec_constants,
-            requirements=requirements_of_properties(self.property_sets()),
+            requirements=replace(requirements_of_properties(self.property_sets()), features=self.features),
             target_env=self.target_env,
             imports=self.imports,
             exports=self.exports,

@@ -21,19 +21,24 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     NoneType,
+    Signedness,
     VectorType,
     i32,
 )
 from xdsl.ir import Attribute
 
+from ..ir.dialects.spirv.attributes import NullAttr
 from ..ir.dialects.spirv.enums import Decoration, StorageClass
 from ..ir.dialects.spirv.types import (
     ArrayType,
+    CooperativeMatrixType,
+    MatrixType,
     PointerType,
     RuntimeArrayType,
     SpecArrayType,
     StructType,
     component_count,
+    element_type_at,
     is_array_attribute,
     is_integer_type,
     is_scalar_attribute,
@@ -42,7 +47,7 @@ from ..ir.dialects.spirv.types import (
 from .binary import ModuleBuilder, Section, encode_string
 from .layout import layout_fault
 from .tables import Capability as Cap
-from .tables import NewerCapability, Op
+from .tables import NewerCapability, NewerOp, Op
 
 _FLOAT_WIDTHS: dict[type[Attribute], int] = {
     Float16Type: 16,
@@ -110,14 +115,18 @@ class TypeTable:
         )
         if not is_block:
             return self.id(type_)
-        if not isinstance(type_.pointee, StructType):
-            raise UnemittableError(
-                f"a variable in {storage_class.name} holds a struct, found {type_.pointee}"
-            )
-        pointer = self._pointer(storage_class, self._block(type_.pointee))
+        pointer = self._pointer(storage_class, self._blocks(storage_class, type_.pointee))
         self._by_identity[id(type_)] = pointer
         self._kept.append(type_)
         return pointer
+
+    def _blocks(self, storage_class: StorageClass, type_: Attribute) -> int:
+        """Returns the id of a block, or of an array of blocks: several bindings."""
+        if isinstance(type_, StructType):
+            return self._block(type_)
+        if isinstance(type_, ArrayType) and isinstance(type_.element_type, StructType):
+            return self._unique(Op.TypeArray, self._block(type_.element_type), self.u32(type_.count.data))
+        raise UnemittableError(f"a variable in {storage_class.name} holds a struct, found {type_}")
 
     def _block(self, type_: StructType) -> int:
         fault = layout_fault(type_)
@@ -163,7 +172,7 @@ class TypeTable:
             self._capabilities.add(Cap.Int64)
         elif width < 32:
             self.small_types.add(type_)
-        return self._unique(Op.TypeInt, width, 0)
+        return self._unique(Op.TypeInt, width, int(type_.signedness.data is Signedness.SIGNED))
 
     def _float(self, type_: Attribute) -> int:
         width = _FLOAT_WIDTHS[type(type_)]
@@ -193,6 +202,19 @@ class TypeTable:
         assert isinstance(type_, SpecArrayType)
         length = self._symbol_id(type_.length.root_reference.data)
         return self._unique(Op.TypeArray, self.id(type_.element_type), length)
+
+    def _matrix(self, type_: Attribute) -> int:
+        assert isinstance(type_, MatrixType)
+        return self._unique(Op.TypeMatrix, self.id(type_.column_type), type_.count.data)
+
+    def _cooperative_matrix(self, type_: Attribute) -> int:
+        assert isinstance(type_, CooperativeMatrixType)
+        self._capabilities.add(NewerCapability.CooperativeMatrixKHR)
+        if isinstance(type_.element_type, BFloat16Type):
+            self._capabilities.add(NewerCapability.BFloat16CooperativeMatrixKHR)
+        numbers = (type_.scope.data, type_.rows.data, type_.columns.data, type_.use.data)
+        element = self.id(type_.element_type)
+        return self._unique(NewerOp.TypeCooperativeMatrixKHR, element, *map(self.u32, numbers))
 
     def _runtime_array(self, type_: Attribute) -> int:
         assert isinstance(type_, RuntimeArrayType)
@@ -254,17 +276,22 @@ class TypeTable:
     def _constant_of(self, value: Attribute, type_: Attribute) -> int:
         if is_scalar_attribute(value):
             return self._constant(scalar_words(value, self.id(type_)))
-        if is_array_attribute(value) and isinstance(type_, ArrayType):
-            return self._composite(value.data, type_.element_type, type_)
+        if isinstance(value, NullAttr):
+            return self._constant((Op.ConstantNull, self.id(type_)))
+        if is_array_attribute(value) and isinstance(
+            type_, ArrayType | StructType | MatrixType | CooperativeMatrixType
+        ):
+            elements = [element_type_at(type_, index) for index in range(len(value.data))]
+            return self._composite(value.data, [e for e in elements if e is not None], type_)
         if isinstance(value, DenseIntOrFPElementsAttr) and is_vector(type_):
             elements = list(value.iter_attrs())
             if len(elements) == 1:  # a splat
                 elements *= component_count(type_)
-            return self._composite(elements, type_.element_type, type_)
+            return self._composite(elements, [type_.element_type] * len(elements), type_)
         raise UnemittableError(f"{value} is no constant of type {type_}")
 
-    def _composite(self, values: Sequence[Attribute], element: Attribute, type_: Attribute) -> int:
-        parts = [self._constant_of(value, element) for value in values]
+    def _composite(self, values: Sequence[Attribute], types: Sequence[Attribute], type_: Attribute) -> int:
+        parts = [self._constant_of(value, element) for value, element in zip(values, types, strict=True)]
         return self._constant((Op.ConstantComposite, self.id(type_), *parts))
 
     def undef(self, type_: Attribute) -> int:
@@ -287,6 +314,8 @@ _TYPE_ENCODERS: dict[type[Attribute], Callable[[TypeTable, Attribute], int]] = {
     Float64Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
     VectorType: TypeTable._vector,  # pyright: ignore[reportPrivateUsage]
     ArrayType: TypeTable._array,  # pyright: ignore[reportPrivateUsage]
+    MatrixType: TypeTable._matrix,  # pyright: ignore[reportPrivateUsage]
+    CooperativeMatrixType: TypeTable._cooperative_matrix,  # pyright: ignore[reportPrivateUsage]
     SpecArrayType: TypeTable._spec_array,  # pyright: ignore[reportPrivateUsage]
     RuntimeArrayType: TypeTable._runtime_array,  # pyright: ignore[reportPrivateUsage]
     StructType: TypeTable._struct,  # pyright: ignore[reportPrivateUsage]
@@ -313,15 +342,18 @@ def scalar_words(
             return (true if integer else false, type_id)
         if not is_integer_type(type_):
             raise UnemittableError(f"SPIR-V has no constant of type {type_}")
-        words = _integer_words(integer, type_.width.data)
+        words = _integer_words(integer, type_)
     else:
         words = float_words(value.value.data, value.type)
     return (Op.SpecConstant if is_spec else Op.Constant, type_id, *words)
 
 
-def _integer_words(value: int, width: int) -> tuple[int, ...]:
+def _integer_words(value: int, type_: IntegerType) -> tuple[int, ...]:
+    width = type_.width.data
     if width == 64:
         return (value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF)
+    if type_.signedness.data is Signedness.SIGNED:
+        return (value & 0xFFFFFFFF,)  # a signed type's literals are sign-extended
     # A type of signedness 0 is extended with zeros.
     return (value & ((1 << width) - 1),)
 

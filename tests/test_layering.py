@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.kernel_info",
                 "ir.lpk_records",
                 "ir.property_set",
+                "ir.site_text",
                 "ir.size_arithmetic",
             ),
             *("spirv.device_image", "spirv.lpk", "spirv.reflect", "spirv.binary"),
@@ -53,6 +54,13 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.lpk_building",
         "frontend.lpk_images",
         "frontend.lpk_targets",
+        "frontend.sources",
+        "frontend.source_images",
+        "frontend.spirv_source",
+        "frontend.spirv_text_source",
+        "frontend.mlir_source",
+        "frontend.python_source",
+        "frontend.glsl_source",
     }
 )
 """The modules that may join the compiler to the runtime."""

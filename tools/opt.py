@@ -2,6 +2,7 @@
 
     lapilli opt kernel.mlir -p 'propagate-aspects{exclude=6 warn=true},split-modules{mode=per_kernel}'
     lapilli opt kernel.mlir -t spirv -o kernel.spv
+    lapilli opt kernel.spv -t mlir
     lapilli opt kernel.spv --set-spec-constants '0:5 1:2.5' --freeze-spec-constants -o kernel.spv
 
 No pass runs that is not named, but the module is verified before, between and after them.  Mistakes in the
@@ -125,21 +126,30 @@ def transform(text: str, name: str, options: OptOptions) -> str | bytes:
         raise _located(error, parsed) from error
 
 
-def transform_binary(data: bytes, name: str, options: OptOptions) -> bytes:
-    """Sets and freezes the specialization constants of a SPIR-V module.
+def transform_binary(data: bytes, name: str, options: OptOptions) -> str | bytes:
+    """Reads a SPIR-V module: returns IR text, or a binary with its specialization constants set and frozen.
+
+    Without options that change constants, target ``mlir`` gives the `spirv` dialect.
 
     Raises:
         InvalidError: bytes that are no module, or options that are for IR text.
         KernelArgumentError: a SpecId that no constant has, or a value that is not of its type.
     """
-    if options.passes:
-        raise InvalidError(f"{name} is a SPIR-V binary; passes run over IR text")
-    if options.set_spec_constants is None and not options.freeze_spec_constants:
-        raise InvalidError(
-            f"{name} is a SPIR-V binary, expected IR text, or what to do with the binary: --set-spec-constants, "
-            "--freeze-spec-constants"
-        )
-    return _with_constants(data, options)
+    data = _with_constants(data, options)
+    has_constants = options.set_spec_constants is not None or options.freeze_spec_constants
+    if not options.passes and (options.target == "spirv" or has_constants):
+        return data
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..passes.registry import parse_passes
+    from ..spirv.deserialise import deserialise
+
+    passes = parse_passes(options.passes) if options.passes else ()
+    try:
+        module = ModuleOp([deserialise(data)])
+    except InvalidError as error:
+        raise InvalidError(f"{name}: {error}", code=error.code) from error
+    return _run(module, _context(), passes, options)
 
 
 def _with_constants(data: bytes, options: OptOptions) -> bytes:

@@ -13,15 +13,24 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from ..ir.errors import KernelArgumentError
-from ..ir.kernel_info import BufferParameter, KernelInfo, Parameter, ScalarParameter
+from ..ir.kernel_info import (
+    BufferParameter,
+    KernelInfo,
+    LocalMemory,
+    LocalParameter,
+    Parameter,
+    ScalarParameter,
+    ValueParameter,
+)
 from .array import Array, signature
+from .foreign_arguments import misfit, packed_value
 
 if TYPE_CHECKING:
     from .device import Device
     from .memory import Buffer
 
-Scalar = int | float
-"""A scalar argument after checking: what `struct` packs."""
+Scalar = int | float | bytes
+"""An argument in the argument block after checking: what `struct` packs."""
 
 _BOOLS: tuple[type[Any], ...] = (bool, np.bool_)
 
@@ -80,7 +89,9 @@ class ArgumentChecker:
         if len(args) != len(self._expected):
             self._wrong_count(args)
         for index, (kind, _, _, _) in enumerate(self._expected):
-            if kind is Array:
+            if kind is LocalMemory:
+                self._require_local(index, args[index])
+            elif kind is Array:
                 self._require_array(index, args[index], device)
         raise AssertionError("what the quick check refuses is named above")
 
@@ -101,12 +112,17 @@ class ArgumentChecker:
             arg = args[index]
             if kind is Array:
                 # Signatures are interned.
-                if arg.__class__ is not Array or arg._signature is not wanted or arg._device is not device:
+                if arg.__class__ is not Array or arg._device is not device:
+                    return None
+                if arg._signature is not wanted and not self._is_foreign_fit(index, arg):
                     return None
                 buffer = arg._buffer
                 if buffer is None:
                     return None
                 uses.append((buffer, most))
+            elif kind is LocalMemory:
+                if arg.__class__ is not kind or len(arg.shape) != least:
+                    return None
             elif arg.__class__ is kind and least <= arg <= most:
                 scalars.append(arg)
             else:
@@ -116,6 +132,13 @@ class ArgumentChecker:
                 if uses[first][0] is uses[second][0]:
                     self._overlap(first, second)
         return uses, scalars
+
+    def _is_foreign_fit(self, index: int, array: Array) -> bool:
+        """Whether the parameter is a buffer of a foreign kernel that takes the array."""
+        parameter = self._parameters[index]
+        return (
+            isinstance(parameter, BufferParameter) and not parameter.ndim and misfit(array, parameter) is None
+        )
 
     def _label(self, index: int) -> str:
         return (
@@ -137,7 +160,12 @@ class ArgumentChecker:
         wanted = self._expected[index][3]
         if not isinstance(arg, Array):
             self._no_array(index, arg)
-        if arg.signature != wanted:
+        parameter = self._parameters[index]
+        if isinstance(parameter, BufferParameter) and not parameter.ndim:
+            found = misfit(arg, parameter)
+            if found is not None:
+                raise KernelArgumentError(f"{self._label(index)}: {found}")
+        elif arg.signature != wanted:
             raise KernelArgumentError(f"{self._label(index)}: expected lp.{wanted}, found lp.{arg.signature}")
         if arg.is_released:
             raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
@@ -145,6 +173,16 @@ class ArgumentChecker:
             raise KernelArgumentError(
                 f"{self._label(index)}: expected an array on device '{device.selector}', found one on "
                 f"'{arg.device.selector}'; copy it with lp.asarray(a, device=…) or launch on its device's queue"
+            )
+
+    def _require_local(self, index: int, arg: object) -> None:
+        _, ndim, _, wanted = self._expected[index]
+        expected = f"expected lp.local(shape) for lp.{wanted}"
+        if not isinstance(arg, LocalMemory):
+            raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
+        if len(arg.shape) != ndim:
+            raise KernelArgumentError(
+                f"{self._label(index)}: {expected} with {ndim} dimension{'s' * (ndim != 1)}, found {arg!r}"
             )
 
     def _no_array(self, index: int, arg: object) -> NoReturn:
@@ -158,6 +196,12 @@ class ArgumentChecker:
         raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
+        parameter = self._parameters[index]
+        if isinstance(parameter, ValueParameter):
+            try:
+                return packed_value(arg, parameter)
+            except ValueError as error:
+                raise KernelArgumentError(f"{self._label(index)}: expected {error}") from None
         try:
             return scalar_value(arg, dtype)
         except ValueError as error:
@@ -196,8 +240,14 @@ name of the type; for an array `Array`, nothing, whether it is written, and its 
 
 def _expected(parameter: Parameter) -> _Expected:
     dtype = parameter.dtype
+    if isinstance(parameter, LocalParameter):
+        rank = "" if parameter.ndim == 1 else f", {parameter.ndim}"
+        return LocalMemory, parameter.ndim, None, f"LocalArray[{dtype}{rank}]"
     if isinstance(parameter, BufferParameter):
-        return Array, None, parameter.access != "read", signature(dtype, parameter.ndim)
+        wanted = signature(dtype, parameter.ndim) if parameter.ndim else f"Array of {dtype}"
+        return Array, None, parameter.access != "read", wanted
+    if isinstance(parameter, ValueParameter):
+        return type(None), 0, 0, dtype
     if dtype in _INTEGER_LIMITS:
         return int, *_INTEGER_LIMITS[dtype], dtype
     if dtype in ("f32", "f64"):
@@ -207,7 +257,7 @@ def _expected(parameter: Parameter) -> _Expected:
     return type(None), 0, 0, dtype  # f16 and bf16 always take the slow way
 
 
-def scalar_value(value: object, dtype: str) -> Scalar:
+def scalar_value(value: object, dtype: str) -> int | float:
     """Converts a scalar argument without losing anything but floating-point digits.
 
     Args:
@@ -246,7 +296,7 @@ def _integer_value(value: object, dtype: str) -> int:
     return number
 
 
-def _float_value(value: object, dtype: str) -> Scalar:
+def _float_value(value: object, dtype: str) -> int | float:
     is_bfloat16 = type(value).__name__ == "bfloat16"
     if not is_bfloat16 and not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(_describe(value))
@@ -304,8 +354,9 @@ class ArgumentPacker:
         abi = kernel.abi
         self.range_dimensions = _used(abi.range_offsets_bytes)
         self.base_dimensions = _used(abi.base_offsets_bytes)
-        fields += [(offset, "i") for offset in abi.range_offsets_bytes if offset is not None]
-        fields += [(offset, "i") for offset in abi.base_offsets_bytes if offset is not None]
+        index = "q" if abi.index_bits == 64 else "i"
+        fields += [(offset, index) for offset in abi.range_offsets_bytes if offset is not None]
+        fields += [(offset, index) for offset in abi.base_offsets_bytes if offset is not None]
         fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
         self.has_addresses = False
         # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
@@ -318,6 +369,13 @@ class ArgumentPacker:
                     sources.append(("scalar", scalars, 0))
                 scalars += 1
                 continue
+            if isinstance(parameter, ValueParameter):
+                fields.append((parameter.offset_bytes, f"{parameter.size_bytes}s"))
+                sources.append(("scalar", scalars, 0))
+                scalars += 1
+                continue
+            if isinstance(parameter, LocalParameter):
+                continue
             if parameter.address_offset_bytes is not None:
                 fields.append((parameter.address_offset_bytes, "Q"))
                 sources.append(("address", arrays, 0))
@@ -328,6 +386,8 @@ class ArgumentPacker:
                     sources.append(("extent", position, dimension))
             arrays += 1
         self._sources = tuple(sources)
+        self.has_values = bool(sources)
+        """Whether the block differs between launches of one range."""
         self.is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
         """Whether the scalar arguments are all of the values, so that `values` need not be called."""
         self._order = sorted(range(len(fields)), key=lambda i: fields[i][0])

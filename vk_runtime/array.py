@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
+import weakref
 from collections.abc import Sequence
 from types import GenericAlias, TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -44,6 +45,7 @@ class Array:
         logical.require_usable()
         with logical.lock:
             self._buffer: Buffer | None = logical.memory.allocate(self.nbytes)
+        self._buffer.owner = weakref.ref(self)
 
     def __class_getitem__(cls, parameters: object) -> GenericAlias:
         return GenericAlias(cls, cast("Any", parameters))

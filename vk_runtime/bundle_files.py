@@ -64,6 +64,7 @@ class FileWriter:
                 spec_constants=image.spec_constants,
                 symbols=tuple(symbols),
                 target_env=image.target_env,
+                features=image.requirements.features,
                 imports=image.imports,
                 exports=image.exports,
                 code=self._blobs.add(image.spirv) if has_code else None,
@@ -113,7 +114,10 @@ def _portable(kernel: KernelInfo) -> KernelInfo:
     """Returns a kernel whose source locations name files without the folders of this machine."""
     uses = tuple(replace(use, location=_short(use.location)) for use in kernel.aspect_uses)
     arrays = tuple(replace(array, location=_short(array.location)) for array in kernel.local_arrays)
-    return replace(kernel, location=_short(kernel.location), aspect_uses=uses, local_arrays=arrays)
+    sites = tuple(replace(site, location=_short(site.location)) for site in kernel.sites)
+    return replace(
+        kernel, location=_short(kernel.location), aspect_uses=uses, local_arrays=arrays, sites=sites
+    )
 
 
 def _short(location: Location | None) -> Location | None:

@@ -43,6 +43,7 @@ class DeviceImage:
     _toolchain: Toolchain
     _native: NativeCode | None
     _lock: threading.Lock
+    _is_from_source: bool
 
     def __init__(self, *_: object, **__: object) -> None:
         raise no_constructor("DeviceImage", "iterate over an lp.KernelBundle")
@@ -81,6 +82,23 @@ class DeviceImage:
         made = cls._bare(BundleState.EXECUTABLE, ids, symbols, parts[0]._toolchain)
         made._loaded = image
         made._requirements, made._env = image.requirements, image.target_env
+        made._is_from_source = parts[0]._is_from_source
+        return made
+
+    @classmethod
+    def _from_source(
+        cls,
+        state: BundleState,
+        image: SpirvImage,
+        ids: Mapping[str, KernelId],
+        symbols: Mapping[str, SpecConstant],
+        toolchain: Toolchain,
+    ) -> DeviceImage:
+        """Makes an image whose kernels have names and no public ids."""
+        made = cls._bare(state, ids, symbols, toolchain)
+        made._loaded = image
+        made._requirements, made._env = image.requirements, image.target_env
+        made._is_from_source = True
         return made
 
     @classmethod
@@ -111,6 +129,7 @@ class DeviceImage:
         made._state, made._ids, made._symbols, made._toolchain = state, ids, symbols, toolchain
         made._source = made._load = made._loaded = made._native = None
         made._lock = threading.Lock()
+        made._is_from_source = False
         return made
 
     # ---- what it holds ----
@@ -146,12 +165,12 @@ class DeviceImage:
 
     @property
     def kernel_ids(self) -> tuple[KernelId, ...]:
-        """The ids of its kernels."""
-        return tuple(self._ids.values())
+        """The ids of its kernels; kernels from source have none."""
+        return () if self._is_from_source else tuple(self._ids.values())
 
     def get_kernel_ids(self) -> list[KernelId]:
         """Returns `kernel_ids` as a list."""
-        return list(self._ids.values())
+        return list(self.kernel_ids)
 
     @property
     def requirements(self) -> Requirements:
@@ -270,6 +289,11 @@ class DeviceImage:
         """The specialization ids that its kernels read, by symbol."""
         return self._symbols
 
+    @property
+    def is_from_source(self) -> bool:
+        """Whether its kernels come from source, and have names but no ids that `kernel_ids` shows."""
+        return self._is_from_source
+
     def name_of(self, kernel: KernelId) -> str | None:
         """Returns what the image calls a kernel, None where it has no such kernel."""
         return next((name for name, id_ in self._ids.items() if id_ is kernel), None)
@@ -313,6 +337,7 @@ class DeviceImage:
 
 of_input = DeviceImage._of_input  # pyright: ignore[reportPrivateUsage]  # factories of this folder
 of_spirv = DeviceImage._of_spirv  # pyright: ignore[reportPrivateUsage]
+from_source = DeviceImage._from_source  # pyright: ignore[reportPrivateUsage]
 linked = DeviceImage._linked  # pyright: ignore[reportPrivateUsage]
 of_file = DeviceImage._of_file  # pyright: ignore[reportPrivateUsage]
 

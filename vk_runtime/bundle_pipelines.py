@@ -17,7 +17,7 @@ from ..ir.errors import (
     NdRangeError,
     RuntimeFailure,
 )
-from ..ir.kernel_info import KernelInfo
+from ..ir.kernel_info import KernelInfo, LocalParameter
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_image import DeviceImage
 from .device import Device
@@ -95,8 +95,8 @@ def make_pipelines(
 def _launched(images: Sequence[DeviceImage], values: Mapping[str, bytes]) -> list[DeviceImage]:
     """Returns the images that launches take kernels from: a frozen one instead of its generic twin, or the reverse."""
     used = [image for image in images if not image.frozen or _has_defaults(image, values)]
-    frozen = {id_ for image in used if image.frozen for id_ in image.kernel_ids}
-    return [image for image in used if image.frozen or not frozen.issuperset(image.kernel_ids)]
+    frozen = {image.id_of(name) for image in used if image.frozen for name in image.kernels}
+    return [i for i in used if i.frozen or not frozen.issuperset(i.id_of(name) for name in i.kernels)]
 
 
 def _has_defaults(image: DeviceImage, values: Mapping[str, bytes]) -> bool:
@@ -111,6 +111,8 @@ def _pipeline(
     spec: Mapping[str, bytes],
     values: Mapping[str, bytes],
 ) -> Pipeline | None:
+    if any(isinstance(parameter, LocalParameter) for parameter in kernel.parameters):
+        return None  # its pipelines depend on the shapes that launches give, so the first of each makes one
     limits = device.physical.limits
     try:
         local = bundle_local_size(kernel, limits, image.id_of(kernel.name), values)

@@ -6,7 +6,7 @@ left out without an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -45,7 +45,7 @@ def link_bundles(bundles: object, devs: object, props: object, toolchain: Toolch
     shared = [device for device in parts[0].devices if all(device in part.devices for part in parts)]
     if devs is None and not shared:
         raise InvalidError("link: the kernel bundles have no device in common; expected one at least")
-    return _link(parts, member_devices("link", devs, shared, "kernel bundle"), found, toolchain)
+    return link_parts(parts, member_devices("link", devs, shared, "kernel bundle"), found, toolchain)
 
 
 def build_bundle(bundle: object, devs: object, props: object, toolchain: Toolchain) -> KernelBundle:
@@ -53,7 +53,7 @@ def build_bundle(bundle: object, devs: object, props: object, toolchain: Toolcha
     source = _bundle("build", bundle, BundleState.INPUT)
     found = checked_properties("build", props, Debug, Log, EmulateSpecConstants)
     devices = member_devices("build", devs, source.devices, "kernel bundle")
-    return _link([_compile(source, devices, found)], devices, found, toolchain, is_whole_program=True)
+    return link_parts([_compile(source, devices, found)], devices, found, toolchain, is_whole_program=True)
 
 
 def join_bundles(bundles: object, state: object) -> KernelBundle | None:
@@ -112,14 +112,19 @@ def common_environment(devices: Iterable[Device]) -> TargetEnv:
     return TargetEnv.meet(device.target_env for device in devices)
 
 
-def _link(
+def link_parts(
     parts: Sequence[KernelBundle],
     devices: tuple[Device, ...],
     props: Sequence[Property],
     toolchain: Toolchain,
     *,
     is_whole_program: bool = False,
+    left_out: Mapping[str, str] | None = None,
 ) -> KernelBundle:
+    """Links object bundles of one context; see `frontend.bundles.link`.
+
+    `left_out` are the kernels of a source that no device can run, and why.
+    """
     values = SpecValues.merged("link", [part.spec_values for part in parts])
     able = [
         image
@@ -137,7 +142,9 @@ def _link(
         for image in images:
             names = ", ".join(image.kernels)
             log.stream.write(f"linked {names} for {_names(devices)}: {len(image.spirv())} bytes of SPIR-V\n")
-    return make_bundle(parts[0].context, devices, BundleState.EXECUTABLE, images, values, pipelines)
+    return make_bundle(
+        parts[0].context, devices, BundleState.EXECUTABLE, images, values, pipelines, left_out=left_out
+    )
 
 
 def _bundle(what: str, value: object, state: BundleState) -> KernelBundle:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .constants import (
     VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
+    VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
     VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
     VK_QUERY_RESULT_64_BIT,
@@ -27,6 +28,7 @@ ARGUMENT_CHUNK_BYTES = 64 << 10
 """Host-visible memory taken at a time for argument blocks that do not fit into push constants."""
 
 _BEGIN: Any = make("VkCommandBufferBeginInfo", flags=VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
+_BEGIN_REUSABLE: Any = make("VkCommandBufferBeginInfo", flags=VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT)
 
 
 class TimestampPool(Handle):
@@ -67,6 +69,8 @@ class CommandBuffer:
         self._device = device
         self.raw = raw
         self.submitted = ffi.new("VkCommandBuffer[]", [raw])
+        self.count = 1
+        """Elements of `submitted`."""
         self.keep: list[object] = []
         """Buffers, pipelines and descriptor sets that the commands use."""
         self.launch_count = 0
@@ -85,10 +89,15 @@ class CommandBuffer:
         self._argument_chunk = 0
         self._argument_bytes = 0
 
-    def begin(self) -> None:
-        """Starts a new recording; what was recorded before has run."""
+    def begin(self, *, is_reusable: bool = False) -> None:
+        """Starts a new recording; what was recorded before has run.
+
+        Args:
+            is_reusable: it may be submitted many times, also while an earlier submission of it runs.
+        """
         device = self._device
-        device.check(device.vk.vkBeginCommandBuffer(self.raw, _BEGIN), "vkBeginCommandBuffer")
+        info = _BEGIN_REUSABLE if is_reusable else _BEGIN
+        device.check(device.vk.vkBeginCommandBuffer(self.raw, info), "vkBeginCommandBuffer")
         if self._timestamps is not None:
             pool = self._timestamps
             device.vk.vkCmdResetQueryPool(self.raw, pool.raw, 0, pool.query_count)

@@ -16,9 +16,22 @@ def is_supported(requirements: Requirements, device: Device) -> bool:
     return (
         all(device.has(aspect) for aspect in requirements.aspects)
         and (targets is None or any(device.has(target) for target in targets))
+        and all(has_feature(device, name) for name in requirements.features)
         and all(is_work_group_size_supported(size, device) for size in requirements.work_group_sizes)
         and all(size in device.info.sub_group_sizes for size in requirements.sub_group_sizes)
     )
+
+
+_SUB_GROUP_OPERATIONS = {"subgroupClustered": 0x40, "subgroupQuad": 0x80}
+"""VkSubgroupFeatureFlagBits."""
+
+
+def has_feature(device: Device, name: str) -> bool:
+    """Returns whether a device has a Vulkan feature, or an operation of sub-groups, that is no aspect."""
+    operation = _SUB_GROUP_OPERATIONS.get(name)
+    if operation is not None:
+        return bool(device.physical.subgroup_operations & operation)
+    return name in device.physical.features
 
 
 def is_work_group_size_supported(size: Sequence[int], device: Device) -> bool:

@@ -15,6 +15,7 @@ from ..ir.kernel_info import BufferParameter, KernelInfo
 from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+    VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
     VK_SHADER_STAGE_COMPUTE_BIT,
 )
 from .handle import Handle
@@ -57,17 +58,14 @@ class DescriptorSetLayout(Handle):
 
     Args:
         device: borrowed.
-        bindings: (binding, whether it is an argument block) of each storage buffer.  An argument block has a
+        bindings: (binding, VkDescriptorType) of each buffer.  An argument block, the one of a dynamic type, has a
             dynamic offset, so that one set serves every launch whose block lies in the same memory.
     """
 
-    def __init__(self, device: LogicalDevice, bindings: tuple[tuple[int, bool], ...]) -> None:
+    def __init__(self, device: LogicalDevice, bindings: tuple[tuple[int, int], ...]) -> None:
         self._device = device
         self._bindings = bindings
-        self._types = [
-            VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC if is_block else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-            for _, is_block in bindings
-        ]
+        self._types = [kind for _, kind in bindings]
         rows = [
             {
                 "binding": binding,
@@ -132,12 +130,23 @@ class DescriptorSetLayout(Handle):
         return made
 
     def _check_ranges(self, buffers: Sequence[Buffer], kernel: KernelInfo | None) -> None:
-        limit = self._device.physical.limits.max_storage_buffer_range_bytes
-        for buffer, (binding, is_block) in zip(buffers, self._bindings, strict=True):
-            if buffer.nbytes > limit and not is_block:
+        limits = self._device.physical.limits
+        by_type = {
+            VK_DESCRIPTOR_TYPE_STORAGE_BUFFER: (
+                limits.max_storage_buffer_range_bytes,
+                "maxStorageBufferRange",
+            ),
+            VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER: (
+                limits.max_uniform_buffer_range_bytes,
+                "maxUniformBufferRange",
+            ),
+        }
+        for buffer, (binding, kind) in zip(buffers, self._bindings, strict=True):
+            limit, name = by_type.get(kind, (buffer.nbytes, ""))
+            if buffer.nbytes > limit:
                 raise KernelNotSupportedError(
                     f"{_argument(kernel, binding)} has {buffer.nbytes:,} bytes; device '{self._device.name}' shows "
-                    f"a kernel at most {limit:,} bytes of one array (maxStorageBufferRange); split it into several "
+                    f"a kernel at most {limit:,} bytes of one array ({name}); split it into several "
                     "arrays and launch the kernel for each"
                 )
 
@@ -145,8 +154,14 @@ class DescriptorSetLayout(Handle):
         infos = make_array(
             "VkDescriptorBufferInfo",
             [
-                {"buffer": buffer.raw, "offset": 0, "range": block_bytes if is_block else buffer.nbytes}
-                for buffer, (_, is_block) in zip(buffers, self._bindings, strict=True)
+                {
+                    "buffer": buffer.raw,
+                    "offset": 0,
+                    "range": block_bytes
+                    if kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
+                    else buffer.nbytes,
+                }
+                for buffer, kind in zip(buffers, self._types, strict=True)
             ],
         )
         writes = ffi.new("VkWriteDescriptorSet[]", len(buffers))

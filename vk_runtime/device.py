@@ -31,10 +31,12 @@ from .device_features import aspects_of
 from .logical_device import LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask, aspect_named
 from .physical_device import PhysicalDevice
+from .quirks import loop_iteration_cap
 from .runtime import require_devices
 
 if TYPE_CHECKING:
     from .context import Context
+    from .memory_stats import HeapStats
     from .queue import Queue
     from .runtime import Runtime
 
@@ -133,19 +135,29 @@ class Device:
         """Every aspect that it has."""
         self.info = _info(physical)
         """Limits and names."""
-        self.target_env = TargetEnv(
-            vulkan_version=physical.api_version,
-            max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
-            signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
-            optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
-        )
-        """What the compiler may know of it."""
         self._lock = threading.Lock()
         self._logical: LogicalDevice | None = None
         self._is_forked = False
         self._default_queue: Queue | None = None
         self.own_context: Context | None = None
         """Set by `context.default_context` for a device that is not listed."""
+
+    @cached_property
+    def target_env(self) -> TargetEnv:
+        """What the compiler may know of it; a driver that nobody has tried is asked by a kernel at first use."""
+        physical = self._physical
+        return TargetEnv(
+            vulkan_version=physical.api_version,
+            max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
+            signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
+            optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
+            loop_iteration_cap=loop_iteration_cap(physical, self._probe_loop_cap),
+        )
+
+    def _probe_loop_cap(self) -> int | None:
+        from .loop_probe import probe_loop_cap
+
+        return probe_loop_cap(self)
 
     @property
     def coarsening(self) -> Coarsening:
@@ -269,9 +281,26 @@ class Device:
 
         return default_context(self)
 
+    def ext_oneapi_can_compile(self, language: object) -> bool:
+        """Returns whether it can have kernels of a source language; False for languages that nobody knows."""
+        from .source_language import can_compile
+
+        return can_compile(self, language)
+
     def get_platform(self) -> Platform:
         """Returns `platform`."""
         return self.platform
+
+    def memory_stats(self) -> tuple[HeapStats, ...]:
+        """Returns, for each memory heap, how much there is and how much this process took, used and uses now.
+
+        Arrays that were let go of count until their last launch has ended and the runtime has noticed.
+        """
+        logical = self.logical
+        with logical.lock:
+            logical.require_usable()
+            logical.collect()
+            return logical.memory.stats()
 
     def before_fork(self) -> None:
         """Waits until no other thread changes anything here, so that the child finds no lock taken."""

@@ -52,6 +52,8 @@ USED_FEATURES = frozenset(
         "shaderInt16",
         "storageBuffer16BitAccess",
         "uniformAndStorageBuffer16BitAccess",
+        "storagePushConstant16",
+        "storagePushConstant8",
         "variablePointers",
         "variablePointersStorageBuffer",
         "storageBuffer8BitAccess",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from ..ir.errors import InvalidError
@@ -18,6 +20,9 @@ class Event:
     """
 
     __slots__ = ("__weakref__", "_queue", "elapsed_ticks", "value")
+
+    is_recorded = False
+    """Whether it stands for a command of a graph, which runs at replays only."""
 
     def __init__(self, queue: Queue, value: int) -> None:
         self._queue = queue
@@ -45,10 +50,36 @@ class Event:
         self._queue.wait_for(self.value)
         return self
 
+    def add_done_callback(self, function: Callable[[Self], object]) -> None:
+        """Calls ``function(event)`` once the command has ended, also where it failed.
+
+        It is called in a thread of the runtime, or at once where the command has ended already, and must not block:
+        others wait behind it.  What it raises is logged.  Submits the command if it was only recorded.
+
+        Raises:
+            DeviceLostError: the driver lost the device.
+        """
+        self._queue.watch(self.value, partial(function, self))
+
     def __await__(self) -> Generator[Any, None, Self]:
         import asyncio  # 15 ms, and there already where somebody awaits
 
-        return asyncio.get_running_loop().run_in_executor(None, self.wait).__await__()
+        if not self.done:
+            loop = asyncio.get_running_loop()
+            ended: asyncio.Future[None] = loop.create_future()
+
+            def tell() -> None:
+                if not ended.done():  # it may have been cancelled
+                    ended.set_result(None)
+
+            def tell_loop(event: Event) -> None:
+                del event
+                with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+                    loop.call_soon_threadsafe(tell)
+
+            self.add_done_callback(tell_loop)
+            yield from ended
+        return self.wait()
 
     @property
     def elapsed_ns(self) -> float:
@@ -63,7 +94,10 @@ class Event:
         if self.value == 0:
             return 0.0
         self.wait()
-        assert self.elapsed_ticks is not None, "a retired submission has its timestamps"
+        if self.elapsed_ticks is None:
+            raise InvalidError(
+                "this event was not timed: replays of graphs are not; time the launches without a graph"
+            )
         return self.elapsed_ticks * queue.timestamp_period_ns
 
     def __repr__(self) -> str:

@@ -1,6 +1,7 @@
 """VkInstance: one for each entry point, with the validation layer where LAPILLI_VALIDATE asks for it.
 
-Messages of the layer arrive through `logging`, with their VUID as the record's attribute ``vuid``.
+Messages of the layer arrive through `logging`, with their VUID as the record's attribute ``vuid`` and the line of the
+program that lapilli was called from as ``user_location``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .constants import (
 from .errors import check
 from .headers import HEADER_API_VERSION, NULL, ffi, make, make_strings, packed_version, text_of
 from .loader import EntryPoint, Functions
+from .user_frame import user_location
 
 logger = logging.getLogger(__name__)
 
@@ -183,5 +185,13 @@ def _log_message(severity: int, kinds: int, data: Any, user: Any) -> int:
     del kinds, user
     level = logging.ERROR if severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT else logging.WARNING
     vuid = text_of(data.pMessageIdName)
-    logger.log(level, "%s: %s", vuid, text_of(data.pMessage), extra={"vuid": vuid})
+    place = user_location()
+    logger.log(
+        level,
+        "%s%s: %s",
+        "" if place is None else f"{place}: ",
+        vuid,
+        text_of(data.pMessage),
+        extra={"vuid": vuid, "user_location": place},
+    )
     return 0

@@ -18,13 +18,14 @@ from .bundle_image import DeviceImage
 from .bundle_state import BundleState
 from .context import Context
 from .device import Device
-from .kernel_id import KernelId, given_id, no_kernel
+from .kernel_id import KernelId, given_id, no_kernel, no_name
 from .kernel_object import Kernel, make_kernel
 from .spec_values import SpecConstant, SpecValues, checked_constant
 from .submission import is_submitting
 
 if TYPE_CHECKING:
     from .pipeline import Pipeline
+    from .source_language import Source
 
 _WITH_IMAGES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
 
@@ -53,6 +54,8 @@ class KernelBundle:
     _values: SpecValues
     _pipelines: tuple[Pipeline, ...]
     _refused: Mapping[KernelId, Refusal]
+    _source: Source | None
+    _left_out: Mapping[str, str]
 
     def __init__(self, *_: object, **__: object) -> None:
         raise no_constructor("KernelBundle", "lp.get_kernel_bundle gives one")
@@ -66,12 +69,17 @@ class KernelBundle:
         images: Sequence[DeviceImage],
         values: SpecValues | None = None,
         pipelines: Sequence[Pipeline] = (),
+        *,
+        source: Source | None = None,
+        left_out: Mapping[str, str] | None = None,
         refused: Mapping[KernelId, Refusal] | None = None,
     ) -> KernelBundle:
         made = object.__new__(cls)
         made._context, made._devices, made._state = context, tuple(devices), state
         made._images, made._values = tuple(dict.fromkeys(images)), values or SpecValues()
-        made._pipelines, made._refused = tuple(pipelines), refused or {}
+        made._pipelines = tuple(pipelines)
+        made._source, made._left_out = source, dict(left_out or {})
+        made._refused = refused or {}
         context.adopt(made)
         return made
 
@@ -190,7 +198,7 @@ class KernelBundle:
     def ext_oneapi_has_kernel(self, name: str) -> bool:
         """Returns whether it was built from source that defines a kernel of that name."""
         self._require("ext_oneapi_has_kernel")
-        return False
+        return self._source_kernel("ext_oneapi_has_kernel", name) is not None
 
     def ext_oneapi_get_kernel(self, name: str) -> Kernel:
         """Returns a kernel of the source that the bundle was built from.
@@ -200,10 +208,24 @@ class KernelBundle:
             TypeError: the bundle is not executable.
         """
         self._require("ext_oneapi_get_kernel", BundleState.EXECUTABLE)
+        found = self._source_kernel("ext_oneapi_get_kernel", name)
+        if found is not None:
+            return make_kernel(self, found)
+        if name in self._left_out:
+            raise UnknownKernelError(
+                f"KernelBundle.ext_oneapi_get_kernel: kernel {name!r} was left out: {self._left_out[name]}"
+            )
+        names = sorted({n for image in self._images if image.is_from_source for n in image.kernels})
         raise UnknownKernelError(
             f"KernelBundle.ext_oneapi_get_kernel: the bundle was built from no source with a kernel {name!r}; "
-            "get_kernel finds kernels of Python modules"
+            + (f"it has {', '.join(names)}" if names else "get_kernel finds kernels of Python modules")
         )
+
+    def _source_kernel(self, what: str, name: object) -> KernelId | None:
+        if not isinstance(name, str):
+            raise no_name(f"KernelBundle.{what}", name)
+        found = (image.id_of(name) for image in self._images if image.is_from_source)
+        return next((id_ for id_ in found if id_ is not None), None)
 
     def _find(self, what: str, kernel: object) -> KernelId | None:
         """Returns the id in this bundle that a user's value stands for."""
@@ -295,6 +317,16 @@ class KernelBundle:
         """What keeps its launches from making pipelines."""
         return self._pipelines
 
+    @property
+    def source(self) -> Source | None:
+        """Text or bytes of a bundle in state SOURCE."""
+        return self._source
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """Kernels of its source that none of its devices can run, and why."""
+        return self._left_out
+
     def image_of(self, kernel: KernelId, device: Device) -> DeviceImage:
         """Returns the first image with a kernel that a device can run: a frozen one where every constant of it has
         its default, else one that takes values.
@@ -361,6 +393,7 @@ class KernelBundle:
             and self._state is other._state
             and frozenset(self._images) == frozenset(other._images)
             and self._values.effective() == other._values.effective()
+            and self._source == other._source
         )
 
     def __hash__(self) -> int:

@@ -108,6 +108,11 @@ def given_id(value: object) -> KernelId | None:
     return found if isinstance(found, KernelId) else None
 
 
+def no_name(what: str, value: object) -> ConstraintError:
+    """Returns the error for a value that is no name of a kernel."""
+    return ConstraintError(f"{what} takes the name of a kernel, found {value!r} of type {type_name(value)}")
+
+
 def no_kernel(what: str, value: object) -> ConstraintError:
     """Returns the error for a value that stands for no kernel."""
     return ConstraintError(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.kernel_info import KernelInfo
+from ..ir.kernel_info import BufferParameter, KernelInfo, LocalMemory
 from ..spirv.device_image import DeviceImage
-from . import trace
+from . import graph_recording, trace
 from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
 from .array_sizes import check_array_sizes
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
@@ -20,14 +20,16 @@ from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
+from .reports import KernelReport
 from .requirements import require_device, require_limits
-from .specialization import emulated_values, spec_entries
+from .specialization import SpecEntry, emulated_values, local_entries, spec_entries
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
     from .device import Device
+    from .memory import Buffer
     from .queue import Queue
 
 __all__ = [
@@ -89,6 +91,8 @@ class LaunchRecord:
         self._dynamic_count = 0 if self._is_block_pushed else 1
         self._block_bytes = binding.kernel.abi.argument_block_bytes
         self._push_bytes = self._block_bytes if self._is_block_pushed else 0
+        self._has_report = binding.kernel.abi.report_binding is not None
+        self._report_rank = _rank_to_show(binding.kernel, plan.range_)
         self._look_up_functions()
         self._block = ffi.new("char[]", max(self._block_bytes, 1))
         self._block_memory = ffi.buffer(self._block)
@@ -96,6 +100,11 @@ class LaunchRecord:
         first = next(pieces, None)
         self._first = None if first is None else self._step(first)
         self._has_more = next(pieces, None) is not None
+        self._writes = any(
+            isinstance(p, BufferParameter) and p.access != "read" for p in binding.kernel.parameters
+        )
+        self._has_values = binding.packer.has_values
+        self._is_repeatable = self._is_block_pushed and not self._has_more
         self._sets = ffi.new("VkDescriptorSet[]", 1)
         self._dynamic_offset = ffi.new("uint32_t[]", 1)
 
@@ -123,6 +132,63 @@ class LaunchRecord:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
         return self._record(queue, args, self._checker.check(args, self._device), wait_events)
 
+    @property
+    def kernel(self) -> KernelInfo:
+        """What it launches."""
+        return self._binding.kernel
+
+    @property
+    def device(self) -> Device:
+        """Where it runs."""
+        return self._device
+
+    def check(self, args: Sequence[object]) -> CheckedArguments:
+        """Checks arguments as `launch` does and returns them taken apart."""
+        return self._checker.check(args, self._device)
+
+    def new_report(self) -> KernelReport | None:
+        """Returns a report buffer for launches by a graph; None where the kernel has nothing to report.  Call it with
+        the device's lock held."""
+        if not self._has_report:
+            return None
+        return KernelReport(self._device.logical, self._binding.kernel, self._report_rank)
+
+    def encode(
+        self, command_buffer: CommandBuffer, args: Sequence[object], report: KernelReport | None
+    ) -> None:
+        """Records the launch into a command buffer of a graph.  Call it with the device's lock held.
+
+        Orders nothing, and keeps no array alive: the graph does both.
+        """
+        checked = uses, values = self.check(args)
+        if not self._takes_scalars_only:
+            values = self._packer.values(args, checked)
+        for piece in self.plan.pieces:
+            hidden, groups = self._step(piece)
+            descriptor_set = None
+            if not self._is_block_pushed:
+                place = command_buffer.argument_block(self._block_bytes)
+                descriptor_set = self._write_block(place, uses, hidden, values, report)
+            elif self._set_layout is not None:
+                descriptor_set = self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
+            if command_buffer.pipeline is not self._pipeline:
+                self._bind_pipeline(command_buffer)
+            if descriptor_set is not None and (
+                command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
+            ):
+                self._bind_set(command_buffer, descriptor_set)
+            if self._push_bytes:
+                self._pack_into(self._block_memory, 0, *hidden, *values)
+                self._push(
+                    command_buffer.raw,
+                    self._layout,
+                    VK_SHADER_STAGE_COMPUTE_BIT,
+                    0,
+                    self._push_bytes,
+                    self._block,
+                )
+            self._dispatch_groups(command_buffer.raw, *groups)
+
     def scalars(self, args: Sequence[object]) -> list[Scalar]:
         """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
         return self._checker.check(args, self._device)[1]
@@ -130,6 +196,8 @@ class LaunchRecord:
     def _record(
         self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
     ) -> Event:
+        if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+            return graph.add_launch(self, queue, args, checked, wait_events)
         event = Event(queue, 0)
         first = self._first
         if first is None:
@@ -142,14 +210,18 @@ class LaunchRecord:
         with self._lock:
             if wait_events:
                 self._wait_on_device(queue, wait_events)
-            self._dispatch(queue, event, first, uses, values)
+            latest = queue.latest
+            if latest is not None and latest[0] is self and latest[1] == uses:
+                self._dispatch_again(queue, event, first, uses, values)
+            else:
+                self._dispatch(queue, event, first, uses, values)
             if self._has_more:
                 pieces = self.plan.pieces
                 next(pieces)
                 for piece in pieces:
                     self._dispatch(queue, event, self._step(piece), uses, values)
             if trace.active:
-                self._trace()
+                self.note_launch()
         return event
 
     def _dispatch(
@@ -162,14 +234,19 @@ class LaunchRecord:
         """
         hidden, groups = step
         descriptor_set = None
+        report = self._report_of(queue) if self._has_report else None
         if self._is_block_pushed:
             self._pack_into(self._block_memory, 0, *hidden, *values)
             if self._set_layout is not None:
-                descriptor_set = self._set_layout.set_for(uses, 0, self._binding.kernel)
+                descriptor_set = self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
         else:
-            descriptor_set = self._write_block(queue, uses, hidden, values)
+            place = queue.argument_block(self._block_bytes)
+            descriptor_set = self._write_block(place, uses, hidden, values, report)
         command_buffer = queue.recording or queue.open()
         raw = command_buffer.raw
+        if report is not None:
+            queue.reports.note_launch(report, command_buffer.value)
+            command_buffer.keep.append(report)
         queue.order(uses, command_buffer.value)
         event.value = command_buffer.value
         command_buffer.keep.append(uses)
@@ -186,6 +263,30 @@ class LaunchRecord:
         self._dispatch_groups(raw, *groups)
         if command_buffer.is_timed:
             command_buffer.end_timing()
+        if self._is_repeatable and not command_buffer.is_timed:
+            queue.latest = (self, uses)
+        command_buffer.launch_count += 1
+        if command_buffer.launch_count >= queue.submit_after:
+            queue.flush()
+
+    def _dispatch_again(
+        self, queue: Queue, event: Event, step: _Step, uses: Uses, values: Sequence[Scalar]
+    ) -> None:
+        """Does what `_dispatch` does, right after a dispatch of the same record with the same arrays.
+
+        Everything is bound and kept, so a barrier, where the kernel writes, and the scalars are what is left.
+        """
+        hidden, groups = step
+        command_buffer = queue.recording
+        assert command_buffer is not None, "the last command is in the open command buffer"
+        raw = command_buffer.raw
+        if self._writes:
+            queue.order_again(uses)
+        event.value = command_buffer.value
+        if self._has_values:
+            self._pack_into(self._block_memory, 0, *hidden, *values)
+            self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
+        self._dispatch_groups(raw, *groups)
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
@@ -218,16 +319,33 @@ class LaunchRecord:
         self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
         command_buffer.pipeline = pipeline
 
+    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Buffer, bool]]:
+        """Returns the memory that the descriptors show, but for an argument block."""
+        arrays = [] if self._packer.has_addresses else uses
+        return arrays if report is None else [*arrays, (report.buffer, True)]
+
+    def _report_of(self, queue: Queue) -> KernelReport:
+        binding = self._binding
+        return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank)
+
     def _write_block(
-        self, queue: Queue, uses: Uses, hidden: Sequence[Scalar], values: Sequence[Scalar]
+        self,
+        place: tuple[Buffer, int],
+        uses: Uses,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+        report: KernelReport | None,
     ) -> DescriptorSet:
-        """Writes the argument block to memory of the open command buffer; returns the set that shows it."""
+        """Writes the argument block to memory of a command buffer; returns the set that shows it."""
         assert self._set_layout is not None, "the block has a binding"
-        memory, offset = queue.argument_block(self._block_bytes)
+        memory, offset = place
         self._pack_into(memory.host_bytes(), offset, *hidden, *values)
         self._dynamic_offset[0] = offset
         arrays = [] if self._packer.has_addresses else uses
-        return self._set_layout.set_for([*arrays, (memory, False)], self._block_bytes, self._binding.kernel)
+        shown = [*arrays, (memory, False)]
+        if report is not None:
+            shown.append((report.buffer, True))
+        return self._set_layout.set_for(shown, self._block_bytes, self._binding.kernel)
 
     def _wait_on_device(self, queue: Queue, events: Sequence[Event]) -> None:
         for event in events:
@@ -236,14 +354,26 @@ class LaunchRecord:
 
     def _wait_for_other_devices(self, events: Sequence[Event]) -> None:
         for event in events:
+            if event.is_recorded:
+                event.wait()  # raises
             if event.queue.device is not self._device:
                 event.wait()
 
-    def _trace(self) -> None:
+    def note_launch(self) -> None:
+        """Tells running traces of a launch."""
         binding = self._binding
         trace.record(
             "launch", kernel=binding.kernel.name, image=binding.image.digest, device=self._device.selector
         )
+
+
+def _rank_to_show(kernel: KernelInfo, range_: Sequence[int]) -> int:
+    """Returns the dimensions of the ids in messages: those that padding has put in front do not count."""
+    rank = len(range_)
+    if kernel.has_any_rank:
+        while rank > 1 and range_[len(range_) - rank] == 1:
+            rank -= 1
+    return rank
 
 
 def launch(
@@ -277,7 +407,8 @@ def launch(
         NdRangeError: a range or local size that cannot be.
         DeviceLostError: the driver lost the device.
     """
-    key = (id(image), id(kernel), range_, local, is_nd_range, *spec_values.items())
+    shapes = tuple(arg.shape for arg in args if isinstance(arg, LocalMemory))
+    key = (id(image), id(kernel), range_, local, is_nd_range, shapes, *spec_values.items())
     device = queue.device
     record = device.logical.launches.records.get(key)
     if record is None:
@@ -311,13 +442,14 @@ def prepare(
     require_limits(device, kernel)
     plan = plan_launch(
         kernel,
-        normalise_range(range_),
+        normalise_range(range_, index_bits=kernel.abi.index_bits),
         local,
         logical.physical.limits,
         device.name,
         is_nd_range=is_nd_range,
     )
-    pipeline = kernel_pipeline(device, image, kernel, plan, spec_values)
+    shapes = local_entries(kernel.parameters, args)
+    pipeline = kernel_pipeline(device, image, kernel, plan, spec_values, shapes)
     emulated = emulated_values(kernel, image.spec_constants, spec_values)
     return LaunchRecord(device, binding, plan, pipeline, emulated)
 
@@ -328,8 +460,17 @@ def kernel_pipeline(
     kernel: KernelInfo,
     plan: LaunchPlan,
     spec_values: Mapping[str, bytes],
+    shapes: tuple[SpecEntry, ...] = (),
 ) -> Pipeline | None:
     """Returns the pipeline of a planned launch, made where there is none yet; None where nothing runs.
+
+    Args:
+        device: where it runs.
+        image: compiled for that device.
+        kernel: of `image`.
+        plan: the checked range.
+        spec_values: host bytes by `SpecConstantInfo.symbol`.
+        shapes: the extents of shared memory that the launch gives, see `local_entries`.
 
     Raises:
         KernelArgumentError: specialization values that do not fit the image.
@@ -341,6 +482,7 @@ def kernel_pipeline(
     logical = device.logical
     ids = kernel.abi.local_size_spec_ids
     entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
+    entries += shapes
     limit = logical.physical.limits.max_shared_memory_bytes
     check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
     if plan.is_empty:

@@ -17,9 +17,6 @@ from ..ir.errors import InvalidError, KernelNotSupportedError, NdRangeError
 from ..ir.kernel_info import KernelInfo
 from .physical_device import DeviceLimits
 
-EXTENT_LIMIT = 1 << 31
-"""Indices are signed 32-bit integers on the device."""
-
 _DEFAULT_LOCAL_SIZES = {1: (256,), 2: (4, 64), 3: (1, 4, 64)}
 """Start of `default_local_size`: 256 work-items, unit-stride dimension first."""
 
@@ -80,15 +77,16 @@ def as_xyz(sizes: Sequence[int]) -> tuple[int, int, int]:
     return x, y, z
 
 
-def normalise_range(value: object, what: str = "range") -> tuple[int, ...]:
+def normalise_range(value: object, what: str = "range", *, index_bits: int = 32) -> tuple[int, ...]:
     """Returns a range as a tuple of ints.
 
     Args:
         value: an integer, or one to three of them.
         what: its name in messages.
+        index_bits: of the kernel, 32 or 64.
 
     Raises:
-        NdRangeError: not that, negative, or 2**31 and more.
+        NdRangeError: not that, negative, or beyond what its indices reach: 2**31 of 32 bits.
     """
     items = cast("Sequence[object]", value) if isinstance(value, tuple | list) else (value,)
     try:
@@ -100,8 +98,10 @@ def normalise_range(value: object, what: str = "range") -> tuple[int, ...]:
     for extent in extents:
         if extent < 0:
             raise NdRangeError(f"a {what} is 0 or more in each dimension; found {extents}")
-        if extent >= EXTENT_LIMIT:
-            raise NdRangeError(f"a {what} is less than 2**31 in each dimension; found {extents}")
+        if extent >= 1 << (index_bits - 1):
+            raise NdRangeError(
+                f"a {what} is less than 2**{index_bits - 1} in each dimension; found {extents}"
+            )
     return extents
 
 
@@ -151,7 +151,7 @@ def plan_launch(
         KernelNotSupportedError: a local size over a limit of the device.
         InvalidError: the kernel needs a local size and has none.
     """
-    extents = normalise_range(range_)
+    extents = normalise_range(range_, index_bits=kernel.abi.index_bits)
     rank = kernel.abi.rank
     if len(extents) != rank:
         raise NdRangeError(
@@ -173,12 +173,17 @@ def plan_launch(
             f"kernel '{kernel.name}' needs a range that is a multiple of its local size {sizes} {reason}; "
             f"found {extents}, use {rounded}"
         )
-    if any(extent > EXTENT_LIMIT for extent in rounded):
+    if any(extent > 1 << (kernel.abi.index_bits - 1) for extent in rounded):
         raise NdRangeError(
-            f"kernel '{kernel.name}': range {extents} in groups of {sizes} passes 2**31 work-items; "
-            "choose a local size that is a power of two"
+            f"kernel '{kernel.name}': range {extents} in groups of {sizes} passes "
+            f"2**{kernel.abi.index_bits - 1} work-items; choose a local size that is a power of two"
         )
     most = tuple(reversed(limits.max_work_group_count[:rank]))
+    if not kernel.abi.is_divisible and any(n > limit for n, limit in zip(groups, most, strict=True)):
+        raise KernelNotSupportedError(
+            f"kernel '{kernel.name}' runs in one dispatch; range {extents} has {groups} work-groups, device "
+            f"'{device_name}' allows at most {most} (maxComputeWorkGroupCount)"
+        )
     return LaunchPlan(range_=extents, local=sizes, group_counts=groups, max_group_counts=most)
 
 
@@ -190,6 +195,7 @@ def _local_size(
         sizes = normalise_range(local, "local size")
         if required is not None and sizes != tuple(required):
             raise NdRangeError(f"kernel '{kernel.name}' requires local size {tuple(required)}; found {sizes}")
+        _check_fixed_sizes(kernel, sizes)
         return sizes
     if required is not None:
         return tuple(required)
@@ -201,6 +207,22 @@ def _local_size(
             "@lp.kernel(local_size=…), @lp.reqd_work_group_size(…) or k[lp.NdRange(global_, local_)]"
         )
     return default_local_size(extents, limits)
+
+
+def _check_fixed_sizes(kernel: KernelInfo, sizes: tuple[int, ...]) -> None:
+    """Raises where a local size differs in a dimension that the binary fixes, or in two that are one constant."""
+    fixed, ids = kernel.abi.fixed_local_size, kernel.abi.local_size_spec_ids
+    if fixed is None or ids is None or len(sizes) != len(fixed):
+        return
+    xyz = tuple(reversed(sizes))
+    expected = tuple(
+        size if number is None else xyz[ids.index(number)] for number, size in zip(ids, fixed, strict=True)
+    )
+    if xyz != expected:
+        raise NdRangeError(
+            f"kernel '{kernel.name}' requires local size {tuple(reversed(expected))}; found {sizes}: its other "
+            "dimensions are fixed or depend on each other"
+        )
 
 
 def check_local_size(

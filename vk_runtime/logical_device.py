@@ -180,6 +180,8 @@ class LogicalDevice:
 
     def close(self) -> None:
         """Waits for the device, then destroys everything on it and the VkDevice; idempotent."""
+        for queue in tuple(self.queues):  # its thread calls functions that may need the lock
+            queue.stop_watching()
         with self.lock:
             if self.is_closed:
                 return
@@ -187,6 +189,8 @@ class LogicalDevice:
                 with contextlib.suppress(Error):
                     self.check(self.vk.vkDeviceWaitIdle(self.raw), "vkDeviceWaitIdle")
                     self.pipelines.cache.save()
+                    for queue in tuple(self.queues):
+                        queue.end_reports()
             self.is_closed = True
             for queue in tuple(self.queues):
                 queue.abandon()

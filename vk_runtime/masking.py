@@ -28,6 +28,7 @@ _SCALAR_FIELDS: Mapping[str, tuple[str, ...]] = {
     "maxComputeWorkGroupInvocations": ("max_work_group_invocations",),
     "maxComputeSharedMemorySize": ("max_shared_memory_bytes",),
     "maxPushConstantsSize": ("max_push_constant_bytes",),
+    "maxUniformBufferRange": ("max_uniform_buffer_range_bytes",),
     "maxStorageBufferRange": ("max_storage_buffer_range_bytes",),
     "maxPerStageDescriptorStorageBuffers": ("max_storage_buffers",),
     "maxDescriptorSetStorageBuffers": ("max_storage_buffers",),

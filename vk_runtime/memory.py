@@ -10,6 +10,8 @@ from __future__ import annotations
 import gc
 import itertools
 import logging
+import weakref
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import MemoryAllocationError
@@ -18,6 +20,7 @@ from .constants import (
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
     VK_BUFFER_USAGE_TRANSFER_DST_BIT,
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+    VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
     VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
 )
@@ -25,9 +28,11 @@ from .free_list import FreeList
 from .handle import Handle
 from .headers import NULL, WHOLE_SIZE, address_of, ffi, make
 from .memory_plan import MemoryPlan
+from .memory_stats import HeapCounts, HeapStats, read_budget
 from .physical_device import MemoryType
 
 if TYPE_CHECKING:
+    from .array import Array
     from .logical_device import LogicalDevice
     from .queue import Queue
 
@@ -37,7 +42,10 @@ BLOCK_BYTES = 32 << 20
 """Size of a shared block; a buffer of more than half of it gets memory of its own."""
 
 _USAGE = (
-    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+    VK_BUFFER_USAGE_TRANSFER_SRC_BIT
+    | VK_BUFFER_USAGE_TRANSFER_DST_BIT
+    | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
+    | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
 )
 
 
@@ -53,6 +61,8 @@ class Buffer(Handle):
         """Where the host sees it, 0 where it does not."""
         self.device_address = 0
         """Where kernels see it, 0 on a device without bufferDeviceAddress."""
+        self.owner: weakref.ref[Array] | None = None
+        """The array that it is the memory of."""
         # The following belong to the queue that used the buffer last; see `Queue.order`.
         self.queue: Queue | None = None
         self.read_epoch = -1
@@ -109,8 +119,37 @@ class MemoryAllocator:
         self.plan = plan
         self._blocks: list[_Block] = []
         self._serials = itertools.count(1)
-        self.used_bytes = 0
+        self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
+
+    @property
+    def used_bytes(self) -> int:
         """Bytes that buffers hold, alignment included."""
+        return sum(counts.used for counts in self._counts.values())
+
+    def stats(self) -> tuple[HeapStats, ...]:
+        """Returns the state of every heap that memory can be taken from."""
+        physical = self._device.physical
+        heaps = {item.heap_index: item for item in physical.memory_types}
+        budgets = read_budget(physical, max(heaps, default=-1) + 1)
+        found: list[HeapStats] = []
+        for index, item in sorted(heaps.items()):
+            blocks = [block for block in self._blocks if block.memory_type.heap_index == index]
+            counts, (budget, usage) = self._counts[index], budgets[index]
+            found.append(
+                HeapStats(
+                    heap=index,
+                    size=item.heap_bytes,
+                    is_device_local=item.is_heap_device_local,
+                    allocated=sum(block.size_bytes for block in blocks),
+                    used=counts.used,
+                    peak=counts.peak,
+                    blocks=len(blocks),
+                    buffers=counts.buffers,
+                    budget=budget,
+                    driver_usage=usage,
+                )
+            )
+        return tuple(found)
 
     @property
     def reserved_bytes(self) -> int:
@@ -145,11 +184,16 @@ class MemoryAllocator:
 
     def _check_limits(self, size: int) -> None:
         limits = self._device.physical.limits
-        largest = min(limits.max_buffer_bytes, limits.max_memory_allocation_bytes)
-        if size > largest:
-            raise MemoryAllocationError(
-                f"{self._describe(size)}: its largest buffer has {largest:,} bytes; split the array"
-            )
+        heap = max((item.heap_bytes for item in self.plan.array_types), default=0)
+        for limit, name in (
+            (limits.max_buffer_bytes, "maxBufferSize, of one array"),
+            (limits.max_memory_allocation_bytes, "maxMemoryAllocationSize, of one array"),
+            (heap, "the size of its largest heap"),
+        ):
+            if size > limit:
+                raise MemoryAllocationError(
+                    f"{self._describe(size)}: its limit is {limit:,} bytes ({name}); split the array"
+                )
 
     def _describe(self, size: int) -> str:
         heap = max((item.heap_bytes for item in self.plan.array_types), default=0)
@@ -176,7 +220,8 @@ class MemoryAllocator:
         result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
         host_address = block.host_address + offset if block.host_address else 0
         buffer = Buffer(raw, size, next(self._serials), host_address)
-        self.used_bytes += length
+        counts = self._counts[block.memory_type.heap_index]
+        counts.add(length)
 
         def destroy() -> None:
             device.vk.vkDestroyBuffer(device.raw, raw, NULL)
@@ -217,7 +262,8 @@ class MemoryAllocator:
         # Software drivers hand out more than their heap and the system then ends the process.
         if in_heap + wanted > memory_type.heap_bytes:
             raise MemoryAllocationError(
-                f"the heap of {memory_type.heap_bytes:,} bytes has {memory_type.heap_bytes - in_heap:,} left"
+                f"heap {memory_type.heap_index}, of {memory_type.heap_bytes:,} bytes, has "
+                f"{memory_type.heap_bytes - in_heap:,} left"
             )
         block = _Block(self._device, memory_type, wanted)
         self._blocks.append(block)
@@ -226,7 +272,7 @@ class MemoryAllocator:
         return block, offset
 
     def _give_back(self, block: _Block, offset: int, size: int) -> None:
-        self.used_bytes -= size
+        self._counts[block.memory_type.heap_index].remove(size)
         block.free_list.free(offset, size)
         if not block.free_list.is_empty:
             return

@@ -32,6 +32,9 @@ class DeviceLimits:
     """Work-groups of one dispatch."""
     max_shared_memory_bytes: int
     max_push_constant_bytes: int
+    max_uniform_buffer_range_bytes: int
+    max_uniform_buffers: int
+    """Uniform buffers that one kernel can bind."""
     max_storage_buffer_range_bytes: int
     max_storage_buffers: int
     """Storage buffers that one kernel can bind."""
@@ -207,6 +210,10 @@ def _limits(limits: Any, of_11: Any, of_13: Any) -> DeviceLimits:
         max_work_group_count=tuple(limits.maxComputeWorkGroupCount),
         max_shared_memory_bytes=limits.maxComputeSharedMemorySize,
         max_push_constant_bytes=limits.maxPushConstantsSize,
+        max_uniform_buffer_range_bytes=limits.maxUniformBufferRange,
+        max_uniform_buffers=min(
+            limits.maxPerStageDescriptorUniformBuffers, limits.maxDescriptorSetUniformBuffers
+        ),
         max_storage_buffer_range_bytes=limits.maxStorageBufferRange,
         max_storage_buffers=min(
             limits.maxPerStageDescriptorStorageBuffers,

@@ -13,7 +13,12 @@ from weakref import WeakValueDictionary
 from ..ir.kernel_info import BufferParameter, KernelInfo
 from ..spirv.device_image import DeviceImage
 from . import trace
-from .constants import VK_SHADER_STAGE_COMPUTE_BIT
+from .constants import (
+    VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+    VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+    VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+    VK_SHADER_STAGE_COMPUTE_BIT,
+)
 from .descriptors import DescriptorSetLayout
 from .handle import Handle
 from .headers import NULL, ffi, make
@@ -113,8 +118,8 @@ class PipelineStore:
     def __init__(self, device: LogicalDevice) -> None:
         self._device = device
         self._modules: OrderedDict[bytes, ShaderModule] = OrderedDict()
-        self._set_layouts: dict[tuple[tuple[int, bool], ...], DescriptorSetLayout] = {}
-        self._layouts: dict[tuple[tuple[tuple[int, bool], ...], int], PipelineLayout] = {}
+        self._set_layouts: dict[tuple[tuple[int, int], ...], DescriptorSetLayout] = {}
+        self._layouts: dict[tuple[tuple[tuple[int, int], ...], int], PipelineLayout] = {}
         self._pipelines: OrderedDict[object, Pipeline] = OrderedDict()
         self._living: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
         """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since."""
@@ -203,12 +208,18 @@ class PipelineStore:
         return physical.subgroup_size if kernel.has_primary_sub_group_size else kernel.required_sub_group_size
 
 
-def binding_table(kernel: KernelInfo) -> tuple[tuple[int, bool], ...]:
-    """Returns (binding, whether it is the argument block) of every descriptor, arrays in parameter order."""
+def binding_table(kernel: KernelInfo) -> tuple[tuple[int, int], ...]:
+    """Returns (binding, VkDescriptorType) of every descriptor: arrays in parameter order, the argument block, the
+    report buffer."""
     arrays = tuple(
-        (parameter.binding, False)
+        (
+            parameter.binding,
+            VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER if parameter.is_uniform else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+        )
         for parameter in kernel.parameters
         if isinstance(parameter, BufferParameter) and parameter.address_offset_bytes is None
     )
-    block = kernel.abi.argument_block_binding
-    return arrays if block is None else (*arrays, (block, True))
+    block, report = kernel.abi.argument_block_binding, kernel.abi.report_binding
+    blocks = () if block is None else ((block, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC),)
+    reports = () if report is None else ((report, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),)
+    return (*arrays, *blocks, *reports)

@@ -11,12 +11,14 @@ that queue's work is submitted, and this queue's next submission waits for it on
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError
+from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
+from . import graph_recording
 from .command_buffer import CommandBuffer
 from .constants import (
     VK_ACCESS_HOST_READ_BIT,
@@ -34,6 +36,8 @@ from .constants import (
 from .event import Event
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .reports import QueueReports, is_quiet, show
+from .watcher import Watcher, call
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +45,13 @@ if TYPE_CHECKING:
     from .array import Array
     from .context import AsyncHandler, Context
     from .device import Device
+    from .graph_commands import Batch
     from .handler import CommandGroup, Handler
+    from .logical_device import LogicalDevice
     from .memory import Buffer
+    from .reports import HostReport
+
+logger = logging.getLogger(__name__)
 
 SUBMIT_AFTER = 64
 """Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
@@ -70,6 +79,20 @@ _EPOCH_BARRIER: Any = make("VkMemoryBarrier", srcAccessMask=_WRITES, dstAccessMa
 _HOST_BARRIER: Any = make("VkMemoryBarrier", srcAccessMask=_WRITES, dstAccessMask=VK_ACCESS_HOST_READ_BIT)
 
 
+def record_barrier(device: LogicalDevice, command_buffer: CommandBuffer) -> None:
+    """Records a barrier between everything before and everything after, as `Queue.barrier` does."""
+    device.vk.vkCmdPipelineBarrier(
+        command_buffer.raw, _STAGES, _STAGES, 0, 1, _EPOCH_BARRIER, 0, NULL, 0, NULL
+    )
+
+
+def record_host_barrier(device: LogicalDevice, command_buffer: CommandBuffer) -> None:
+    """Records what lets the host read the results: the timeline alone does not (Vulkan 1.3, 7.6)."""
+    device.vk.vkCmdPipelineBarrier(
+        command_buffer.raw, _STAGES, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, _HOST_BARRIER, 0, NULL, 0, NULL
+    )
+
+
 class Queue(Handle):
     """A queue of one device.  Threads may share it.
 
@@ -78,8 +101,8 @@ class Queue(Handle):
         context: what its kernel bundles must belong to; None: the device's default context.
         in_order: commands run one after the other, in the order in which they were submitted.
         profiling: time every command, for `Event.elapsed_ns`; commands then run one after the other, too.
-        async_handler: gets the list of errors that commands met while they ran, at the next `wait`; without one
-            there, and none of the context, `wait` raises the first.
+        async_handler: gets the list of errors that commands met while they ran, at the next wait or read; without
+            one there, and none of the context, that raises the first.
 
     Raises:
         InvalidError: `device` is none of `context`, or `async_handler` is no function.
@@ -127,12 +150,17 @@ class Queue(Handle):
         self.timestamp_period_ns = logical.physical.limits.timestamp_period_ns
         self.recording: CommandBuffer | None = None
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
-        self._in_flight: deque[CommandBuffer] = deque()
+        self.latest: tuple[object, object] | None = None
+        """The launch record of the last command of the open command buffer, and the memory that it uses."""
+        self._in_flight: deque[CommandBuffer | Batch] = deque()
         self._free: list[CommandBuffer] = []
         self._submitted = 0
         self._completed = 0
         self._epoch = 0
         self._waits: dict[Queue, int] = {}
+        self._watcher: Watcher | None = None
+        self.reports = QueueReports()
+        """What its kernels tell the host."""
         self._create_objects()
         self._prepare_structs()
         logical.queues.add(self)
@@ -253,8 +281,10 @@ class Queue(Handle):
 
     def marker(self, events: Sequence[Event] = ()) -> Event:
         """Makes later commands wait for events; returns an event that is done once they, and all before, are."""
+        if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+            return graph.add_marker(self, events)
         for event in events:
-            if event.queue.device is not self._device:
+            if event.is_recorded or event.queue.device is not self._device:
                 event.wait()
         with self._lock:
             command_buffer = self.open()
@@ -272,6 +302,16 @@ class Queue(Handle):
         recording = self.recording
         if recording is not None:
             return recording
+        self._make_room()
+        command_buffer = self._free.pop() if self._free else self._new_command_buffer()
+        command_buffer.begin()
+        command_buffer.value = self._submitted + 1
+        self._logical.busy.add(self)
+        self.recording = command_buffer
+        return command_buffer
+
+    def _make_room(self) -> None:
+        """Makes sure that one more submission may follow; waits where too many are in flight."""
         self._logical.require_usable()
         if self.is_closed:
             raise InvalidError("this queue was closed; make another with lp.Queue()")
@@ -283,12 +323,6 @@ class Queue(Handle):
         busy = self._logical.busy
         if self not in busy and len(busy) >= MAX_BUSY:
             self._logical.submit_everything()
-        command_buffer = self._free.pop() if self._free else self._new_command_buffer()
-        command_buffer.begin()
-        command_buffer.value = self._submitted + 1
-        busy.add(self)
-        self.recording = command_buffer
-        return command_buffer
 
     def _new_command_buffer(self) -> CommandBuffer:
         logical = self._logical
@@ -305,6 +339,7 @@ class Queue(Handle):
             uses: buffers, each with whether the command writes it.
             value: timeline value of the open command buffer.
         """
+        self.latest = None
         epoch = self._epoch
         is_hazard = self._is_serial
         for buffer, writes in uses:
@@ -314,6 +349,9 @@ class Queue(Handle):
                 is_hazard = True
         if is_hazard:
             epoch = self.barrier()
+        self._note_uses(uses, value, epoch)
+
+    def _note_uses(self, uses: Sequence[tuple[Buffer, bool]], value: int, epoch: int) -> None:
         for buffer, writes in uses:
             buffer.last_use = value
             if writes:
@@ -329,9 +367,20 @@ class Queue(Handle):
         self._epoch += 1
         return self._epoch
 
+    def order_again(self, uses: Sequence[tuple[Buffer, bool]]) -> None:
+        """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
+        epoch = self.barrier()
+        for buffer, writes in uses:
+            if writes:
+                buffer.write_epoch = epoch
+            else:
+                buffer.read_epoch = epoch
+
     def _take_over(self, buffer: Buffer) -> None:
         """Makes this queue the one that orders the uses of `buffer`."""
         other = buffer.queue
+        if other is not None:
+            other.latest = None
         if other is not None and buffer.last_use:
             self.wait_on_device(other, buffer.last_use)
         buffer.queue = self
@@ -382,7 +431,37 @@ class Queue(Handle):
         if interrupt is not None:
             raise interrupt
 
-    def _submit(self, command_buffer: CommandBuffer) -> None:
+    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Buffer, bool]]) -> None:
+        """Submits command buffers that are recorded already, behind everything that this queue has recorded.
+
+        Call it with the device's lock held.
+
+        Args:
+            batch: begins with a barrier and ends with one for the host.
+            uses: every buffer that it touches, and whether it writes it.
+
+        Raises:
+            DeviceLostError: the driver lost the device, or does not take the submission.
+        """
+        self.flush()
+        self._make_room()
+        self._logical.busy.add(self)
+        batch.value = self._submitted + 1
+        self._epoch += 1
+        interrupt: KeyboardInterrupt | None = None
+        while self._submitted < batch.value:
+            try:
+                for buffer, _ in uses:
+                    if buffer.queue is not self:
+                        self._take_over(buffer)
+                self._submit(batch)
+            except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
+                interrupt = error
+        self._note_uses(uses, batch.value, self._epoch)
+        if interrupt is not None:
+            raise interrupt
+
+    def _submit(self, command_buffer: CommandBuffer | Batch) -> None:
         """Ends and submits the open command buffer.  Ctrl-C may stop it anywhere; a second call goes on there.
 
         So each of the two driver calls is made by `map`, which notes its result before Python looks for signals.
@@ -406,26 +485,27 @@ class Queue(Handle):
             )
             results.extend(map(self._end, (command_buffer.raw,)))
         if results[0] >= 0 and len(results) == 1:
-            info.pCommandBuffers = command_buffer.submitted
+            info.pCommandBuffers, info.commandBufferCount = command_buffer.submitted, command_buffer.count
             self._signal_value[0] = command_buffer.value
-            command_buffer.keep.append(self._set_waits())
+            if self._waits or info.waitSemaphoreCount:
+                command_buffer.keep.append(self._set_waits())
             results.extend(map(self._submit_to_driver, (logical.vk_queue,), (1,), (info,), (NULL,)))
         if results[-1] < 0:
-            self.recording = None
+            self.recording = self.latest = None
             logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
         if not self._in_flight or self._in_flight[-1] is not command_buffer:
             self._in_flight.append(command_buffer)
-        self._waits = {}
+        if self._waits:
+            self._waits = {}
         self._submitted = command_buffer.value
-        self.recording = None
+        self.recording = self.latest = None
 
     def _set_waits(self) -> tuple[object, ...]:
         """Fills in the semaphores that the submission waits for; returns what must live until it has run."""
         info, timeline = self._submit_info, self._timeline
         count = len(self._waits)
         if not count:
-            if info.waitSemaphoreCount:
-                info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
+            info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
             return ()
         info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
         waits = self._waits
@@ -444,7 +524,8 @@ class Queue(Handle):
             while self._in_flight and self._in_flight[0].value <= self._completed:
                 command_buffer = self._in_flight.popleft()
                 command_buffer.retire()
-                self._free.append(command_buffer)
+                if isinstance(command_buffer, CommandBuffer):
+                    self._free.append(command_buffer)
         if not self._in_flight and self.recording is None:
             self._logical.busy.discard(self)
 
@@ -470,9 +551,10 @@ class Queue(Handle):
             return True
 
     def wait_for(self, value: int) -> None:
-        """Waits until the timeline reaches `value`.
+        """Waits until the timeline reaches `value`; prints what kernels printed.
 
         Raises:
+            KernelTrap: a kernel of this queue failed, and there is no ``async_handler``; once.
             DeviceLostError: the driver lost the device.
         """
         if value > self._completed:
@@ -483,21 +565,84 @@ class Queue(Handle):
             with self._lock:
                 self.retire()
                 self._logical.graveyard.drain()
+        if self.reports.pending and not is_quiet():
+            self._read_reports()
+
+    def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Buffer, bool]]) -> Event:
+        """Notes a launch that ran on the host, so that the next wait, or read of what it wrote, shows its report.
+
+        Args:
+            report: what it has to tell.
+            uses: its buffers, each with whether it wrote them.
+        """
+        with self._lock:
+            command_buffer = self.open()
+            self.order(uses, command_buffer.value)
+            self.reports.note_launch(report, command_buffer.value)
+            event = Event(self, command_buffer.value)
+            event.elapsed_ticks = 0
+            self.note_launch(command_buffer)
+        return event
+
+    def _read_reports(self) -> None:
+        """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
+        with self._lock:
+            last = self.reports.unfinished(self._completed)
+        if last:
+            if last > self._submitted:
+                self.flush()
+            self._block_until(last)
+        with self._lock:
+            text, traps = self.reports.take(self._completed)
+        show(text)
+        for trap in traps:
+            self.note_error(trap)
+        self.throw_asynchronous()
 
     def _block_until(self, value: int) -> None:
         logical = self._logical
         logical.require_usable()
         if not logical.is_cpu and self._spin_until(value):
             return
+        while not self.wait_slice(value):
+            pass
+
+    def wait_slice(self, value: int) -> bool:
+        """Waits until the timeline reaches `value`, or a fifth of a second; returns whether it has.
+
+        Other threads run meanwhile.  What leads there must have been submitted.
+        """
+        logical = self._logical
+        logical.require_usable()
         # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
         info, target = self._wait_structs.pop() if self._wait_structs else self._new_wait_struct()
         target[0] = value
-        wait = self._wait_semaphores
-        while (result := wait(logical.raw, info, _WAIT_SLICE_NS)) == VK_TIMEOUT:
-            logical.require_usable()
+        result = self._wait_semaphores(logical.raw, info, _WAIT_SLICE_NS)
         self._wait_structs.append((info, target))
+        if result == VK_TIMEOUT:
+            return False
         logical.check(result, "vkWaitSemaphores")
         self._completed = max(self._completed, value)
+        return True
+
+    def watch(self, value: int, function: Callable[[], object]) -> None:
+        """Calls `function` once the timeline has reached `value`: in a thread, or here where it has already.
+
+        Raises:
+            DeviceLostError: the driver lost the device.
+        """
+        if self.poll(value):
+            call(function)
+            return
+        with self._lock:
+            if self._watcher is None:
+                self._watcher = Watcher()
+        self._watcher.add(self, value, function)
+
+    def stop_watching(self) -> None:
+        """Ends the thread of `watch`; for the device's end."""
+        if self._watcher is not None:
+            self._watcher.stop()
 
     def _new_wait_struct(self) -> tuple[Any, Any]:
         target = ffi.new("uint64_t[]", 1)
@@ -524,17 +669,24 @@ class Queue(Handle):
         """Hands the errors of commands that have run to the handler of the queue or its context.
 
         Raises:
-            Error: the first of them, where there is no handler.
+            Error: the first of them, where there is no handler; the others are logged.
         """
         errors, self._asynchronous = self._asynchronous, []
         if not errors:
             return
-        handler = self._async_handler
-        if handler is None and self._context is not None:
-            handler = self._context.async_handler
-        if handler is None:
-            raise errors[0]
-        handler(errors)
+        handler = self._handler()
+        if handler is not None:
+            handler(errors)
+            return
+        for error in errors[1:]:  # only one can be raised
+            logger.error("%s", error)
+        raise errors[0]
+
+    def _handler(self) -> AsyncHandler | None:
+        """Returns what gets the errors of commands that have run: the queue's own, else the context's."""
+        if self._async_handler is not None or self._context is None:
+            return self._async_handler
+        return self._context.async_handler
 
     def wait_and_throw(self) -> None:
         """Does what `wait` does; SYCL's name."""
@@ -559,9 +711,22 @@ class Queue(Handle):
         self.wait_for(value)
 
     def event(self) -> Event:
-        """Returns an event for everything recorded so far."""
+        """Returns an event for everything recorded so far; while a graph is recorded, for its last command."""
+        if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+            return graph.last_event(self)
         recording = self.recording
         return Event(self, self._submitted if recording is None else recording.value)
+
+    def end_reports(self) -> None:
+        """Shows what kernels reported that nobody has waited for; the device is idle."""
+        text, traps = self.reports.take(self._submitted)
+        show(text)
+        for trap in traps:
+            self.note_error(trap)
+        try:
+            self.throw_asynchronous()
+        except Exception as error:  # nobody waits any more: a handler's own error goes to the log, too
+            logger.error("%s", error)
 
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""
@@ -569,17 +734,20 @@ class Queue(Handle):
             command_buffer.forget()
         self._in_flight.clear()
         self._free.clear()
-        self.recording = None
+        self.recording = self.latest = None
         self._waits.clear()
 
     def close(self) -> None:
         """Waits for the queue's work and gives it up; later use raises."""
-        if not self.is_closed and not self._logical.is_lost and not self._logical.is_closed:
-            try:
+        try:
+            if not self.is_closed and not self._logical.is_lost and not self._logical.is_closed:
                 self._wait_for_all()
-            except DeviceLostError:
-                self.abandon()
-        super().close()
+        except DeviceLostError:
+            self.abandon()
+        except KernelTrap as trap:  # nobody waits here for what a kernel did
+            logger.error("%s", trap)
+        finally:
+            super().close()
 
     def __repr__(self) -> str:
         return f"<lapilli.Queue of {self._device!r}>"

@@ -13,6 +13,8 @@ from ..ir.aspects import aspect_spelling
 from ..ir.device_config import device_config
 from ..ir.errors import KernelNotSupportedError, Location
 from ..ir.kernel_info import KernelInfo, Requirements
+from .compatibility import has_feature
+from .constants import VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
 from .device import Device, devices
 from .pipeline import binding_table
 
@@ -91,6 +93,7 @@ def unmet(device: Device, requirements: Requirements) -> Iterator[str]:
     if targets is not None and not any(device.has(target) for target in targets):
         yield "fixed targets"
     yield from (aspect_spelling(aspect) for aspect in requirements.aspects if not device.has(aspect))
+    yield from (name for name in requirements.features if not has_feature(device, name))
     for size in requirements.sub_group_sizes:
         if size not in device.info.sub_group_sizes:
             yield f"sub-group size {size}"
@@ -117,7 +120,13 @@ def require_limits(device: Device, kernel: KernelInfo) -> None:
         KernelNotSupportedError: too many arrays, or too large an argument block.
     """
     limits = device.physical.limits
-    arrays = len(binding_table(kernel))
+    kinds = [kind for _, kind in binding_table(kernel)]
+    uniforms = kinds.count(VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER)
+    if uniforms > limits.max_uniform_buffers:
+        raise _over(
+            kernel, device, f"{uniforms} uniform buffers", limits.max_uniform_buffers, "maxUniformBuffers"
+        )
+    arrays = len(kinds) - uniforms
     if arrays > limits.max_storage_buffers:
         raise _over(
             kernel, device, f"{arrays} storage buffers", limits.max_storage_buffers, "maxStorageBuffers"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.errors import InvalidError, KernelArgumentError
-from ..ir.kernel_info import KernelInfo, SpecConstantInfo
+from ..ir.kernel_info import KernelInfo, LocalMemory, LocalParameter, Parameter, SpecConstantInfo
 from .dtypes import SIZE_BYTES
 from .headers import NULL, ffi, make, make_array
 
@@ -48,14 +48,15 @@ class SpecEntry:
 def spec_entries(
     constants: Sequence[SpecConstantInfo],
     values: Mapping[str, bytes],
-    local_size: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None,
+    local_size: tuple[tuple[int | None, int | None, int | None], tuple[int, int, int]] | None = None,
 ) -> tuple[SpecEntry, ...]:
     """Returns an entry for each scalar of an image's native constants.
 
     Args:
         constants: those of the image.
         values: host bytes by `SpecConstantInfo.symbol`; absent constants take their default.
-        local_size: SpecIds and values of the local size as (x, y, z), where it is specialisable.
+        local_size: SpecIds and values of the local size as (x, y, z), where it is specialisable; None for a size
+            that is not.
 
     Raises:
         KernelArgumentError: a value for a constant that the image does not have, or of another size.
@@ -81,8 +82,28 @@ def spec_entries(
         entries += _leaf_entries(constant, data)
     if local_size is not None:
         ids, sizes = local_size
-        entries += [SpecEntry(i, struct.pack("<I", size)) for i, size in zip(ids, sizes, strict=True)]
+        entries += [
+            SpecEntry(number, struct.pack("<I", size))
+            for number, size in dict(zip(ids, sizes, strict=True)).items()
+            if number is not None
+        ]
     return tuple(entries)
+
+
+def local_entries(parameters: Sequence[Parameter], args: Sequence[object]) -> tuple[SpecEntry, ...]:
+    """Returns an entry for each extent of shared memory that a launch gives and the kernel uses.
+
+    Args:
+        parameters: of the kernel.
+        args: checked arguments, in the same order.
+    """
+    return tuple(
+        SpecEntry(spec_id, struct.pack("<i", length))
+        for parameter, arg in zip(parameters, args, strict=True)
+        if isinstance(parameter, LocalParameter) and isinstance(arg, LocalMemory)
+        for spec_id, length in zip(parameter.spec_ids, arg.shape, strict=True)
+        if spec_id is not None
+    )
 
 
 def emulated_values(

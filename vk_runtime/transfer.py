@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from . import graph_recording
+from .graph_recording import refuse
 from .headers import make
 from .logical_device import LogicalDevice
 from .memory import Buffer
@@ -35,6 +37,7 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
         buffer: as large as `source` at least.
         source: any strides, the dtype of the array.
     """
+    refuse("a copy from host memory")
     if not source.nbytes:
         return
     if buffer.host_address:
@@ -56,6 +59,7 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
 
 def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarray[Any, Any]) -> None:
     """Copies `buffer` into `out`, any strides and byte order, and waits for what writes it first."""
+    refuse("reading an array on the host")
     if not out.nbytes:
         return
     native = out.dtype.newbyteorder("=")
@@ -85,6 +89,9 @@ def fill(
 ) -> None:
     """Sets the first `count` elements of `buffer` to `pattern`, an array of one element."""
     if not count:
+        return
+    if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+        graph.add_fill(queue, buffer, pattern, count)
         return
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
@@ -127,6 +134,10 @@ def _record_copy(
 
 def copy_buffer(queue: Queue, device: LogicalDevice, source: Buffer, target: Buffer, nbytes: int) -> None:
     """Copies between two buffers of one device, on the device."""
-    if nbytes:
-        with device.lock:
-            _record_copy(queue, device, source, target, 0, 0, nbytes)
+    if not nbytes:
+        return
+    if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+        graph.add_copy(queue, source, target, nbytes)
+        return
+    with device.lock:
+        _record_copy(queue, device, source, target, 0, 0, nbytes)

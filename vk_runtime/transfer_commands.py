@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..ir.errors import InvalidError, KernelArgumentError
+from . import graph_recording
 from .array import Array
 from .event import Event
 from .host_data import element
@@ -70,7 +71,7 @@ def checked_fill(queue: Queue, target: object, value: object) -> _Command:
     pattern = element(value, target.spelling)
 
     def run(events: tuple[Event, ...]) -> Event:
-        _wait(events)
+        _wait(queue, events)
         fill(queue, queue.device.logical, target.buffer, pattern, target.size)
         return queue.event()
 
@@ -91,7 +92,7 @@ def _between(queue: Queue, source: Array, target: Array) -> _Command:
 
 def _to_device(queue: Queue, source: _HostArray, target: Array) -> _Command:
     def run(events: tuple[Event, ...]) -> Event:
-        _wait(events)
+        _wait(queue, events)
         converted = source.astype(target.dtype.base, copy=False)
         upload(queue, queue.device.logical, target.buffer, converted)
         return queue.event()
@@ -101,14 +102,17 @@ def _to_device(queue: Queue, source: _HostArray, target: Array) -> _Command:
 
 def _to_host(queue: Queue, source: Array, target: _HostArray) -> _Command:
     def run(events: tuple[Event, ...]) -> Event:
-        _wait(events)
+        _wait(queue, events)
         download(queue, queue.device.logical, source.buffer, target)
         return queue.event()
 
     return run
 
 
-def _wait(events: tuple[Event, ...]) -> None:
+def _wait(queue: Queue, events: tuple[Event, ...]) -> None:
+    if graph_recording.active and graph_recording.recorder() is not None:
+        queue.marker(events)
+        return
     for event in events:
         event.wait()
 

@@ -37,13 +37,15 @@ def scaled(x: Any, k: Any, form: Any) -> Any:
 def nearest_integer(x: Any, form: Any) -> Any:
     """x rounded half to even, as a float and as an i32; |x| below 2**22.
 
-    Adding 1.5 * 2**23 leaves no bits for a fraction, and the integer stands in the low ones.
+    Adding 1.5 * 2**23 leaves no bits for a fraction, and the integer stands in the low ones.  Subtracting it again
+    would give the float as well, but NVIDIA's compiler takes (x + c) - c for x, NoContraction or not.
     """
     real = form[0]
     bits = form[1]
     large = form[4]
     shifted = x + large
-    return shifted - large, lp.i32(lp.bitcast(shifted, bits) - lp.bitcast(real(large), bits))
+    integer = lp.i32(lp.bitcast(shifted, bits) - lp.bitcast(real(large), bits))
+    return real(integer), integer
 
 
 def upper_half(x: Any, form: Any) -> Any:

@@ -35,9 +35,11 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
-from . import kernel_atomic
+from . import kernel_atomic, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
 from .kernel_wide import LoadWideOp, StoreWideOp
+from .spirv.attributes import StorageClassAttr
+from .spirv.enums import StorageClass
 
 GPU_KERNEL = "gpu.kernel"
 """Unit attribute that makes a `func.func` a kernel."""
@@ -60,7 +62,11 @@ ALIGNED_ROWS = "kernel.aligned_rows"
 """array<i32>: numbers of the array parameters whose last extent must be a multiple of 4."""
 
 NO_CONTRACTION = "kernel.no_contraction"
-"""Unit: a multiplication and an addition must not become one operation."""
+"""Unit, on any function: a multiplication and an addition must not become one operation."""
+OPT_LEVEL = "kernel.opt_level"
+"""i32, on any function: 0 to 2, instead of the environment's level of optimisation."""
+WIDE = "kernel.wide"
+"""Unit, on any function: the launch range and ids in it have 64 bits."""
 
 DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 """Scalar types as lapilli spells them."""
@@ -100,6 +106,8 @@ class KernelParameter:
     """One of `ACCESS_MODES`; of no meaning for a scalar."""
     may_alias: bool = False
     """Whether another array argument may be the same memory though this one is only read, or only written."""
+    is_shared: bool = False
+    """Whether it is memory of a work-group, whose extents a launch gives; its memref says so too."""
 
     @property
     def is_array(self) -> bool:
@@ -113,6 +121,8 @@ class KernelParameter:
             entry |= {"ndim": IntegerAttr(self.ndim, i32), "access": StringAttr(self.access)}
             if self.may_alias:
                 entry["may_alias"] = UnitAttr()
+            if self.is_shared:
+                entry["shared"] = UnitAttr()
         return DictionaryAttr(entry)
 
 
@@ -143,7 +153,7 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
     where = f"entry {index} of '{PARAMETERS}'"
     if not isinstance(entry, DictionaryAttr):
         raise VerifyException(f"{where} must be a dictionary, found {entry}")
-    known = {"name", "dtype", "ndim", "access", "may_alias"}
+    known = {"name", "dtype", "ndim", "access", "may_alias", "shared"}
     if unknown := sorted(entry.data.keys() - known):
         raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(known)}")
     name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
@@ -163,10 +173,30 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
         raise VerifyException(
             f"{where}: unknown access '{access}', expected one of {', '.join(ACCESS_MODES)}"
         )
-    may_alias = entry.data.get("may_alias")
-    if may_alias is not None and not isinstance(may_alias, UnitAttr):
-        raise VerifyException(f"{where}: 'may_alias' must be a unit attribute, found {may_alias}")
-    return KernelParameter(name=name, dtype=dtype, ndim=rank, access=access, may_alias=may_alias is not None)
+    flags: dict[str, bool] = {}
+    for key in ("may_alias", "shared"):
+        flag = entry.data.get(key)
+        if flag is not None and not isinstance(flag, UnitAttr):
+            raise VerifyException(f"{where}: '{key}' must be a unit attribute, found {flag}")
+        flags[key] = flag is not None
+    if flags["shared"] != _is_workgroup(type_):
+        raise VerifyException(
+            f"{where}: memory of a work-group has 'shared' and memory space #spirv.storage_class<Workgroup>, other "
+            f"arrays neither; found {type_}"
+        )
+    return KernelParameter(
+        name=name,
+        dtype=dtype,
+        ndim=rank,
+        access=access,
+        may_alias=flags["may_alias"],
+        is_shared=flags["shared"],
+    )
+
+
+def _is_workgroup(type_: Attribute) -> bool:
+    space = type_.memory_space if isinstance(type_, MemRefType) else None
+    return isinstance(space, StorageClassAttr) and space.data is StorageClass.Workgroup
 
 
 def _string(entry: DictionaryAttr, key: str, where: str) -> str:
@@ -179,7 +209,9 @@ def _string(entry: DictionaryAttr, key: str, where: str) -> str:
 def _foreign_parameter(index: int, type_: Attribute) -> KernelParameter:
     element_type = memref_element_type(type_)
     dtype = _foreign_dtype(type_ if element_type is None else element_type)
-    return KernelParameter(name=f"arg{index}", dtype=dtype, ndim=memref_rank(type_))
+    return KernelParameter(
+        name=f"arg{index}", dtype=dtype, ndim=memref_rank(type_), is_shared=_is_workgroup(type_)
+    )
 
 
 def _foreign_dtype(type_: Attribute) -> str:
@@ -199,11 +231,11 @@ def _foreign_dtype(type_: Attribute) -> str:
 def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
-    * they stand on kernels only, but `kernel.no_contraction` and `kernel.linkage_name`, and no other name begins
-      with `kernel.`
+    * they stand on kernels only, but for those named below, and no other name begins with `kernel.`
     * `kernel.linkage_name` is a string with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and `kernel.no_contraction` are units
+    * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.no_contraction` and `kernel.wide` may stand on any function
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
@@ -214,8 +246,10 @@ def verify_attributes(op: Operation) -> None:
             raise VerifyException(f"'{LINKAGE_NAME}' is a string with content on a function, found {symbol}")
     if not names:
         return
+    if OPT_LEVEL in names and integer(op.attributes[OPT_LEVEL], i32) not in (0, 1, 2):
+        raise VerifyException(f"'{OPT_LEVEL}' must be an i32 of 0 to 2, found {op.attributes[OPT_LEVEL]}")
     for name in names:
-        if not isinstance(op, Function) or not (is_kernel(op) or name == NO_CONTRACTION):
+        if not isinstance(op, Function) or not (is_kernel(op) or name in (NO_CONTRACTION, OPT_LEVEL, WIDE)):
             raise VerifyException(f"'{name}' may stand on kernels only, found it on {op.name}")
         if name == PARAMETERS:
             kernel_parameters(op)
@@ -223,7 +257,11 @@ def verify_attributes(op: Operation) -> None:
             _verify_rank(op.attributes[name])
         elif name == LOCAL_SIZE:
             _verify_local_size(op.attributes[name])
-        elif name not in (ANY_RANK, MASKED, NO_CONTRACTION) or not isinstance(op.attributes[name], UnitAttr):
+        elif name == OPT_LEVEL:
+            continue
+        elif name not in (ANY_RANK, MASKED, NO_CONTRACTION, WIDE) or not isinstance(
+            op.attributes[name], UnitAttr
+        ):
             raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
 
 
@@ -294,8 +332,10 @@ __all__ = [
     "LOCAL_SIZE",
     "MASKED",
     "NO_CONTRACTION",
+    "OPT_LEVEL",
     "PARAMETERS",
     "RANK",
+    "WIDE",
     "Function",
     "GlobalRangeOp",
     "KernelParameter",
@@ -310,6 +350,15 @@ __all__ = [
 ]
 
 KERNEL = Dialect(
-    "kernel", [GlobalRangeOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, *kernel_atomic.OPS]
+    "kernel",
+    [
+        GlobalRangeOp,
+        LoadFieldOp,
+        StoreFieldOp,
+        LoadWideOp,
+        StoreWideOp,
+        *kernel_atomic.OPS,
+        *kernel_reports.OPS,
+    ],
 )
 """The dialect, for `Context.load_dialect`."""

@@ -8,7 +8,8 @@ between.  A launch ends with `KernelTrap` at the first
 * data race: accesses of one location, at least one a write and not both atomic, that no barrier orders,
 * barrier that only some work-items of a work-group reach,
 * loop without end, as far as a limit on iterations tells,
-* arithmetic that SPIR-V leaves undefined, which the front end never emits.
+* arithmetic that SPIR-V leaves undefined, which the front end never emits,
+* failed check of the kernel's own: ``assert``, and those of debug mode.
 
 The work-items of a work-group run in lockstep, several work-groups at once where the memory for it is small.
 Atomic operations happen in the order of the work-items' numbers, so every run gives the same result.
@@ -17,6 +18,7 @@ Atomic operations happen in the order of the work-items' numbers, so every run g
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,6 +42,7 @@ from . import (
     integer_ops,
     math_ops,
     memory_ops,
+    report_ops,
     spec_constant_ops,
     sub_group_ops,
     work_item_ops,
@@ -62,6 +65,7 @@ OPERATIONS = (
     integer_ops,
     math_ops,
     memory_ops,
+    report_ops,
     spec_constant_ops,
     sub_group_ops,
     work_item_ops,
@@ -157,6 +161,8 @@ class Launch:
     """All functions of the module by name."""
     bound: list[_Bound]
     """The arguments."""
+    lines: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """What work-items printed, with their numbers."""
     sites: list[Operation] = field(default_factory=list[Operation])
     """The operations that accessed memory, by number."""
     _site_numbers: dict[Operation, int] = field(default_factory=dict[Operation, int])
@@ -199,6 +205,7 @@ def interpret_module(
     *,
     spec_values: Mapping[str, bytes] | None = None,
     options: Options | None = None,
+    write: Callable[[str], object] | None = None,
 ) -> frozenset[int]:
     """Runs a kernel over a range.
 
@@ -209,6 +216,7 @@ def interpret_module(
         arguments: one for each argument of the kernel's function; arrays are changed in place.
         spec_values: host bytes of specialization constants by symbol; absent ones have their default.
         options: of the interpreter.
+        write: gets what the kernel printed, in the order of the work-items; None: sys.stdout.
 
     Returns:
         The positions of the arrays that were stored to.
@@ -233,6 +241,9 @@ def interpret_module(
         for host, memory in memories.items():
             if memory.is_changed:
                 host.data[:] = memory.bytes[: len(host.data)]
+        if launch.lines:
+            ordered = sorted(launch.lines, key=lambda line: line[0])
+            (write or sys.stdout.write)("".join(text for _, text in ordered))
     changed = {host for host, memory in memories.items() if memory.is_changed}
     return frozenset(i for i, argument in enumerate(arguments) if argument in changed)
 

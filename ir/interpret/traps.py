@@ -55,4 +55,6 @@ def kernel_trap(
     text = f"kernel '{kernel}', work-item {item} of work-group {group}: {message}"
     line = None if place is None else linecache.getline(place.file, place.line).rstrip("\n") or None
     diagnostic = Diagnostic(text, place, source_line=line)
-    return KernelTrap(str(diagnostic), code=code, location=place, diagnostics=[diagnostic])
+    return KernelTrap(
+        str(diagnostic), kernel=kernel, work_item=item, code=code, location=place, diagnostics=[diagnostic]
+    )

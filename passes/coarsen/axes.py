@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.dialects.kernel import GlobalRangeOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
+from ...ir.dialects.kernel_reports import ROUND_OPS
 from ..optimise.effects import is_pure_class
 from .lanes import X, Y
 
@@ -193,4 +194,6 @@ def _is_known(op: Operation) -> bool:
     if isinstance(op, _OTHER_IDS):
         return False
     # Divisions are not pure, since their divisor may be 0; here they stay where they are.
+    if isinstance(op, ROUND_OPS):  # work-items of one invocation run their loops together
+        return True
     return isinstance(op, _MEMORY) or is_pure_class(type(op)) or op.name.startswith("arith.")

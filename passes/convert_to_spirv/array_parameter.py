@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import KernelParameter
 from ...ir.dialects.spirv.attributes import MemoryAccessAttr
-from ...ir.dialects.spirv.enums import MemoryAccess, StorageClass
+from ...ir.dialects.spirv.enums import Decoration, MemoryAccess, StorageClass
 from ...ir.target_env import BindingModel
 from .argument_block import ArgumentBlock, FieldKey, FieldKind
 from .function_lowering import FunctionLowering
@@ -21,6 +21,8 @@ _DECORATIONS: dict[str, Mapping[str, UnitAttr]] = {
     "write": {"non_readable": UnitAttr()},
 }
 """Of arrays that overlap with nothing that is written."""
+_MEMBER_DECORATIONS = {"read": Decoration.NonWritable, "write": Decoration.NonReadable}
+"""The same for the member of their block, which makes it a type of its own."""
 _ALIASED: Mapping[str, UnitAttr] = {"aliased": UnitAttr()}
 """Without it a driver may take for granted that no other buffer is the same memory (SPIR-V 1.6, 2.18.2).  It
 stands alone: spirv-opt, and with it SwiftShader, merges loads of a NonWritable variable whether aliased or not."""
@@ -65,6 +67,7 @@ class ArrayParameter:
         self._views: dict[int, tuple[spirv.GlobalVariableOp, SSAValue]] = {}
         """The variables of its buffer, and pointers to them, by the identity of what each holds (converted types are
         unique): elements, or vectors of them."""
+        self._may_alias = parameter.may_alias or parameter.access == "read_write"
         self._is_address = fn.module.env.binding_model is BindingModel.ADDRESS
         self._storage_class = (
             StorageClass.PhysicalStorageBuffer if self._is_address else StorageClass.StorageBuffer
@@ -143,7 +146,8 @@ class ArrayParameter:
         if known is not None:
             return known[1]
         types = self._fn.module.types
-        made = self._buffer(types.pointer(types.buffer_block(held), self._storage_class))
+        access = None if self._may_alias else _MEMBER_DECORATIONS[self._parameter.access]
+        made = self._buffer(types.pointer(types.buffer_block(held, access), self._storage_class))
         self._views[id(held)] = made
         if len(self._views) > 1 and self._parameter.access != "read":
             for variable, _ in self._views.values():  # they are the same memory
@@ -155,8 +159,7 @@ class ArrayParameter:
         fn = self._fn
         symbol = fn.module.reserve(f"{fn.name}.{self._parameter.name}")
         variable = spirv.GlobalVariableOp(symbol, pointer, binding=self._binding, descriptor_set=0)
-        may_alias = self._parameter.may_alias or self._parameter.access == "read_write"
-        variable.attributes.update(_ALIASED if may_alias else _DECORATIONS[self._parameter.access])
+        variable.attributes.update(_ALIASED if self._may_alias else _DECORATIONS[self._parameter.access])
         if fn.module.orders_memory and self._parameter.access == "read_write":
             # In the GLSL450 model barriers and fences order what others see of coherent memory only.
             variable.attributes["coherent"] = UnitAttr()

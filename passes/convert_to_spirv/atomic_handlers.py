@@ -26,6 +26,7 @@ from ...ir.dialects.spirv.attributes import LoopControlAttr, MemorySemanticsAttr
 from ...ir.dialects.spirv.enums import LoopControl, MemorySemantics, Scope
 from .function_lowering import FunctionLowering, Handler
 from .memory_handlers import from_storage, to_storage
+from .report_handlers import count_rounds
 from .work_item_handlers import entry_of
 
 _SCOPES = {
@@ -72,7 +73,7 @@ class _Place:
         position = operands.index(op.array)
         array = entry_of(fn, op).array(op.array)
         self.fn = fn
-        self.pointer = array.element_pointer([fn.value(index) for index in operands[position + 1 :]])
+        self.pointer = array.element_pointer(fn.array_indices(operands[position + 1 :]))
         self.element_type = array.element_type
         self.storage_type = array.storage_type
         self.values = [fn.value(value) for value in operands[:position]]
@@ -128,11 +129,13 @@ def _update(fn: FunctionLowering, op: Operation) -> None:
     elif kind == "exchange":
         result = place.element(place.update(spirv.AtomicExchangeOp, place.stored(value)))
     else:
-        result = place.element(_loop(fn, place, lambda old: _FLOAT[kind](fn, old, value)))
+        result = place.element(_loop(fn, op, place, lambda old: _FLOAT[kind](fn, old, value)))
     fn.values[op.results[0]] = result
 
 
-def _loop(fn: FunctionLowering, place: _Place, compute: Callable[[SSAValue], SSAValue]) -> SSAValue:
+def _loop(
+    fn: FunctionLowering, op: Operation, place: _Place, compute: Callable[[SSAValue], SSAValue]
+) -> SSAValue:
     """Adds the compare-exchange loop; returns the bits that the new value replaced."""
     outer = fn.block
     bits = place.storage_type
@@ -144,6 +147,8 @@ def _loop(fn: FunctionLowering, place: _Place, compute: Callable[[SSAValue], SSA
     fn.add(spirv.BranchOp.create(operands=(first,), successors=(header,)))
     fn.block = header
     (old,) = header.args
+    if fn.module.env.loop_iteration_cap is not None:  # limit-loops checks the count after the operation
+        count_rounds(fn, op, 1)
     fn.loop_depth += 1
     wanted = place.stored(compute(place.element(old)))
     found = place.compare_exchange(old, wanted)

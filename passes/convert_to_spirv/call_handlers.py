@@ -10,8 +10,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.call_graph import Function
 from ...ir.dialects import spirv
+from ...ir.dialects.kernel import NO_CONTRACTION
 from ..narrowing import is_memref_type
-from .function_lowering import FunctionLowering, Handler
+from .function_lowering import FunctionLowering, Handler, float_attributes
 from .module_lowering import LoweredFunction, only_block
 from .types import integer_attribute
 from .work_item_handlers import entry_of
@@ -57,10 +58,12 @@ def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:
             values[parameter] = fn.value(argument)
     # A body may be inlined several times: its values are known by other names each time.
     outer, fn.values = fn.values, values
+    outer_attributes = fn.float_attributes
+    fn.float_attributes = float_attributes(NO_CONTRACTION in callee.attributes)
     terminator = fn.lower_block(block)
     assert terminator is not None
     results = [fn.value(value) for value in terminator.operands]
-    fn.values = outer
+    fn.values, fn.float_attributes = outer, outer_attributes
     fn.values.update(zip(op.results, results, strict=True))
 
 

@@ -14,10 +14,13 @@ from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.dialects.kernel_reports import ROUND_OPS
 from ...ir.dialects.spirv.attributes import LoopControlAttr, SelectionControlAttr
 from ...ir.dialects.spirv.enums import LoopControl, SelectionControl
 from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler
+from .report_buffer import add_selection
+from .report_handlers import agree_on_rounds
 
 _SELECTION = {"selection_control": SelectionControlAttr(SelectionControl.None_)}
 _LOOP = {"loop_control": LoopControlAttr(LoopControl.None_)}
@@ -93,6 +96,9 @@ def _check_depth(op: Operation) -> None:
 def _if(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.IfOp)
     _check_depth(op)
+    if _counts_in_both_arms(op):
+        _if_and_if_not(fn, op)
+        return
     outer, location = fn.block, op.location
     condition = fn.value(op.operands[0])
     variables = _variables(fn, op)
@@ -111,6 +117,31 @@ def _if(fn: FunctionLowering, op: Operation) -> None:
     fn.block = outer
     arms = [block for block in blocks if block is not merge]
     fn.add(spirv.SelectionOp.create(properties=_SELECTION, regions=[Region([header, *arms, merge])]))
+    _load_results(fn, op, variables)
+
+
+def _counts_in_both_arms(op: scf.IfOp) -> bool:
+    return all(any(isinstance(inner, ROUND_OPS) for inner in region.walk()) for region in op.regions)
+
+
+def _if_and_if_not(fn: FunctionLowering, op: scf.IfOp) -> None:
+    """Lowers both arms as selections one after the other.
+
+    The device runs them one after the other anyway.  Between them the work-items agree on the rounds of loops, of
+    which those of the second arm could not know otherwise.
+    """
+    location = op.location
+    condition = fn.value(op.operands[0])
+    variables = _variables(fn, op)
+
+    def arm(region: Region) -> None:
+        _store_all(fn, variables, _yielded(fn, region.block, fn.block))
+        fn.location = location
+
+    add_selection(fn, condition, lambda: arm(op.true_region))
+    agree_on_rounds(fn, op)
+    is_other = fn.emit(spirv.LogicalNotOp, (condition,), condition.type)
+    add_selection(fn, is_other, lambda: arm(op.false_region))
     _load_results(fn, op, variables)
 
 

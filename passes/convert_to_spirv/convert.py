@@ -35,6 +35,7 @@ from .local_array import LOCAL_ARRAY_HANDLERS
 from .math_handlers import MATH_HANDLERS
 from .memory_handlers import MEMORY_HANDLERS
 from .module_lowering import ModuleLowering
+from .report_handlers import REPORT_HANDLERS
 from .spec_constant_table import SPEC_CONSTANT_HANDLERS
 from .spirv_handlers import SPIRV_HANDLERS
 from .work_item_handlers import WORK_ITEM_HANDLERS
@@ -53,6 +54,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     **WORK_ITEM_HANDLERS,
     **SPEC_CONSTANT_HANDLERS,
     **SPIRV_HANDLERS,
+    **REPORT_HANDLERS,
 }
 """How each operation class is lowered."""
 

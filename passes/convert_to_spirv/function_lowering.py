@@ -42,6 +42,11 @@ NO_ATTRIBUTES: Mapping[str, Attribute] = {}
 """No attributes or properties."""
 
 
+def float_attributes(no_contraction: bool) -> Mapping[str, Attribute]:
+    """Returns what FAdd, FSub and FMul carry in a function whose products and sums must not be fused, or may be."""
+    return _NO_CONTRACTION if no_contraction else NO_ATTRIBUTES
+
+
 class FunctionLowering:
     """State of the lowering of one function."""
 
@@ -61,7 +66,7 @@ class FunctionLowering:
         self.values: dict[SSAValue, SSAValue] = {}
         self.loop_depth = 0
         """How many loops are around the current operation."""
-        self.float_attributes = _NO_CONTRACTION if no_contraction else NO_ATTRIBUTES
+        self.float_attributes = float_attributes(no_contraction)
         """What FAdd, FSub and FMul carry: NoContraction keeps a driver from fusing them."""
         self.spec_constants: dict[str, SSAValue] = {}
         """Values of specialization constants read so far, by symbol."""
@@ -71,6 +76,13 @@ class FunctionLowering:
         self._first_ops: list[Operation] = []
 
     # Values
+
+    def array_indices(self, indices: Sequence[SSAValue]) -> list[SSAValue]:
+        """Returns lowered indices of an array, which have 32 bits: an id of 64 is narrowed."""
+        return [
+            value if value.type is i32 else self.emit(spirv.SConvertOp, (value,), i32)
+            for value in (self.value(index) for index in indices)
+        ]
 
     def value(self, value: SSAValue) -> SSAValue:
         """Returns what `value` has become; a kernel's scalar argument is loaded at its first use."""

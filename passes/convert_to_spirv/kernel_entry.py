@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     VectorType,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -32,7 +33,9 @@ from ...ir.dialects.kernel import (
     ANY_RANK,
     LANES,
     MASKED,
+    WIDE,
     GlobalRangeOp,
+    KernelParameter,
     kernel_local_size,
     kernel_parameters,
     kernel_rank,
@@ -43,6 +46,7 @@ from ...ir.kernel_info import (
     BufferParameter,
     KernelInfo,
     LaunchAbi,
+    LocalParameter,
     Parameter,
     ScalarParameter,
     SpecField,
@@ -55,6 +59,7 @@ from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering
 from .local_array import LocalArray
 from .module_lowering import ModuleLowering, only_block
+from .report_buffer import ReportBuffer
 from .size_expressions import SizeExpressions
 from .types import integer_attribute, is_scalar
 
@@ -86,7 +91,15 @@ class KernelEntry:
         self._local_arrays: list[LocalArray] = []
         self.sizes = SizeExpressions(module)
         """Lengths of the arrays that it makes."""
+        self.report = ReportBuffer(self._fn, self._global_ids)
+        """Its checks and prints."""
+        self._round_count: SSAValue | None = None
+        self._report_binding: int | None = None
         self._scalars: dict[SSAValue, int] = {}
+        self._shared: dict[SSAValue, int] = {}
+        """Arrays in the memory of a work-group that the launch gives, by their number in the signature."""
+        self._length_symbols: dict[int, tuple[str, ...]] = {}
+        """The constants of their extents, for those that are used."""
         self._launch_values: dict[tuple[str, int], SSAValue] = {}
         self._built_ins: dict[str, SSAValue] = {}
         self._built_in_symbols: list[str] = []
@@ -94,6 +107,8 @@ class KernelEntry:
         self._block_binding: int | None = None
         self._rank = kernel_rank(kernel) or _highest_dimension(kernel) + 1
         self._local_size = local_size(kernel)
+        self._index_type = i64 if WIDE in kernel.attributes else i32
+        """Of the launch range, and of what is counted in it."""
         try:
             self._parameters = kernel_parameters(kernel)
         except VerifyException as error:
@@ -111,7 +126,9 @@ class KernelEntry:
         binding = 0
         for number, (argument, parameter) in enumerate(zip(body.args, self._parameters, strict=True)):
             try:
-                if is_memref_type(argument.type):
+                if parameter.is_shared:
+                    self._shared[argument] = number
+                elif is_memref_type(argument.type):
                     self._arrays[argument] = ArrayParameter(
                         self._fn, self._block, parameter, argument.type, number, binding
                     )
@@ -133,9 +150,31 @@ class KernelEntry:
     def array(self, value: SSAValue) -> ArrayParameter | LocalArray:
         """Returns the array that `value` refers to; TypeError where there is none."""
         known = self._arrays.get(value)
+        if known is None and value in self._shared:
+            known = self._given_array(value, self._shared[value])
+            self.add_local_array(value, known)
         if known is None:
             raise TypeError("arrays are parameters of the kernel or made by memref.alloc and memref.alloca")
         return known
+
+    def _given_array(self, value: SSAValue, number: int) -> LocalArray:
+        """Makes the array of a parameter whose extents each launch gives."""
+        fn, module, name = self._fn, self._module, self._parameters[number].name
+        assert is_memref_type(value.type)
+        rank = value.type.get_num_dims()
+        symbols = tuple(module.length_symbol(f"{self.name}.{name}.length{d}") for d in range(rank))
+        self._length_symbols[number] = symbols
+        extents = [
+            fn.add_constant(
+                spirv.ReferenceOfOp.create(
+                    properties={"spec_const": module.symbol(symbol)}, result_types=(i32,)
+                )
+            )
+            for symbol in symbols
+        ]
+        spelled = tuple(f"{name}.shape[{d}]" for d in range(rank))
+        location = operation_location(self._kernel, self.name)
+        return LocalArray(fn, self, value.type, StorageClass.Workgroup, extents, spelled, location)
 
     def add_local_array(self, value: SSAValue, array: LocalArray) -> None:
         """Makes `value` refer to an array that the kernel makes."""
@@ -179,7 +218,7 @@ class KernelEntry:
 
     def global_range(self, dimension: int) -> SSAValue:
         """Returns n of ``k[n]`` along lapilli's `dimension`."""
-        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), i32)
+        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), self._index_type)
 
     def launch_value(self, kind: str, dimension: int) -> SSAValue:
         """Returns a work-item's or work-group's index or size along a dimension, made once per kernel.
@@ -194,15 +233,36 @@ class KernelEntry:
             known = self._launch_values[kind, dimension] = make(dimension)
         return known
 
+    def _global_ids(self) -> list[SSAValue]:
+        """Returns the work-item's id, slowest dimension first."""
+        return [self.launch_value("global_id", d) for d in reversed(range(self._rank))]
+
+    def round_count(self) -> SSAValue:
+        """Returns the variable with the rounds that the loops of this work-item's sub-group have run."""
+        if self._round_count is None:
+            self._round_count = self._fn.variable(i32, self._fn.index(0))
+        return self._round_count
+
     def _thread_id(self, dimension: int) -> SSAValue:
         return self._built_in("LocalInvocationId", dimension)
 
     def _block_id(self, dimension: int) -> SSAValue:
-        group = self._built_in("WorkgroupId", dimension)
+        group = self._indexed(self._built_in("WorkgroupId", dimension))
         base = self._base(dimension)
-        return group if base is None else self._first(spirv.IAddOp, (group, base), i32)
+        return group if base is None else self._first(spirv.IAddOp, (group, base), self._index_type)
+
+    def _indexed(self, value: SSAValue) -> SSAValue:
+        """Returns an unsigned number of 32 bits in the type of indices."""
+        return value if self._index_type is i32 else self._first(spirv.UConvertOp, (value,), i64)
 
     def _global_id(self, dimension: int) -> SSAValue:
+        if (
+            self._index_type is not i32
+        ):  # GlobalInvocationId has 32 bits, one dispatch may have more work-items
+            size = self._indexed(self.launch_value("block_dim", dimension))
+            first = self._first(spirv.IMulOp, (self.launch_value("block_id", dimension), size), i64)
+            lane = self._indexed(self.launch_value("thread_id", dimension))
+            return self._first(spirv.IAddOp, (first, lane), i64)
         index = self._built_in("GlobalInvocationId", dimension)
         base = self._base(dimension)
         if base is None:
@@ -233,7 +293,9 @@ class KernelEntry:
     def _base(self, dimension: int) -> SSAValue | None:
         if dimension >= self._rank:
             return None
-        return self._block.field(FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), i32)
+        return self._block.field(
+            FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), self._index_type
+        )
 
     def _built_in(self, name: str, dimension: int) -> SSAValue:
         vector = self._built_ins.get(name)
@@ -281,6 +343,7 @@ class KernelEntry:
         spill_binding = self._buffer_count if env.binding_model is BindingModel.DESCRIPTOR else 0
         arguments = self._module.reserve(f"{self.name}.arguments")
         self._block_binding = self._block.finish(env.max_push_constant_bytes, spill_binding, arguments)
+        self._report_binding = self.report.bind(spill_binding + 1)
         self._module.add_function(
             spirv.FuncOp(self.name, FunctionType.from_lists([], []), Region(fn.finish())), self._kernel
         )
@@ -295,6 +358,7 @@ class KernelEntry:
             arrays = [*self._arrays.values(), *self._local_arrays]
             symbols += [symbol for array in arrays for symbol in array.global_symbols]
             symbols += [self._argument_symbol] if self._argument_symbol is not None else []
+            symbols += [self.report.symbol] if self.report.symbol is not None else []
         entry = spirv.EntryPointOp(self.name, list(dict.fromkeys(symbols)))
         ids = self._module.local_size_spec_ids
         if ids is not None or self._local_size is None:
@@ -339,10 +403,12 @@ class KernelEntry:
                 block.offset_bytes(FieldKey(HIDDEN, FieldKind.BASE, d)) for d in range(rank)
             ),
             local_size_spec_ids=self._module.local_size_spec_ids,
+            index_bits=64 if WIDE in kernel.attributes else 32,
             is_masked=MASKED in kernel.attributes,
             spec_fields=self._spec_fields(),
             argument_block_bytes=block.size_bytes,
             argument_block_binding=self._block_binding,
+            report_binding=self._report_binding,
         )
         return KernelInfo(
             name=self.name,
@@ -357,6 +423,7 @@ class KernelEntry:
             location=operation_location(kernel, self.name),
             size_nodes=self.sizes.nodes(),
             local_arrays=tuple(array.info() for array in self._local_arrays),
+            sites=self.report.sites,
             lanes=integers(kernel.attributes.get(LANES)) or (),
             aligned_rows=integers(kernel.attributes.get(ALIGNED_ROWS)) or (),
             has_loops=any(isinstance(op, scf.ForOp | scf.WhileOp) for op in kernel.body.walk()),
@@ -383,9 +450,20 @@ class KernelEntry:
                 offset = self._block.offset_bytes(FieldKey(number, FieldKind.SCALAR))
                 infos.append(ScalarParameter(name=parameter.name, dtype=parameter.dtype, offset_bytes=offset))
                 continue
+            if parameter.is_shared:
+                infos.append(self._local_info(number, parameter))
+                continue
             infos.append(self._buffer_info(number, binding, parameter.name, parameter.dtype, parameter.ndim))
             binding += 1
         return infos
+
+    def _local_info(self, number: int, parameter: KernelParameter) -> LocalParameter:
+        rank = parameter.ndim or 1
+        symbols = self._length_symbols.get(number, ())
+        ids = tuple(self._module.spec_constants.spec_ids[symbol] for symbol in symbols)
+        return LocalParameter(
+            name=parameter.name, dtype=parameter.dtype, ndim=rank, spec_ids=ids or (None,) * rank
+        )
 
     def _buffer_info(self, number: int, binding: int, name: str, dtype: str, ndim: int) -> BufferParameter:
         block = self._block

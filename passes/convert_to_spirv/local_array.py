@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.errors import Location
 from ...ir.kernel_info import LocalArrayInfo
 from ...ir.location import location_of
 from ..narrowing import is_array_attribute, is_integer_type, is_memref_type, is_vector_type
@@ -40,25 +41,35 @@ class LocalArray:
         self,
         fn: FunctionLowering,
         entry: KernelEntry,
-        op: Operation,
         type_: MemRefType[Attribute],
         storage_class: StorageClass,
+        extents: Sequence[SSAValue],
+        spelled: tuple[str, ...],
+        location: Location | None,
     ) -> None:
+        """Makes the array.
+
+        Args:
+            fn: the function that is being lowered.
+            entry: its kernel.
+            type_: of the array; gives the elements.
+            storage_class: Workgroup or Function.
+            extents: one value a dimension, computed from constants.
+            spelled: the extents as messages name them.
+            location: of the source line that makes it.
+        """
         self._fn = fn
         self._storage_class = storage_class
         self.element_type = fn.type(type_.element_type)
         self.storage_type = fn.module.storage_type(self.element_type, is_atomic=self.is_shared)
         """What the memory holds; an integer where floats are kept as their bits."""
         self.access: Mapping[str, Attribute] = NO_ATTRIBUTES
-        sizes = iter([fn.value(value) for value in op.operands])
-        self._extents = [
-            next(sizes) if length == DYNAMIC_INDEX else fn.index(length) for length in type_.get_shape()
-        ]
+        self._extents = list(extents)
         self._lengths = [entry.sizes.of(extent) for extent in self._extents]
         self.global_symbols: tuple[str, ...] = ()
         self._base = self._variable(entry.sizes.product(self._lengths))
-        self._spelled = _spelled(op)
-        self._location = location_of(op.location)
+        self._spelled = spelled
+        self._location = location
 
     @property
     def is_shared(self) -> bool:
@@ -147,7 +158,10 @@ def _allocate(fn: FunctionLowering, op: Operation) -> None:
     if not isinstance(space, StorageClassAttr) or space.data is not expected:
         raise TypeError(f"expected memory space #spirv.storage_class<{expected.name}>, found {type_}")
     entry = entry_of(fn, op)
-    entry.add_local_array(op.results[0], LocalArray(fn, entry, op, type_, expected))
+    sizes = iter([fn.value(value) for value in op.operands])
+    extents = [next(sizes) if length == DYNAMIC_INDEX else fn.index(length) for length in type_.get_shape()]
+    array = LocalArray(fn, entry, type_, expected, extents, _spelled(op), location_of(op.location))
+    entry.add_local_array(op.results[0], array)
 
 
 LOCAL_ARRAY_HANDLERS: dict[type[Operation], Handler] = {

@@ -37,7 +37,7 @@ def to_storage(fn: FunctionLowering, value: SSAValue, storage_type: Attribute) -
 def _load(fn: FunctionLowering, op: Operation) -> None:
     source, *indices = op.operands
     array = entry_of(fn, op).array(source)
-    pointer = array.element_pointer([fn.value(index) for index in indices])
+    pointer = array.element_pointer(fn.array_indices(indices))
     value = fn.emit(spirv.LoadOp, (pointer,), array.storage_type, array.access)
     fn.values[op.results[0]] = from_storage(fn, value, array.element_type)
 
@@ -45,7 +45,7 @@ def _load(fn: FunctionLowering, op: Operation) -> None:
 def _store(fn: FunctionLowering, op: Operation) -> None:
     value, target, *indices = op.operands
     array = entry_of(fn, op).array(target)
-    pointer = array.element_pointer([fn.value(index) for index in indices])
+    pointer = array.element_pointer(fn.array_indices(indices))
     stored = to_storage(fn, fn.value(value), array.storage_type)
     fn.add(spirv.StoreOp.create(operands=(pointer, stored), properties=array.access))
 
@@ -93,7 +93,7 @@ def _field(fn: FunctionLowering, op: Operation, first: int) -> tuple[list[SSAVal
     """Returns the lowered indices and path of an access to a part of an element."""
     indices, path = field_operands(op, first)
     steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]
-    return [fn.value(index) for index in indices], steps
+    return fn.array_indices(indices), steps
 
 
 def _dim(fn: FunctionLowering, op: Operation) -> None:

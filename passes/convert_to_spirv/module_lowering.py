@@ -21,6 +21,7 @@ from ...ir.call_graph import Function, function_name, has_body, resolve
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp
 from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
+from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import PointerType
@@ -44,7 +45,7 @@ _NEEDS_KERNEL = (
 
 
 _BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
-NEEDS_KERNEL_NAMES = frozenset(
+NEEDS_KERNEL_NAMES = REPORT_NAMES | frozenset(
     (
         "memref.alloc",
         "memref.alloca",
@@ -97,6 +98,7 @@ class ModuleLowering:
         self.has_imports = False
         """Whether functions of other modules are called."""
         self._local_size_symbols: dict[int, str] = {}
+        self._length_symbols: list[str] = []
         self._symbols: dict[str, SymbolRefAttr] = {}
         self._helpers: dict[Operation, LoweredFunction] = {}
         self._inlined: dict[Operation, bool | None] = {}
@@ -164,15 +166,23 @@ class ModuleLowering:
             known = self._local_size_symbols[dimension] = self.reserve(f"__local_size_{'xyz'[dimension]}")
         return known
 
+    def length_symbol(self, name: str) -> str:
+        """Returns the symbol of a new constant for a length that each launch gives."""
+        symbol = self.reserve(name)
+        self._length_symbols.append(symbol)
+        return symbol
+
     def finish_spec_constants(self, default_local_size: tuple[int, int, int]) -> None:
-        """Gives the local size its SpecIds, behind the user's, and defines the constants that are read."""
-        if not self.has_local_size_constants:
-            return
+        """Gives the local size and the lengths that a launch gives their SpecIds, behind the user's."""
         first = self.spec_constants.next_spec_id
-        self.local_size_spec_ids = (first, first + 1, first + 2)
-        for dimension, symbol in sorted(self._local_size_symbols.items()):
-            default = integer_attribute(default_local_size[dimension], 32)
-            self.spec_constants.add_scalar(symbol, default, first + dimension)
+        if self.has_local_size_constants:
+            self.local_size_spec_ids = (first, first + 1, first + 2)
+            for dimension, symbol in sorted(self._local_size_symbols.items()):
+                default = integer_attribute(default_local_size[dimension], 32)
+                self.spec_constants.add_scalar(symbol, default, first + dimension)
+            first += 3
+        for number, symbol in enumerate(self._length_symbols, start=first):
+            self.spec_constants.add_scalar(symbol, integer_attribute(1, 32), number)
 
     # Helpers
 

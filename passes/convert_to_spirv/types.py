@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ...ir.dialects.spirv.attributes import StorageClassAttr
-from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.dialects.spirv.enums import Decoration, StorageClass
 from ...ir.dialects.spirv.types import (
     ArrayType,
     PointerType,
@@ -125,7 +125,9 @@ class TypeConverter:
         default_factory=dict[tuple[int, int | str], ArrayType | SpecArrayType]
     )
     """By the element's identity and the length."""
-    _blocks: dict[Attribute, StructType] = field(default_factory=dict[Attribute, StructType])
+    _blocks: dict[tuple[Attribute, Decoration | None], StructType] = field(
+        default_factory=dict[tuple[Attribute, Decoration | None], StructType]
+    )
 
     def __call__(self, type_: Attribute) -> Attribute:
         """Returns the device's type; TypeError says why there is none."""
@@ -213,12 +215,21 @@ class TypeConverter:
             )
         return known
 
-    def buffer_block(self, element: Attribute) -> StructType:
-        """Returns `struct { element data[]; }`, the layout of a storage buffer that holds an array."""
-        known = self._blocks.get(element)
+    def buffer_block(self, element: Attribute, access: Decoration | None = None) -> StructType:
+        """Returns `struct { element data[]; }`, the layout of a storage buffer that holds an array.
+
+        Args:
+            element: what the array holds.
+            access: `NonWritable` or `NonReadable`, which the member gets.  A type of its own for each: NVIDIA's
+                driver takes a variable that is NonWritable for a property of its type, and then reads other
+                variables of the type as if nobody wrote them.
+        """
+        known = self._blocks.get((element, access))
         if known is None:
             array = RuntimeArrayType.get(element, storage_bytes(element))
-            known = self._blocks[element] = StructType.get([StructMember(array, 0)])
+            decorations = () if access is None else ((access, None),)
+            member = StructMember(array, 0, decorations)
+            known = self._blocks[element, access] = StructType.get([member])
         return known
 
 

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
 
+from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ..narrowing import is_array_attribute
 from .constants import constant_integer
 
@@ -36,7 +37,7 @@ _REMOVABLE_NAMES = frozenset(
         "spirv.InBoundsAccessChain",
     )
 )
-_HARMLESS_NAMES = _REMOVABLE_NAMES | {"spirv.Store"}
+_HARMLESS_NAMES = _REMOVABLE_NAMES | REPORT_NAMES | {"spirv.Store"}
 """Operations that do not write to an array (spirv.Store at kernel level writes to private variables)."""
 _DIVISIONS = (
     arith.DivSIOp,

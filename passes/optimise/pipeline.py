@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from ...ir.attribute_values import integer
+from ...ir.dialects.kernel import OPT_LEVEL
 from .dce import eliminate_dead_code
 from .effects import functions_of
 from .forward_walk import ForwardWalk
@@ -11,11 +13,17 @@ from .hoist_invariants import hoist_invariants
 
 
 def optimise(module: Operation, level: int) -> None:
-    """Optimises every function of `module` in place; level 0 changes nothing, 2 repeats what 1 does once."""
-    if level <= 0:
-        return
+    """Optimises every function of `module` in place; level 0 changes nothing, 2 repeats what 1 does once.
+
+    A function with the attribute `kernel.opt_level` has its own level.
+    """
     for function in functions_of(module):
-        for _ in range(min(level, 2)):
+        for _ in range(min(_level_of(function, level), 2)):
             ForwardWalk(fold=True, number=True).run(function)
             hoist_invariants(function)
             eliminate_dead_code(function)
+
+
+def _level_of(function: Operation, default: int) -> int:
+    own = integer(function.attributes.get(OPT_LEVEL))
+    return default if own is None else own

@@ -46,6 +46,7 @@ _NAMES_BY_MODULE = {
     ),
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
+    "frontend.parameter_types": "Item NdItem Group Id Const LocalArray",
     "frontend.spec_constant": "SpecializationId",
     "frontend.spec_parameters": "KernelHandler Spec",
     "frontend.ranges": "NdRange Range",
@@ -56,10 +57,11 @@ _NAMES_BY_MODULE = {
         "device_has uses_aspects reqd_work_group_size reqd_sub_group_size work_group_size_hint SubGroupSize"
     ),
     "frontend.kernel_from_source": "kernel_from_source",
+    "frontend.sources": "create_kernel_bundle_from_source SourceLanguage SYCL_EXT_ONEAPI_KERNEL_COMPILER",
     "frontend.intrinsics": (
         "global_id local_id group_id global_range local_range group_range global_linear_id local_linear_id "
-        "group_linear_id barrier group_barrier mem_fence select bitcast popcount clz ctz reverse_bits static_range "
-        "math local private atomic group sub_group"
+        "group_linear_id barrier group_barrier mem_fence select bitcast shuffle popcount clz ctz reverse_bits "
+        "static_range math local private atomic group sub_group"
     ),
     "ir.aspects": "Aspect",
     "ir.config": "config",
@@ -84,7 +86,10 @@ _NAMES_BY_MODULE = {
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.event": "Event",
+    "vk_runtime.graph": "Graph graph",
+    "vk_runtime.memory_stats": "HeapStats",
     "vk_runtime.queue": "Queue",
+    "vk_runtime.source_options": "BuildOptions SaveLog SpecValues",
     "vk_runtime.spec_placeholder": "SpecConstant",
     "vk_runtime.handler": "Handler",
     "vk_runtime.trace": "TraceEvent trace",

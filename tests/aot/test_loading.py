@@ -262,3 +262,33 @@ def test_results_of_a_loaded_kernel_are_those_of_the_compiled_one(project, devic
         device.default_queue, bundle.get_kernel("shifted"), 1000, (module.Shift(0.25, (1, 2, 3)), two)
     )
     np.testing.assert_array_equal(one.numpy(), two.numpy())  # the same operations
+
+
+PARAMETERS = """
+import lapilli as lp
+
+
+@lp.kernel
+def mixed(
+    x: lp.Array[lp.f32], shared: lp.LocalArray[lp.f32], factor: lp.Const[lp.i32] = 3, *, plus: lp.f32x2 = (1.0, 2.0)
+):
+    i = lp.global_id(0)
+    shared[lp.local_id(0)] = x[i] * factor
+    lp.barrier()
+    x[i] = shared[lp.local_id(0)] + plus.y
+"""
+
+
+def test_shared_memory_and_constants_of_the_code_as_parameters(make_project, device, context):
+    project = make_project(PARAMETERS)
+    file = project.folder / "kernels.lpk"
+    project.build("-o", file)
+    bundle = lp.load_kernel_bundle(context, file)
+    x = lp.full(8, 2.0, device=device)
+    mixed = bundle.get_kernel("mixed")
+    launch_kernel(device.default_queue, mixed, lp.NdRange(8, 4), (x, lp.local(4)))
+    assert x.numpy().tolist() == [8.0] * 8
+    launch_kernel(device.default_queue, mixed, lp.NdRange(8, 4), (x, lp.local(4), 3), {"plus": (0.0, 1.0)})
+    assert x.numpy().tolist() == [25.0] * 8
+    with pytest.raises(lp.KernelArgumentError, match="'factor' = 3, found 4"):
+        launch_kernel(device.default_queue, mixed, lp.NdRange(8, 4), (x, lp.local(4), 4))

@@ -150,5 +150,8 @@ def test_environments_meet():
     met = TargetEnv.meet([first, second])
     assert met == TargetEnv(vulkan_version=(1, 2), max_push_constant_bytes=64, optional_aspects=(2,))
     assert TargetEnv.meet([first]) is first
+    capped, checking = TargetEnv(loop_iteration_cap=65535), TargetEnv(checks="debug", debug_info=True)
+    met = TargetEnv.meet([first, capped, checking, TargetEnv(loop_iteration_cap=1000, checks="none")])
+    assert (met.loop_iteration_cap, met.checks, met.debug_info) == (1000, "debug", True)
     with pytest.raises(ValueError):
         TargetEnv.meet([])

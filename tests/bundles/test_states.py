@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime.kernel_bundle import make_bundle
 
 from . import kernels
 
@@ -20,9 +19,18 @@ INPUT, OBJECT, EXECUTABLE, SOURCE = (
 STATES = (INPUT, OBJECT, EXECUTABLE)
 
 
+TEXT = """
+import lapilli as lp
+
+@lp.kernel
+def from_text(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] = 1.0
+"""
+
+
 def bundle_in(context: lp.Context, state: lp.BundleState) -> lp.KernelBundle:
     if state is SOURCE:
-        return make_bundle(context, context.devices, SOURCE, ())
+        return lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.PYTHON, TEXT)
     return lp.get_kernel_bundle(context, state=state, kernel=kernels.scaled)
 
 
@@ -92,14 +100,14 @@ def test_members_exist_in_their_states_only(context, member, state):
 def test_transitions_take_their_state_only(context, state):
     bundle = bundle_in(context, state)
     for function, takes, gives in (
-        (lp.compile, INPUT, OBJECT),
-        (lp.build, INPUT, EXECUTABLE),
-        (lp.link, OBJECT, EXECUTABLE),
+        (lp.compile, (INPUT, SOURCE), OBJECT),
+        (lp.build, (INPUT, SOURCE), EXECUTABLE),
+        (lp.link, (OBJECT,), EXECUTABLE),
     ):
-        if state is takes:
+        if state in takes:
             assert function(bundle).state is gives
         else:
-            with pytest.raises(TypeError, match=f"{takes.name}"):
+            with pytest.raises(TypeError, match=takes[0].name):
                 function(bundle)
     assert bundle.state is state
 

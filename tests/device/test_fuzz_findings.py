@@ -117,8 +117,15 @@ def test_a_long_elif_chain_computes_what_it_says(device):
         assert out.numpy().tolist() == [expected]
 
 
+def _nest(depth):
+    lines = ["@lp.kernel", "def nest(x: lp.i32, out: lp.Out[lp.i32]):"]
+    for level in range(1, depth + 1):
+        lines += [f"{' ' * level}out[0] = {level}", f"{' ' * level}if x > {level}:"]
+    return "\n".join([*lines, f"{' ' * (depth + 1)}out[0] = -1", ""])
+
+
 def test_branches_too_deep_for_drivers_are_refused(device):
-    kernel = lp.kernel_from_source(_elif_chain(80))
+    kernel = lp.kernel_from_source(_nest(80))
     out = lp.zeros(1, lp.i32, device=device)
     with pytest.raises(lp.BuildError, match="nested more than 64 deep"):
         kernel[1](100, out)

@@ -295,3 +295,14 @@ def test_numbers_are_taken_apart_exactly(device):
         found[5][ordinary & np.isfinite(x)], np.spacing(np.abs(x))[ordinary & np.isfinite(x)]
     )
     np.testing.assert_array_equal(np.signbit(found[:3, :8]), np.signbit(expected[:3, :8]))
+
+
+def test_functions_that_split_numbers_are_not_fused_where_they_are_inlined():
+    kernel = lp.kernel_from_source(
+        "@lp.kernel\ndef k(x: lp.Array[lp.f32]):\n"
+        "    i = lp.global_id(0)\n    x[i] = lp.math.log2(x[i]) * x[i] + 1.0\n"
+    )
+    text = kernel.inspect("spirv")
+    exact = set(re.findall(r"OpDecorate (%\S+) NoContraction", text))
+    made = re.findall(r"(%\S+) = Op(?:FAdd|FSub|FMul) ", text)
+    assert len(made) - len(exact & set(made)) == 2  # the product and the sum of the kernel itself

@@ -6,7 +6,6 @@ The last argument of `case` is the text that the caret underlines.
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from pathlib import Path
 
@@ -14,11 +13,12 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.frontend import deep_stack
 from lapilli.frontend.builder import build_module
 from lapilli.frontend.codes import BODY_CODES
 
 LIST = [1, 2, 3]
-TABLE = np.zeros(3)
+TABLE = np.zeros(3000)
 FOUR = 4
 SPEC = lp.SpecializationId(lp.u32, 3)
 COEFF = lp.SpecializationId(lp.FixedArray[lp.f32, 3, 3])
@@ -79,7 +79,7 @@ def captured_list(x: lp.Array[lp.f32]):
     x[0] = LIST[0]
 
 
-@case("LP2032", "'TABLE', a captured object of type ndarray", "TABLE")
+@case("LP2032", "NumPy array 'TABLE' has 24000 bytes", "TABLE")
 def captured_array(x: lp.Array[lp.f64]):
     x[0] = TABLE[0]
 
@@ -325,7 +325,7 @@ def loop_over_array(x: lp.Array[lp.f32]):
         x[0] = v
 
 
-@case("LP2033", "operator + takes numbers, found lp.Array[lp.f32]", "x + 1")
+@case("LP2033", "operator + takes numbers and vectors, found lp.Array[lp.f32]", "x + 1")
 def array_arithmetic(x: lp.Array[lp.f32]):
     x[0] = x + 1
 
@@ -414,6 +414,46 @@ def format_string(x: lp.Array[lp.f32]):
     f = f"{x}"
 
 
+@case("LP2058", "kernels cannot print lp.Array[lp.f32]", "x")
+def print_array(x: lp.Array[lp.f32]):
+    print("all of it:", x)
+
+
+@case("LP2058", "has no format 'd'", "x[0]")
+def print_float_as_integer(x: lp.Array[lp.f32]):
+    print(f"{x[0]:d}")
+
+
+@case("LP2058", "a short literal", "x[0]")
+def print_with_computed_format(x: lp.Array[lp.f32]):
+    print(f"{x[0]:{FOUR}}")
+
+
+@case("LP2058", "33 numbers are shown at once, at most 32", "print(c)")
+def print_too_much(x: lp.Array[lp.f32], c: lp.FixedArray[lp.f32, 33]):
+    print(c)
+
+
+@case("LP2058", "no '!a'", "x[0]")
+def print_ascii(x: lp.Array[lp.f32]):
+    print(f"{x[0]!a}")
+
+
+@case("LP2045", "print takes sep and end in kernels, found 'file'", "file=None")
+def print_to_file(x: lp.Array[lp.f32]):
+    print(x[0], file=None)
+
+
+@case("LP2033", "sep of print is a literal string", "4")
+def print_separated_by_number(x: lp.Array[lp.f32]):
+    print(x[0], x[0], sep=4)
+
+
+@case("LP2033", "a condition is a number or a bool", "x")
+def assert_array(x: lp.Array[lp.f32]):
+    assert x
+
+
 @case("LP2030", "kernels have no 'global'", "global FOUR")
 def global_statement(x: lp.Array[lp.f32]):
     global FOUR
@@ -500,16 +540,20 @@ def test_dimension_beyond_given_rank_is_refused():
     assert caught.value.code == "LP2047"
 
 
-def test_deep_nesting_is_an_error_and_not_a_crash(tmp_path):
-    file = tmp_path / "deep_kernel.py"
-    file.write_text(
-        "import lapilli as lp\n@lp.kernel\ndef k(x: lp.Array[lp.f32]):\n    x[0] = " + "-" * 900 + "x[0]\n"
+def test_deep_nesting_is_an_error_and_not_a_crash(monkeypatch):
+    kernel = lp.kernel_from_source(
+        "@lp.kernel\ndef k(x: lp.Array[lp.f32]):\n    x[0] = " + "-" * 1500 + "x[0]\n"
     )
-    spec = importlib.util.spec_from_file_location("deep_kernel", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    with pytest.raises(lp.CompileError, match="nested too deeply"):
-        build_module([module.k])
+    monkeypatch.setattr(deep_stack, "FRAMES", 2000)
+    with pytest.raises(lp.CompileError, match="kernel 'k' is nested too deeply"):
+        build_module([kernel])
+
+
+@pytest.mark.parametrize("text", ["x = " + "-" * 100_000 + "1", "x = 1\0", "x = " + "(" * 1000])
+def test_text_that_python_cannot_compile_is_refused(text):
+    with pytest.raises(lp.CompileError) as caught:
+        lp.kernel_from_source(text)
+    assert caught.value.code == "LP2005"
 
 
 def test_intrinsics_on_the_host_are_refused():

@@ -238,3 +238,54 @@ def test_no_vulkan_driver_is_needed(tmp_path):
     )
     done = subprocess.run((sys.executable, file), capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[0].startswith("[1, 2, 3]")
+
+
+@lp.kernel
+def checked(x: lp.Array[lp.i32], small: lp.In[lp.u8]):
+    i = lp.global_id(0)
+    for k in range(2):
+        print(i, k, small[i], 0.1 * lp.f32(i + 1), i > 0)
+    assert x[i] < 2, f"at {i}"
+    x[i] += 1
+
+
+def test_a_failed_assert_is_a_trap_with_the_text_of_devices(capsys):
+    with pytest.raises(lp.KernelTrap) as raised:
+        interpret(checked, 4, (np.array([0, 1, 2, 3], np.int32), np.full(4, 200, np.uint8)))
+    trap = raised.value
+    assert (trap.code, trap.kernel, trap.work_item, trap.values) == ("LP4100", "checked", (2,), (2, 2))
+    assert str(trap).endswith(
+        "kernel 'checked', work-item (2,): assert x[i] < 2: at 2; i is 2; the arrays that the kernel writes are "
+        "undefined"
+    )
+    shown = [str(np.float32(0.1) * np.float32(i + 1)) for i in range(4)]
+    lines = [f"{i} {k} 200 {shown[i]} {i > 0}" for i in range(4) for k in range(2)]
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+@pytest.mark.device
+def test_an_interpreted_assert_goes_to_the_handler(device, capsys):
+    seen = []
+    queue, x = lp.Queue(device, async_handler=seen.append), lp.zeros(2, lp.i32, device=device)
+
+    @lp.kernel
+    def fails(x: lp.Array[lp.i32]):
+        print("item", lp.global_id(0))
+        assert x[0] == 1
+
+    with config.override(interpret=True):
+        event = fails[2].on(queue)(x)
+        assert not seen and capsys.readouterr().out == ""
+        event.wait()
+    ((trap,),) = seen
+    assert isinstance(trap, lp.KernelTrap) and trap.work_item == (0,)
+    assert capsys.readouterr().out == "item 0\nitem 1\n"
+
+
+def test_debug_mode_checks_in_the_interpreter():
+    @lp.kernel
+    def divides(x: lp.Array[lp.i32]):
+        x[0] = x[0] // x[1]
+
+    with config.override(debug=True), pytest.raises(lp.KernelTrap, match="integer division of 3 by zero"):
+        interpret(divides, 1, (np.array([3, 0], np.int32),))

@@ -76,6 +76,56 @@ def test_reference_cycles_through_pending_work_are_collected(device):
     assert footprint(device) == before
 
 
+def test_graphs_come_and_go_without_growth(device):
+    x, y = lp.zeros(64, device=device), lp.zeros(64, device=device)
+
+    def cycle(index):
+        with lp.graph() as g:
+            event = add_one[64](x)
+            y.copy_from(x)
+        g.replay()
+        if index % 3 == 0:
+            g.update(event, x=y).replay()
+        if index % 2:
+            g.release()
+
+    for index in range(6):
+        cycle(index)
+    before = footprint(device)
+    for index in range(1000):
+        cycle(index)
+    assert footprint(device) == before
+
+
+def test_replays_and_events_come_and_go_without_growth(device):
+    x = lp.zeros(64, device=device)
+    with lp.graph() as g:
+        for _ in range(40):
+            add_one[64](x)
+    g.replay().wait()
+    before = footprint(device)
+    gc.collect()
+    count = len(gc.get_objects())
+    for index in range(10_000):
+        event = add_one[64](x) if index % 10 else g.replay()
+        if index % 100 == 0:
+            event.wait()
+    del event
+    assert footprint(device) == before
+    assert len(gc.get_objects()) < count + 200
+
+
+def test_a_graph_that_nobody_holds_finishes_its_replays(device):
+    x = lp.zeros(64, device=device)
+    with lp.graph() as g:
+        add_one[64](x)
+    for _ in range(5):
+        g.replay()
+    del g
+    gc.collect()
+    assert (x.numpy() == 5).all()
+
+
 def test_results_survive_the_release_of_what_they_came_from(device):
     source = lp.ones(1000, device=device)
     target = lp.zeros(1000, device=device).copy_from(source)

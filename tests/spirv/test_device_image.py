@@ -22,6 +22,7 @@ from lapilli.ir.kernel_info import (
     LaunchAbi,
     Requirements,
     ScalarParameter,
+    Site,
     SpecConstantInfo,
     SpecConstantLeaf,
 )
@@ -42,12 +43,17 @@ def image() -> DeviceImage:
             BufferParameter(name="x", dtype="f32", ndim=2, access="read", extent_offsets_bytes=(4, None)),
         ),
         abi=LaunchAbi(
-            rank=1, range_offsets_bytes=(0,), local_size_spec_ids=(3, 4, 5), argument_block_bytes=16
+            rank=1,
+            range_offsets_bytes=(0,),
+            local_size_spec_ids=(3, 4, 5),
+            argument_block_bytes=16,
+            report_binding=1,
         ),
         required_work_group_size=(4, 2),
         aspects=(int(Aspect.FP64),),
         aspect_uses=(AspectUse(aspect=Aspect.FP64, location=location, what="f64 value"),),
         location=location,
+        sites=(Site(kind="assert", text="assert x[i] < {0}", dtypes=("f32",), location=location),),
     )
     leaves = (
         SpecConstantLeaf(spec_id=0, dtype="bool", offset_bytes=0, size_bytes=1),
@@ -191,6 +197,14 @@ FIELD = {"class": "SpecField", "spec_id": 0, "dtype": "f32", "offset_bytes": 0}
             "a field of 4|not emulated",
         ),
         (_set("requirements", "work_group_sizes", [[0]]), "not positive"),
+        (_set(*KERNEL, "sites", 0, "kind", "crash"), "no check is called 'crash'"),
+        (_set(*KERNEL, "sites", 0, "text", "{0.__class__}"), "names '0.__class__'"),
+        (_set(*KERNEL, "sites", 0, "text", "{1}"), "names '1'"),
+        (_set(*KERNEL, "sites", 0, "text", "{0:999999999}"), "which is not known"),
+        (_set(*KERNEL, "sites", 0, "text", "{0"), "malformed"),
+        (_set(*KERNEL, "sites", 0, "dtypes", ["bf16"]), "a check or print of values"),
+        (_set(*KERNEL, "abi", "report_binding", -1), "a report buffer at binding -1"),
+        (_set(*KERNEL, "abi", "report_binding", None), "without a report buffer"),
         (_set("imports", ["b", "a"]), "imports are not sorted"),
         (_set("exports", ["a", "a"]), "exports are not sorted"),
         (lambda fields: fields.update(imports=["a"], exports=["a"]), "imports and exports 'a'"),

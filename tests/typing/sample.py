@@ -69,6 +69,21 @@ def sizes(x: lp.In[lp.u8, 3], n: int, y: lp.Array[float]) -> None:
     y[2] = lp.bitcast(lp.u32(1), lp.f32)
 
 
+@lp.kernel(local_size=16)
+def tiles(
+    it: lp.NdItem[1],
+    x: lp.In[lp.f32],
+    tile: lp.LocalArray[lp.f32],
+    y: lp.Array[lp.f32],
+    rounds: lp.Const[lp.i32] = 2,
+) -> None:
+    lane = it.get_local_id(0)
+    tile[lane] = x[it.get_global_id()]
+    it.barrier()
+    for step in lp.static_range(rounds):
+        y[it.get_global_id(0)] += tile[lane] * step
+
+
 def main() -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     x = lp.asarray(np.arange(8, dtype=np.float32))
     y = lp.zeros_like(x)
@@ -81,6 +96,7 @@ def main() -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     ).wait()
     saxpy[lp.NdRange(8, 4)](2.0, x, y)
     saxpy[lp.Range(8)](2.0, x, y)
+    tiles[16](x, lp.local(16), y, rounds=3)
     print(saxpy.inspect("spirv-dialect"), x.shape, z.dtype, [d.name for d in lp.devices()])
     try:
         saxpy[-1](2.0, x, y)

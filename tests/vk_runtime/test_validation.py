@@ -109,7 +109,7 @@ def test_a_mistake_is_reported_with_its_vuid(tmp_path):
 import logging
 class Collect(logging.Handler):
     def emit(self, record):
-        print(record.levelname, record.vuid)
+        print(record.levelname, record.vuid, record.user_location)
 logging.getLogger("lapilli").addHandler(Collect())
 import lapilli as lp
 from lapilli.vk_runtime.headers import NULL, ffi, make
@@ -118,4 +118,5 @@ buffer = ffi.new("VkBuffer*")
 logical.vk.vkCreateBuffer(logical.raw, make("VkBufferCreateInfo", size=0, usage=0x20), NULL, buffer)
 """
     done = run(program, tmp_path)
-    assert "ERROR VUID-VkBufferCreateInfo-size-00912" in done.stdout, done.stderr
+    # Line 11 of the program: the innermost one that is not lapilli's own.
+    assert "ERROR VUID-VkBufferCreateInfo-size-00912 <string>:11" in done.stdout, done.stderr

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
-from .base import BinaryOp, SpirvOp, UnaryOp, check_kind, check_same, fail
+from .base import BinaryOp, SpirvOp, UnaryOp, check_alike, check_kind, fail
 from .types import StructType, is_vector, scalar_of
 
 
@@ -160,8 +160,8 @@ class ExtendedArithmeticOp(SpirvOp):
     def verify_(self) -> None:
         lhs = self.lhs.type
         check_kind(self, "its operands", lhs, "integer")
-        check_same(self, "the second operand", self.rhs.type, lhs)
-        check_same(self, "its result", self.result.type, StructType.get([lhs, lhs]))
+        check_alike(self, "the second operand", self.rhs.type, lhs)
+        check_alike(self, "its result", self.result.type, StructType.get([lhs, lhs]))
 
 
 @irdl_op_definition
@@ -213,8 +213,8 @@ class VectorTimesScalarOp(SpirvOp):
         if not is_vector(vector):
             fail(self, f"expects its first operand to be a vector, found {vector}")
         check_kind(self, "its vector", vector, "float")
-        check_same(self, "the scalar", self.scalar.type, scalar_of(vector))
-        check_same(self, "its result", self.result.type, vector)
+        check_alike(self, "the scalar", self.scalar.type, scalar_of(vector))
+        check_alike(self, "its result", self.result.type, vector)
 
 
 @irdl_op_definition
@@ -238,8 +238,8 @@ class DotOp(SpirvOp):
         if not is_vector(lhs):
             fail(self, f"expects its operands to be vectors, found {lhs}")
         check_kind(self, "its operands", lhs, "any_float")
-        check_same(self, "the second operand", self.rhs.type, lhs)
-        check_same(self, "its result", self.result.type, scalar_of(lhs))
+        check_alike(self, "the second operand", self.rhs.type, lhs)
+        check_alike(self, "its result", self.result.type, scalar_of(lhs))
 
 
 OPS: list[type[Operation]] = [

@@ -6,15 +6,19 @@ import enum
 from typing import ClassVar, Generic, cast
 
 from typing_extensions import TypeVar
-from xdsl.ir import Attribute, Data
+from xdsl.ir import Attribute, Data, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from .enums import (
     AddressingModel,
+    CooperativeMatrixLayout,
+    CooperativeMatrixOperands,
+    CooperativeMatrixUse,
     ExecutionMode,
     ExecutionModel,
+    FPRoundingMode,
     FunctionControl,
     GroupOperation,
     LinkageType,
@@ -22,6 +26,7 @@ from .enums import (
     MemoryAccess,
     MemoryModel,
     MemorySemantics,
+    PackedVectorFormat,
     Scope,
     SelectionControl,
     StorageClass,
@@ -176,6 +181,53 @@ class LoopControlAttr(FlagsAttr[LoopControl]):
 
 
 @irdl_attr_definition
+class FPRoundingModeAttr(EnumAttr[FPRoundingMode]):
+    """`#spirv.fp_rounding_mode<RTE>`."""
+
+    name = "spirv.fp_rounding_mode"
+    enumeration = FPRoundingMode
+
+
+@irdl_attr_definition
+class PackedVectorFormatAttr(EnumAttr[PackedVectorFormat]):
+    """`#spirv.packed_vector_format<PackedVectorFormat4x8Bit>`."""
+
+    name = "spirv.packed_vector_format"
+    enumeration = PackedVectorFormat
+
+
+@irdl_attr_definition
+class CooperativeMatrixLayoutAttr(EnumAttr[CooperativeMatrixLayout]):
+    """`#spirv.khr_cooperative_matrix_layout<RowMajor>`."""
+
+    name = "spirv.khr_cooperative_matrix_layout"
+    enumeration = CooperativeMatrixLayout
+
+
+@irdl_attr_definition
+class CooperativeMatrixUseAttr(EnumAttr[CooperativeMatrixUse]):
+    """`#spirv.khr_cooperative_matrix_use<MatrixA>`."""
+
+    name = "spirv.khr_cooperative_matrix_use"
+    enumeration = CooperativeMatrixUse
+
+
+@irdl_attr_definition
+class CooperativeMatrixOperandsAttr(FlagsAttr[CooperativeMatrixOperands]):
+    """`#spirv.khr_cooperative_matrix_operands<ASigned|AccSat>`."""
+
+    name = "spirv.khr_cooperative_matrix_operands"
+    enumeration = CooperativeMatrixOperands
+
+
+@irdl_attr_definition
+class NullAttr(ParametrizedAttribute):
+    """`#spirv.null`: a composite constant of zeros (OpConstantNull); not in upstream MLIR."""
+
+    name = "spirv.null"
+
+
+@irdl_attr_definition
 class LinkageAttributesAttr(Data[tuple[str, LinkageType]]):
     """`#spirv.linkage_attributes<linkage_name = "f", linkage_type = <Export>>`: a symbol of the linker."""
 
@@ -265,6 +317,12 @@ ATTRIBUTES: list[type[Attribute]] = [
     FunctionControlAttr,
     SelectionControlAttr,
     LoopControlAttr,
+    FPRoundingModeAttr,
+    PackedVectorFormatAttr,
+    CooperativeMatrixLayoutAttr,
+    CooperativeMatrixUseAttr,
+    CooperativeMatrixOperandsAttr,
+    NullAttr,
     LinkageAttributesAttr,
     VerCapExtAttr,
 ]

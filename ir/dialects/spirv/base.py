@@ -25,6 +25,7 @@ from .types import (
     is_integer_type,
     is_vector,
     scalar_of,
+    without_sign,
 )
 
 Predicate = Callable[[Attribute], bool]
@@ -79,6 +80,12 @@ def check_same(op: Operation, what: str, found: Attribute, expected: Attribute) 
         fail(op, f"expects {what} to be of type {expected}, found {found}")
 
 
+def check_alike(op: Operation, what: str, found: Attribute, expected: Attribute) -> None:
+    """Checks that two types are equal but for the sign of integers, which most instructions ignore."""
+    if found != expected and without_sign(found) != without_sign(expected):
+        fail(op, f"expects {what} to be of type {expected}, found {found}")
+
+
 def check_same_count(op: Operation, what: str, found: Attribute, like: Attribute) -> None:
     """Checks that two types have equally many components; VerifyException names `what`."""
     if component_count(found) != component_count(like):
@@ -106,7 +113,7 @@ class UnaryOp(SpirvOp):
     def verify_(self) -> None:
         operand = self.operand.type
         check_kind(self, "its operand", operand, self.KIND)
-        check_same(self, "its result", self.result.type, operand)
+        check_alike(self, "its result", self.result.type, operand)
 
 
 class BinaryOp(SpirvOp):
@@ -129,8 +136,8 @@ class BinaryOp(SpirvOp):
     def verify_(self) -> None:
         lhs = self.lhs.type
         check_kind(self, "its operands", lhs, self.KIND)
-        check_same(self, "the second operand", self.rhs.type, lhs)
-        check_same(self, "its result", self.result.type, lhs)
+        check_alike(self, "the second operand", self.rhs.type, lhs)
+        check_alike(self, "its result", self.result.type, lhs)
 
 
 class TernaryOp(SpirvOp):
@@ -152,9 +159,9 @@ class TernaryOp(SpirvOp):
     def verify_(self) -> None:
         x = self.x.type
         check_kind(self, "its operands", x, self.KIND)
-        check_same(self, "the second operand", self.y.type, x)
-        check_same(self, "the third operand", self.z.type, x)
-        check_same(self, "its result", self.result.type, x)
+        check_alike(self, "the second operand", self.y.type, x)
+        check_alike(self, "the third operand", self.z.type, x)
+        check_alike(self, "its result", self.result.type, x)
 
 
 def bool_like(type_: Attribute) -> Attribute:
@@ -182,7 +189,7 @@ class ComparisonOp(SpirvOp):
     def verify_(self) -> None:
         lhs = self.lhs.type
         check_kind(self, "its operands", lhs, self.KIND)
-        check_same(self, "the second operand", self.rhs.type, lhs)
+        check_alike(self, "the second operand", self.rhs.type, lhs)
         check_kind(self, "its result", self.result.type, "bool")
         check_same_count(self, "its result", self.result.type, lhs)
 

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
-from .base import BinaryOp, SpirvOp, UnaryOp, check_kind, check_same, check_same_count
+from .base import BinaryOp, SpirvOp, UnaryOp, check_alike, check_kind, check_same_count
 
 
 class ShiftOp(BinaryOp):
@@ -19,7 +19,7 @@ class ShiftOp(BinaryOp):
         check_kind(self, "its base", lhs, "integer")
         check_kind(self, "its shift count", self.rhs.type, "integer")
         check_same_count(self, "its shift count", self.rhs.type, lhs)
-        check_same(self, "its result", self.result.type, lhs)
+        check_alike(self, "its result", self.result.type, lhs)
 
 
 @irdl_op_definition
@@ -112,7 +112,7 @@ class BitFieldExtractOp(SpirvOp):
         check_kind(self, "its base", self.base.type, "integer")
         check_kind(self, "its offset", self.offset.type, "integer")
         check_kind(self, "its count", self.count.type, "integer")
-        check_same(self, "its result", self.result.type, self.base.type)
+        check_alike(self, "its result", self.result.type, self.base.type)
 
 
 @irdl_op_definition
@@ -156,10 +156,10 @@ class BitFieldInsertOp(SpirvOp):
     def verify_(self) -> None:
         base = self.base.type
         check_kind(self, "its base", base, "integer")
-        check_same(self, "the inserted bits", self.insert.type, base)
+        check_alike(self, "the inserted bits", self.insert.type, base)
         check_kind(self, "its offset", self.offset.type, "integer")
         check_kind(self, "its count", self.count.type, "integer")
-        check_same(self, "its result", self.result.type, base)
+        check_alike(self, "its result", self.result.type, base)
 
 
 OPS: list[type[Operation]] = [

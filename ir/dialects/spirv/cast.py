@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from .base import ConversionOp, SpirvOp, check_kind, fail
+from .base import ConversionOp, SpirvOp, UnaryOp, check_kind, fail
 from .enums import StorageClass
 from .types import PointerType, bit_width, is_float, is_integer, scalar_of
 
@@ -145,7 +146,20 @@ def _check_physical(op: Operation, what: str, type_: Attribute) -> None:
         fail(op, f"expects {what} to be a pointer to PhysicalStorageBuffer, found {type_}")
 
 
+@irdl_op_definition
+class QuantizeToF16Op(UnaryOp):
+    """The nearest value that 16 bits can hold, as f32; not in upstream MLIR."""
+
+    name = "spirv.QuantizeToF16"
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not isinstance(scalar_of(self.operand.type), Float32Type):
+            fail(self, f"expects f32 or a vector of it, found {self.operand.type}")
+
+
 OPS: list[type[Operation]] = [
+    QuantizeToF16Op,
     ConvertFToSOp,
     ConvertFToUOp,
     ConvertSToFOp,

@@ -66,11 +66,14 @@ class ExecutionMode(enum.IntEnum):
     LocalSizeHint = 18
     SubgroupSize = 35
     SubgroupsPerWorkgroup = 36
+    LocalSizeId = 38
+    SubgroupUniformControlFlowKHR = 4421
     DenormPreserve = 4459
     DenormFlushToZero = 4460
     SignedZeroInfNanPreserve = 4461
     RoundingModeRTE = 4462
     RoundingModeRTZ = 4463
+    MaximallyReconvergesKHR = 6023
 
 
 class Decoration(enum.IntEnum):
@@ -91,12 +94,15 @@ class Decoration(enum.IntEnum):
     Coherent = 23
     NonWritable = 24
     NonReadable = 25
+    Uniform = 26
     Binding = 33
     DescriptorSet = 34
     Offset = 35
     NoContraction = 42
+    Alignment = 44
     NoSignedWrap = 4469
     NoUnsignedWrap = 4470
+    NonUniform = 5300
     RestrictPointer = 5355
     AliasedPointer = 5356
 
@@ -125,6 +131,7 @@ class GroupOperation(enum.IntEnum):
     Reduce = 0
     InclusiveScan = 1
     ExclusiveScan = 2
+    ClusteredReduce = 3
 
 
 class MemorySemantics(enum.IntFlag):
@@ -154,6 +161,9 @@ class MemoryAccess(enum.IntFlag):
     Volatile = 0x1
     Aligned = 0x2
     Nontemporal = 0x4
+    MakePointerAvailable = 0x8
+    MakePointerVisible = 0x10
+    NonPrivatePointer = 0x20
 
 
 class FunctionControl(enum.IntFlag):
@@ -175,9 +185,56 @@ class SelectionControl(enum.IntFlag):
 
 
 class LoopControl(enum.IntFlag):
-    """Hints on a loop (§3.23); those that take an operand are left out."""
+    """Hints on a loop (§3.23); those from DependencyLength on take a number each."""
 
     None_ = 0
     Unroll = 0x1
     DontUnroll = 0x2
     DependencyInfinite = 0x4
+    DependencyLength = 0x8
+    MinIterations = 0x10
+    MaxIterations = 0x20
+    IterationMultiple = 0x40
+    PeelCount = 0x80
+    PartialCount = 0x100
+
+
+class FPRoundingMode(enum.IntEnum):
+    """How a conversion to a narrower float rounds (§3.16)."""
+
+    RTE = 0
+    RTZ = 1
+    RTP = 2
+    RTN = 3
+
+
+class PackedVectorFormat(enum.IntEnum):
+    """How an integer dot product reads a scalar operand (§3.50)."""
+
+    PackedVectorFormat4x8Bit = 0
+
+
+class CooperativeMatrixLayout(enum.IntEnum):
+    """Order of a cooperative matrix in memory (SPV_KHR_cooperative_matrix)."""
+
+    RowMajor = 0
+    ColumnMajor = 1
+
+
+class CooperativeMatrixUse(enum.IntEnum):
+    """Role of a cooperative matrix in a multiply-add (SPV_KHR_cooperative_matrix)."""
+
+    MatrixA = 0
+    MatrixB = 1
+    MatrixAcc = 2
+
+
+class CooperativeMatrixOperands(enum.IntFlag):
+    """Which operands of a multiply-add hold signed integers, and whether it saturates."""
+
+    None_ = 0
+    ASigned = 0x1
+    BSigned = 0x2
+    CSigned = 0x4
+    ResultSigned = 0x8
+    AccSat = 0x10

@@ -16,8 +16,8 @@ from .base import (
     SpirvOp,
     TernaryOp,
     UnaryOp,
+    check_alike,
     check_kind,
-    check_same,
     check_same_count,
     fail,
 )
@@ -448,7 +448,7 @@ class GLLengthOp(SpirvOp):
 
     def verify_(self) -> None:
         check_kind(self, "its operand", self.operand.type, "float")
-        check_same(self, "its result", self.result.type, scalar_of(self.operand.type))
+        check_alike(self, "its result", self.result.type, scalar_of(self.operand.type))
 
 
 @irdl_op_definition
@@ -471,7 +471,7 @@ class GLLdexpOp(SpirvOp):
         check_kind(self, "its operand", self.x.type, "float")
         check_kind(self, "its exponent", self.exp.type, "integer")
         check_same_count(self, "its exponent", self.exp.type, self.x.type)
-        check_same(self, "its result", self.result.type, self.x.type)
+        check_alike(self, "its result", self.result.type, self.x.type)
 
 
 @irdl_op_definition
@@ -494,7 +494,7 @@ class GLFrexpStructOp(SpirvOp):
         if not isinstance(result, StructType) or len(result.members) != 2:
             fail(self, f"expects its result to be a struct of two members, found {result}")
         significand, exponent = result.member_types
-        check_same(self, "the significand", significand, self.operand.type)
+        check_alike(self, "the significand", significand, self.operand.type)
         check_kind(self, "the exponent", exponent, "integer")
         check_same_count(self, "the exponent", exponent, significand)
 

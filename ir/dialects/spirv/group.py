@@ -1,7 +1,7 @@
-"""Sub-group operations (SPIR-V 1.6 §3.52.24), upstream's names; clusters are left out.
+"""Sub-group operations (SPIR-V 1.6 §3.52.24), upstream's names.
 
-Upstream 19 has the arithmetic ones, Elect, Ballot, Broadcast and the shuffles; the votes and
-BroadcastFirst are ours.
+Upstream 19 has the arithmetic ones, Elect, Ballot, Broadcast and the shuffles; the others
+are ours.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import VectorType, i1, i32
-from xdsl.ir import Operation
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from .attributes import GroupOperationAttr, ScopeAttr
-from .base import SpirvOp, check_kind, check_same, fail
-from .enums import Scope
+from .base import SpirvOp, check_alike, check_kind, check_same, fail
+from .enums import GroupOperation, Scope
+from .types import is_scalar, scalar_of
 
 
 class GroupOp(SpirvOp):
@@ -28,6 +29,11 @@ class GroupOp(SpirvOp):
     def verify_(self) -> None:
         if self.execution_scope.data not in (Scope.Workgroup, Scope.Subgroup):
             fail(self, f"has the scope of a group, found {self.execution_scope.data.name}")
+
+
+def _check_value(op: Operation, type_: Attribute) -> None:
+    if not is_scalar(scalar_of(type_)):
+        fail(op, f"expects a number, i1 or a vector of these, found {type_}")
 
 
 class GroupVoteOp(GroupOp):
@@ -58,18 +64,23 @@ class GroupShuffleOp(GroupOp):
 
 
 class GroupArithmeticOp(GroupOp):
-    """Combines the values of all work-items: `group_operation` is Reduce, InclusiveScan or ExclusiveScan."""
+    """Combines the values of all work-items: `group_operation` is Reduce, InclusiveScan, ExclusiveScan or
+    ClusteredReduce.
+    """
 
     CAPABILITY: ClassVar[str] = "GroupNonUniformArithmetic"
     KIND: ClassVar[str] = "integer"
 
     group_operation = prop_def(GroupOperationAttr)
     value = operand_def()
+    cluster_size = opt_operand_def()
     result = result_def()
 
     def verify_(self) -> None:
         super().verify_()
         check_kind(self, "its value", self.value.type, self.KIND)
+        if (self.cluster_size is not None) != (self.group_operation.data is GroupOperation.ClusteredReduce):
+            fail(self, "has a cluster_size if and only if its group operation is ClusteredReduce")
         check_same(self, "its result", self.result.type, self.value.type)
 
 
@@ -100,7 +111,7 @@ class GroupNonUniformBallotOp(GroupOp):
     def verify_(self) -> None:
         super().verify_()
         check_same(self, "its predicate", self.predicate.type, i1)
-        check_same(self, "its result", self.result.type, VectorType(i32, [4]))
+        check_alike(self, "its result", self.result.type, VectorType(i32, [4]))
 
 
 @irdl_op_definition
@@ -262,7 +273,164 @@ class GroupNonUniformLogicalXorOp(GroupArithmeticOp):
     KIND: ClassVar[str] = "bool"
 
 
+@irdl_op_definition
+class GroupNonUniformElectOp(GroupOp):
+    """Whether this work-item is the first of those that are active."""
+
+    name = "spirv.GroupNonUniformElect"
+
+    result = result_def()
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_same(self, "its result", self.result.type, i1)
+
+
+@irdl_op_definition
+class GroupNonUniformAllEqualOp(GroupOp):
+    """Whether the value is the same for all."""
+
+    name = "spirv.GroupNonUniformAllEqual"
+    CAPABILITY: ClassVar[str] = "GroupNonUniformVote"
+
+    value = operand_def()
+    result = result_def()
+
+    def verify_(self) -> None:
+        super().verify_()
+        _check_value(self, self.value.type)
+        check_same(self, "its result", self.result.type, i1)
+
+
+@irdl_op_definition
+class GroupNonUniformBroadcastFirstOp(GroupOp):
+    """The value of the first active work-item."""
+
+    name = "spirv.GroupNonUniformBroadcastFirst"
+    CAPABILITY: ClassVar[str] = "GroupNonUniformBallot"
+
+    value = operand_def()
+    result = result_def()
+
+    def verify_(self) -> None:
+        super().verify_()
+        _check_value(self, self.value.type)
+        check_same(self, "its result", self.result.type, self.value.type)
+
+
+class GroupBallotOp(GroupOp):
+    """A question about the four words of a ballot."""
+
+    CAPABILITY: ClassVar[str] = "GroupNonUniformBallot"
+    GIVES_BOOL: ClassVar[bool] = False
+
+    value = operand_def()
+    result = result_def()
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_alike(self, "its value", self.value.type, VectorType(i32, [4]))
+        check_alike(self, "its result", self.result.type, i1 if self.GIVES_BOOL else i32)
+
+
+@irdl_op_definition
+class GroupNonUniformInverseBallotOp(GroupBallotOp):
+    """This work-item's bit."""
+
+    name = "spirv.GroupNonUniformInverseBallot"
+    GIVES_BOOL: ClassVar[bool] = True
+
+
+@irdl_op_definition
+class GroupNonUniformBallotBitExtractOp(GroupBallotOp):
+    """The bit of work-item `index`."""
+
+    name = "spirv.GroupNonUniformBallotBitExtract"
+    GIVES_BOOL: ClassVar[bool] = True
+
+    value = operand_def()  # said again: operands of a base class come last
+    index = operand_def()
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_kind(self, "its index", self.index.type, "int32")
+
+
+@irdl_op_definition
+class GroupNonUniformBallotBitCountOp(GroupBallotOp):
+    """How many bits are set: all, or those up to this work-item's."""
+
+    name = "spirv.GroupNonUniformBallotBitCount"
+
+    group_operation = prop_def(GroupOperationAttr)
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.group_operation.data is GroupOperation.ClusteredReduce:
+            fail(self, "counts in the whole group, not in clusters")
+
+
+@irdl_op_definition
+class GroupNonUniformBallotFindLSBOp(GroupBallotOp):
+    """The lowest set bit."""
+
+    name = "spirv.GroupNonUniformBallotFindLSB"
+
+
+@irdl_op_definition
+class GroupNonUniformBallotFindMSBOp(GroupBallotOp):
+    """The highest set bit."""
+
+    name = "spirv.GroupNonUniformBallotFindMSB"
+
+
+@irdl_op_definition
+class GroupNonUniformQuadBroadcastOp(GroupShuffleOp):
+    """The value of one of the four work-items of a quad."""
+
+    name = "spirv.GroupNonUniformQuadBroadcast"
+    CAPABILITY: ClassVar[str] = "GroupNonUniformQuad"
+
+
+@irdl_op_definition
+class GroupNonUniformQuadSwapOp(GroupShuffleOp):
+    """The value of the neighbour in a quad: 0 horizontally, 1 vertically, 2 diagonally."""
+
+    name = "spirv.GroupNonUniformQuadSwap"
+    CAPABILITY: ClassVar[str] = "GroupNonUniformQuad"
+
+
+@irdl_op_definition
+class GroupNonUniformRotateKHROp(GroupOp):
+    """The value of the work-item `delta` further on, round the group or round a cluster."""
+
+    name = "spirv.GroupNonUniformRotateKHR"
+    CAPABILITY: ClassVar[str] = "GroupNonUniformRotateKHR"
+
+    value = operand_def()
+    delta = operand_def()
+    cluster_size = opt_operand_def()
+    result = result_def()
+
+    def verify_(self) -> None:
+        super().verify_()
+        _check_value(self, self.value.type)
+        check_kind(self, "its delta", self.delta.type, "int32")
+        check_same(self, "its result", self.result.type, self.value.type)
+
+
 OPS: list[type[Operation]] = [
+    GroupNonUniformElectOp,
+    GroupNonUniformAllEqualOp,
+    GroupNonUniformBroadcastFirstOp,
+    GroupNonUniformInverseBallotOp,
+    GroupNonUniformBallotBitExtractOp,
+    GroupNonUniformBallotBitCountOp,
+    GroupNonUniformBallotFindLSBOp,
+    GroupNonUniformBallotFindMSBOp,
+    GroupNonUniformQuadBroadcastOp,
+    GroupNonUniformQuadSwapOp,
+    GroupNonUniformRotateKHROp,
     GroupNonUniformAllOp,
     GroupNonUniformAnyOp,
     GroupNonUniformBallotOp,

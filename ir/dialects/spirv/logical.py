@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
@@ -17,6 +18,7 @@ from .base import (
     check_kind,
     check_same,
     check_same_count,
+    fail,
 )
 from .types import is_vector
 
@@ -305,7 +307,39 @@ class SelectOp(SpirvOp):
             check_same_count(self, "its condition", condition, value)
 
 
+class BoolReductionOp(SpirvOp):
+    """One bool of a vector of bools."""
+
+    vector = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        vector = self.vector.type
+        if not is_vector(vector):
+            fail(self, f"expects a vector of i1, found {vector}")
+        check_kind(self, "its operand", vector, "bool")
+        check_same(self, "its result", self.result.type, i1)
+
+
+@irdl_op_definition
+class AnyOp(BoolReductionOp):
+    """Whether any component holds; not in upstream MLIR."""
+
+    name = "spirv.Any"
+
+
+@irdl_op_definition
+class AllOp(BoolReductionOp):
+    """Whether all components hold; not in upstream MLIR."""
+
+    name = "spirv.All"
+
+
 OPS: list[type[Operation]] = [
+    AnyOp,
+    AllOp,
     IEqualOp,
     INotEqualOp,
     SLessThanOp,

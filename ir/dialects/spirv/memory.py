@@ -18,10 +18,18 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from .attributes import MemoryAccessAttr, StorageClassAttr
+from .attributes import MemoryAccessAttr, ScopeAttr, StorageClassAttr
 from .base import SpirvOp, check_same, fail
 from .enums import MemoryAccess, StorageClass
-from .types import PointerType, StructType, element_type_at, is_integer
+from .types import (
+    ArrayType,
+    PointerType,
+    RuntimeArrayType,
+    StructType,
+    element_type_at,
+    is_bool,
+    is_integer,
+)
 
 
 def pointer_type(op: Operation, value: SSAValue) -> PointerType:
@@ -44,6 +52,18 @@ def check_access(op: Operation, access: MemoryAccessAttr | None, alignment: Inte
         fail(op, "has an alignment if and only if its memory access is Aligned")
     if alignment is not None and alignment.value.data.bit_count() != 1:
         fail(op, f"expects an alignment that is a power of two, found {alignment.value.data}")
+
+
+def check_scope(
+    op: Operation, access: MemoryAccessAttr | None, scope: ScopeAttr | None, flag: MemoryAccess
+) -> None:
+    """Checks that a scope is given exactly where the access makes memory available or visible."""
+    both = MemoryAccess.MakePointerAvailable | MemoryAccess.MakePointerVisible
+    found = (access.data if access is not None else MemoryAccess.None_) & both
+    if found & ~flag:
+        fail(op, f"can have {flag.name}, found {found.name}")
+    if bool(found) != (scope is not None):
+        fail(op, f"has a memory_scope if and only if its memory access is {flag.name}")
 
 
 def constant_index(value: SSAValue) -> int | None:
@@ -89,6 +109,7 @@ class LoadOp(SpirvOp):
     ptr = operand_def()
     memory_access = opt_prop_def(MemoryAccessAttr)
     alignment = opt_prop_def(IntegerAttr)
+    memory_scope = opt_prop_def(ScopeAttr)
     value = result_def()
 
     def __init__(self, ptr: SSAValue | Operation, *, alignment: int | None = None):
@@ -102,6 +123,7 @@ class LoadOp(SpirvOp):
         pointer = pointer_type(self, self.ptr)
         check_same(self, "its result", self.value.type, pointer.pointee)
         check_access(self, self.memory_access, self.alignment)
+        check_scope(self, self.memory_access, self.memory_scope, MemoryAccess.MakePointerVisible)
 
 
 @irdl_op_definition
@@ -114,6 +136,7 @@ class StoreOp(SpirvOp):
     value = operand_def()
     memory_access = opt_prop_def(MemoryAccessAttr)
     alignment = opt_prop_def(IntegerAttr)
+    memory_scope = opt_prop_def(ScopeAttr)
 
     def __init__(
         self, ptr: SSAValue | Operation, value: SSAValue | Operation, *, alignment: int | None = None
@@ -124,6 +147,7 @@ class StoreOp(SpirvOp):
         pointer = pointer_type(self, self.ptr)
         check_same(self, "the stored value", self.value.type, pointer.pointee)
         check_access(self, self.memory_access, self.alignment)
+        check_scope(self, self.memory_access, self.memory_scope, MemoryAccess.MakePointerAvailable)
         if pointer.storage_class.data in (
             StorageClass.Input,
             StorageClass.PushConstant,
@@ -155,11 +179,8 @@ class CopyMemoryOp(SpirvOp):
         check_access(self, self.source_memory_access, self.source_alignment)
 
 
-@irdl_op_definition
-class AccessChainOp(SpirvOp):
-    """A pointer into a composite: `%p = AccessChain %base[%i, %j]`; struct indices are constants."""
-
-    name = "spirv.AccessChain"
+class ChainOp(SpirvOp):
+    """A pointer into a composite; struct indices are constants."""
 
     base_ptr = operand_def()
     indices = var_operand_def()
@@ -187,6 +208,13 @@ class AccessChainOp(SpirvOp):
         check_same(self, "its result", self.component_ptr.type, PointerType(element, base.storage_class))
 
 
+@irdl_op_definition
+class AccessChainOp(ChainOp):
+    """A pointer into a composite: `%p = AccessChain %base[%i, %j]`."""
+
+    name = "spirv.AccessChain"
+
+
 def access_chain_type(op: Operation, type_: Attribute, indices: Sequence[SSAValue]) -> Attribute:
     """Returns the type that `indices` select in `type_`; VerifyException about `op` where they cannot."""
     for position, value in enumerate(indices):
@@ -205,4 +233,156 @@ def access_chain_type(op: Operation, type_: Attribute, indices: Sequence[SSAValu
     return type_
 
 
-OPS: list[type[Operation]] = [VariableOp, LoadOp, StoreOp, CopyMemoryOp, AccessChainOp]
+@irdl_op_definition
+class InBoundsAccessChainOp(ChainOp):
+    """An access chain whose indices are known to be in range; not in upstream MLIR."""
+
+    name = "spirv.InBoundsAccessChain"
+
+
+@irdl_op_definition
+class PtrAccessChainOp(SpirvOp):
+    """As AccessChain, after moving the pointer by `element` elements of the array that it points into."""
+
+    name = "spirv.PtrAccessChain"
+
+    base_ptr = operand_def()
+    element = operand_def()
+    indices = var_operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        base = pointer_type(self, self.base_ptr)
+        if not is_integer(self.element.type):
+            fail(self, f"expects its element to be an integer, found {self.element.type}")
+        element = access_chain_type(self, base.pointee, self.indices)
+        check_same(self, "its result", self.result.type, PointerType(element, base.storage_class))
+
+
+@irdl_op_definition
+class ArrayLengthOp(SpirvOp):
+    """How many elements the run-time array that is member `array_member` of a buffer has; not in upstream MLIR."""
+
+    name = "spirv.ArrayLength"
+
+    structure = operand_def()
+    array_member = prop_def(IntegerAttr)
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        struct, member = pointer_type(self, self.structure).pointee, self.array_member.value.data
+        if not isinstance(element_type_at(struct, member), RuntimeArrayType) or not isinstance(
+            struct, StructType
+        ):
+            fail(self, f"member {member} is no run-time array of {struct}")
+        if not is_integer(self.result.type):
+            fail(self, f"gives an integer, found {self.result.type}")
+
+
+class PointerComparisonOp(SpirvOp):
+    """Compares two pointers of one type."""
+
+    operand1 = operand_def()
+    operand2 = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        check_same(self, "the second pointer", self.operand2.type, pointer_type(self, self.operand1))
+        if not self.is_result(self.result.type):
+            fail(self, f"cannot give {self.result.type}")
+
+    @staticmethod
+    def is_result(type_: Attribute) -> bool:
+        """Whether the result may be of this type."""
+        return is_bool(type_)
+
+
+@irdl_op_definition
+class PtrEqualOp(PointerComparisonOp):
+    """Whether two pointers are equal; not in upstream MLIR."""
+
+    name = "spirv.PtrEqual"
+
+
+@irdl_op_definition
+class PtrNotEqualOp(PointerComparisonOp):
+    """Whether two pointers differ; not in upstream MLIR."""
+
+    name = "spirv.PtrNotEqual"
+
+
+@irdl_op_definition
+class PtrDiffOp(PointerComparisonOp):
+    """Elements between two pointers into one array; not in upstream MLIR."""
+
+    name = "spirv.PtrDiff"
+
+    @staticmethod
+    def is_result(type_: Attribute) -> bool:
+        return is_integer(type_)
+
+
+@irdl_op_definition
+class CopyObjectOp(SpirvOp):
+    """Its operand; not in upstream MLIR, whose reader leaves it out."""
+
+    name = "spirv.CopyObject"
+
+    operand = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        check_same(self, "its result", self.result.type, self.operand.type)
+
+
+@irdl_op_definition
+class CopyLogicalOp(SpirvOp):
+    """The same composite with another layout of its members; not in upstream MLIR."""
+
+    name = "spirv.CopyLogical"
+
+    operand = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        source, target = self.operand.type, self.result.type
+        if source == target:
+            fail(self, f"expects two different types, found {source} twice")
+        if not _match_logically(source, target):
+            fail(self, f"expects types that differ in their layout only, found {source} and {target}")
+
+
+def _match_logically(a: Attribute, b: Attribute) -> bool:
+    if isinstance(a, StructType) and isinstance(b, StructType):
+        pairs = zip(a.member_types, b.member_types, strict=False)
+        return len(a.members) == len(b.members) and all(_match_logically(x, y) for x, y in pairs)
+    if isinstance(a, ArrayType) and isinstance(b, ArrayType):
+        return a.count == b.count and _match_logically(a.element_type, b.element_type)
+    return a == b
+
+
+OPS: list[type[Operation]] = [
+    VariableOp,
+    LoadOp,
+    StoreOp,
+    CopyMemoryOp,
+    AccessChainOp,
+    InBoundsAccessChainOp,
+    PtrAccessChainOp,
+    ArrayLengthOp,
+    PtrEqualOp,
+    PtrNotEqualOp,
+    PtrDiffOp,
+    CopyObjectOp,
+    CopyLogicalOp,
+]

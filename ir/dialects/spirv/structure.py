@@ -44,6 +44,7 @@ from .attributes import (
     FunctionControlAttr,
     LinkageAttributesAttr,
     MemoryModelAttr,
+    NullAttr,
     VerCapExtAttr,
 )
 from .base import check_same, fail, inside_spirv_module, lookup_symbol
@@ -56,9 +57,13 @@ from .enums import (
     MemoryModel,
     StorageClass,
 )
+from .spec_expression import SpecConstantExpressionOp
 from .types import (
     ArrayType,
+    CooperativeMatrixType,
+    MatrixType,
     PointerType,
+    StructType,
     element_count,
     element_type_at,
     is_array_attribute,
@@ -198,7 +203,14 @@ class EntryPointOp(IRDLOperation):
                 fail(self, f"interface @{reference.root_reference.data} is no spirv.GlobalVariable")
 
 
-_MODE_VALUES = {ExecutionMode.LocalSize: 3, ExecutionMode.LocalSizeHint: 3, ExecutionMode.ContractionOff: 0}
+_MODE_VALUES = {
+    ExecutionMode.LocalSize: 3,
+    ExecutionMode.LocalSizeId: 3,
+    ExecutionMode.LocalSizeHint: 3,
+    ExecutionMode.ContractionOff: 0,
+    ExecutionMode.SubgroupUniformControlFlowKHR: 0,
+    ExecutionMode.MaximallyReconvergesKHR: 0,
+}
 
 
 @irdl_op_definition
@@ -206,37 +218,53 @@ class ExecutionModeOp(IRDLOperation):
     """A mode of entry point `fn`, for instance LocalSize with values (x, y, z).
 
     The attribute `spec_constant.local_size_ids = array<i32: x, y, z>` beside LocalSize holds SpecIds: the
-    local size is then specialisable, and the values are its default.
+    local size is then specialisable, and the values are its default.  Values of LocalSizeId (not in upstream
+    MLIR) are symbols of specialization constants, or numbers.
     """
 
     name = "spirv.ExecutionMode"
 
     fn = prop_def(FlatSymbolRefAttr)
     execution_mode = prop_def(ExecutionModeAttr)
-    values = prop_def(ArrayAttr[IntegerAttr])
+    values = prop_def(ArrayAttr[IntegerAttr | SymbolRefAttr])
 
-    def __init__(self, fn: str, execution_mode: ExecutionMode, values: Sequence[int] = ()):
+    def __init__(self, fn: str, execution_mode: ExecutionMode, values: Sequence[int | SymbolRefAttr] = ()):
         super().__init__(
             properties={
                 "fn": SymbolRefAttr(fn),
                 "execution_mode": ExecutionModeAttr(execution_mode),
-                "values": ArrayAttr([IntegerAttr(value, i32) for value in values]),
+                "values": ArrayAttr(
+                    [v if isinstance(v, SymbolRefAttr) else IntegerAttr(v, i32) for v in values]
+                ),
             }
         )
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The values that are numbers."""
+        return tuple(value.value.data for value in self.values if isinstance(value, IntegerAttr))
 
     def verify_(self) -> None:
         mode = self.execution_mode.data
         expected = _MODE_VALUES.get(mode, 1)
         if len(self.values) != expected:
             fail(self, f"{mode.name} takes {expected} values, found {len(self.values)}")
-        if mode is ExecutionMode.LocalSize and any(value.value.data < 1 for value in self.values):
-            fail(self, f"LocalSize is at least 1, found {[value.value.data for value in self.values]}")
+        for value in self.values:
+            if isinstance(value, SymbolRefAttr):
+                if mode is not ExecutionMode.LocalSizeId:
+                    fail(self, f"{mode.name} takes numbers, found {value}")
+                lookup_symbol(self, value)
+            elif mode in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId) and value.value.data < 1:
+                fail(self, f"{mode.name} is at least 1, found {list(self.numbers)}")
         lookup_symbol(self, self.fn)
 
 
 @irdl_op_definition
 class GlobalVariableOp(IRDLOperation):
-    """A variable of the module: buffer, push constants, built-in, work-group memory; `type` is a pointer."""
+    """A variable of the module: buffer, push constants, built-in, work-group memory; `type` is a pointer.
+
+    Beyond MLIR 19, `initializer` may be a constant instead of the symbol of one.
+    """
 
     name = "spirv.GlobalVariable"
 
@@ -244,7 +272,7 @@ class GlobalVariableOp(IRDLOperation):
     type = prop_def(PointerType)
     binding = opt_prop_def(IntegerAttr)
     descriptor_set = opt_prop_def(IntegerAttr)
-    initializer = opt_prop_def(FlatSymbolRefAttr)
+    initializer = opt_prop_def(Attribute)
     built_in = opt_attr_def(StringAttr)
 
     traits = traits_def(SymbolOpInterface())
@@ -256,7 +284,7 @@ class GlobalVariableOp(IRDLOperation):
         *,
         binding: int | None = None,
         descriptor_set: int | None = None,
-        initializer: str | None = None,
+        initializer: str | Attribute | None = None,
         built_in: str | None = None,
     ):
         super().__init__(
@@ -265,7 +293,7 @@ class GlobalVariableOp(IRDLOperation):
                 "type": type_,
                 "binding": None if binding is None else IntegerAttr(binding, i32),
                 "descriptor_set": None if descriptor_set is None else IntegerAttr(descriptor_set, i32),
-                "initializer": None if initializer is None else SymbolRefAttr(initializer),
+                "initializer": SymbolRefAttr(initializer) if isinstance(initializer, str) else initializer,
             },
             attributes={"built_in": None if built_in is None else StringAttr(built_in)},
         )
@@ -276,8 +304,10 @@ class GlobalVariableOp(IRDLOperation):
             fail(self, f"@{self.sym_name.data} cannot be in storage class {storage_class.name}")
         if (self.binding is None) != (self.descriptor_set is None):
             fail(self, f"@{self.sym_name.data} has either both binding and descriptor_set or neither")
-        if self.initializer is not None:
+        if isinstance(self.initializer, SymbolRefAttr):
             lookup_symbol(self, self.initializer)
+        elif self.initializer is not None and not _is_constant_for(self.initializer, self.type.pointee):
+            fail(self, f"@{self.sym_name.data} of {self.type.pointee} cannot start as {self.initializer}")
 
 
 def _is_constant_for(value: Attribute, type_: Attribute) -> bool:
@@ -286,10 +316,14 @@ def _is_constant_for(value: Attribute, type_: Attribute) -> bool:
         return value.type == type_ and is_scalar(type_)
     if isinstance(value, DenseIntOrFPElementsAttr):
         return is_vector(type_) and value.get_type() == type_
-    if is_array_attribute(value) and isinstance(type_, ArrayType):
+    if isinstance(value, NullAttr):
+        return element_count(type_) is not None
+    if is_array_attribute(value) and isinstance(
+        type_, ArrayType | StructType | MatrixType | CooperativeMatrixType
+    ):
         elements = value.data
-        return len(elements) == type_.count.data and all(
-            _is_constant_for(e, type_.element_type) for e in elements
+        return len(elements) == element_count(type_) and all(
+            _is_constant_for(e, element_type_at(type_, index) or type_) for index, e in enumerate(elements)
         )
     return False
 
@@ -303,7 +337,11 @@ def _type_of(value: Attribute) -> Attribute:
 
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
-    """A constant: integer, float, bool, `dense<…>` for vectors, `[…]` for `!spirv.array`."""
+    """A constant: integer, float, bool, `dense<…>` for vectors, `[…]` for `!spirv.array`.
+
+    Beyond MLIR 19, `[…]` also for structs, matrices (columns) and cooperative matrices (the one value of all
+    elements), and `#spirv.null` for any composite.
+    """
 
     name = "spirv.Constant"
 
@@ -399,24 +437,35 @@ class SpecConstantOp(IRDLOperation):
 class SpecConstantCompositeOp(IRDLOperation):
     """A composite of specialization constants, in order.
 
-    Beyond MLIR 19, a constituent may itself be a SpecConstantComposite (`FixedArray[f32, 3, 3]`).
+    Beyond MLIR 19, a constituent may itself be a SpecConstantComposite (`FixedArray[f32, 3, 3]`), an expression
+    or a plain constant, and `built_in = "WorkgroupSize"` makes it the local size.
     """
 
     name = "spirv.SpecConstantComposite"
 
     type = prop_def(Attribute)
     sym_name = prop_def(StringAttr)
-    constituents = prop_def(ArrayAttr[FlatSymbolRefAttr])
+    constituents = prop_def(ArrayAttr[Attribute])
+    built_in = opt_attr_def(StringAttr)
 
     traits = traits_def(SymbolOpInterface())
 
-    def __init__(self, name: str, type_: Attribute, constituents: Sequence[str]):
+    def __init__(
+        self,
+        name: str,
+        type_: Attribute,
+        constituents: Sequence[str | Attribute],
+        built_in: str | None = None,
+    ):
         super().__init__(
+            attributes={"built_in": None if built_in is None else StringAttr(built_in)},
             properties={
                 "type": type_,
                 "sym_name": StringAttr(name),
-                "constituents": ArrayAttr([SymbolRefAttr(c) for c in constituents]),
-            }
+                "constituents": ArrayAttr(
+                    [SymbolRefAttr(c) if isinstance(c, str) else c for c in constituents]
+                ),
+            },
         )
 
     def verify_(self) -> None:
@@ -427,12 +476,19 @@ class SpecConstantCompositeOp(IRDLOperation):
             found = len(self.constituents)
             fail(self, f"@{self.sym_name.data} of {self.type} has {count} constituents, found {found}")
         for index, reference in enumerate(self.constituents):
-            constituent = lookup_symbol(self, reference)
-            if not isinstance(constituent, SpecConstantOp | SpecConstantCompositeOp):
-                fail(self, f"constituent @{reference.root_reference.data} is no specialization constant")
             expected = element_type_at(self.type, index)
             assert expected is not None
+            if not isinstance(reference, SymbolRefAttr):
+                if not _is_constant_for(reference, expected):
+                    fail(self, f"constituent {index} is of type {expected}, found {reference}")
+                continue
+            constituent = lookup_symbol(self, reference)
+            if not isinstance(constituent, _SPEC_CONSTANTS):
+                fail(self, f"constituent @{reference.root_reference.data} is no specialization constant")
             check_same(self, f"constituent @{reference.root_reference.data}", constituent.type, expected)
+
+
+_SPEC_CONSTANTS = (SpecConstantOp, SpecConstantCompositeOp, SpecConstantExpressionOp)
 
 
 @irdl_op_definition
@@ -453,7 +509,7 @@ class ReferenceOfOp(IRDLOperation):
         if not inside_spirv_module(self):
             return
         constant = lookup_symbol(self, self.spec_const)
-        if not isinstance(constant, SpecConstantOp | SpecConstantCompositeOp):
+        if not isinstance(constant, _SPEC_CONSTANTS):
             fail(
                 self,
                 f"@{self.spec_const.root_reference.data} is no specialization constant but {constant.name}",
@@ -466,6 +522,8 @@ SPEC_OPERATIONS = frozenset(
     for name in [
         "SConvert",
         "UConvert",
+        "FConvert",
+        "QuantizeToF16",
         "SNegate",
         "Not",
         "IAdd",

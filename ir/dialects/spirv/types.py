@@ -7,7 +7,7 @@ mean "no layout", as upstream has it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import (
@@ -30,8 +30,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .attributes import StorageClassAttr, parse_enumerant
-from .enums import Decoration, StorageClass
+from .attributes import CooperativeMatrixUseAttr, ScopeAttr, StorageClassAttr, parse_enumerant
+from .enums import CooperativeMatrixUse, Decoration, Scope, StorageClass
 
 
 @irdl_attr_definition
@@ -166,6 +166,92 @@ def _print_stride(printer: Printer, stride: IntAttr) -> None:
         printer.print_string(f", stride={stride.data}")
 
 
+@irdl_attr_definition
+class MatrixType(ParametrizedAttribute, TypeAttribute):
+    """Two to four columns, each a vector of floats: `!spirv.matrix<3 x vector<4xf32>>`."""
+
+    name = "spirv.matrix"
+
+    column_type: VectorType[Attribute]
+    count: IntAttr
+
+    @classmethod
+    def get(cls, column_type: VectorType[Attribute], count: int) -> MatrixType:
+        """Returns the type of `count` columns."""
+        return cls(column_type, IntAttr(count))
+
+    @property
+    def element_type(self) -> Attribute:
+        """The type of one number."""
+        return self.column_type.element_type
+
+    def verify(self) -> None:
+        if self.count.data not in (2, 3, 4):
+            raise VerifyException(f"a matrix has 2, 3 or 4 columns, found {self.count.data}")
+        if not is_vector(self.column_type) or not is_float(self.column_type.element_type):
+            raise VerifyException(f"a column of a matrix is a vector of floats, found {self.column_type}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            count = parser.parse_shape_dimension(allow_dynamic=False)
+            parser.parse_shape_delimiter()
+            return parser.parse_type(), IntAttr(count)
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.count.data} x ")
+            printer.print_attribute(self.column_type)
+
+
+@irdl_attr_definition
+class CooperativeMatrixType(ParametrizedAttribute, TypeAttribute):
+    """A matrix that the work-items of `scope` hold together: `!spirv.coopmatrix<16x8xf16, Subgroup, MatrixA>`."""
+
+    name = "spirv.coopmatrix"
+
+    rows: IntAttr
+    columns: IntAttr
+    element_type: Attribute
+    scope: ScopeAttr
+    use: CooperativeMatrixUseAttr
+
+    @classmethod
+    def get(
+        cls, rows: int, columns: int, element_type: Attribute, scope: Scope, use: CooperativeMatrixUse
+    ) -> CooperativeMatrixType:
+        """Returns the type of `rows` × `columns` elements."""
+        return cls(
+            IntAttr(rows), IntAttr(columns), element_type, ScopeAttr(scope), CooperativeMatrixUseAttr(use)
+        )
+
+    def verify(self) -> None:
+        if self.rows.data < 1 or self.columns.data < 1:
+            raise VerifyException("a cooperative matrix has at least one row and one column")
+        if not (is_integer(self.element_type) or is_float(self.element_type)):
+            raise VerifyException(f"a cooperative matrix holds numbers, found {self.element_type}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            rows = parser.parse_shape_dimension(allow_dynamic=False)
+            parser.parse_shape_delimiter()
+            columns = parser.parse_shape_dimension(allow_dynamic=False)
+            parser.parse_shape_delimiter()
+            element_type = parser.parse_type()
+            parser.parse_punctuation(",")
+            scope = ScopeAttr(parse_enumerant(parser, Scope))
+            parser.parse_punctuation(",")
+            use = CooperativeMatrixUseAttr(parse_enumerant(parser, CooperativeMatrixUse))
+            return IntAttr(rows), IntAttr(columns), element_type, scope, use
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.rows.data}x{self.columns.data}x")
+            printer.print_attribute(self.element_type)
+            printer.print_string(f", {self.scope.data.name}, {self.use.data.name}")
+
+
 @dataclass(frozen=True, slots=True)
 class StructMember:
     """A member of a struct type."""
@@ -286,6 +372,17 @@ def is_array_attribute(value: Attribute) -> TypeGuard[ArrayAttr[Attribute]]:
     return isinstance(value, ArrayAttr)
 
 
+def without_sign(type_: Attribute) -> Attribute:
+    """Returns the type with signless integers in place of signed ones, in scalars, vectors and structs."""
+    if is_integer_type(type_):
+        return IntegerType(type_.width.data)
+    if is_vector(type_):
+        return VectorType(without_sign(type_.element_type), type_.shape)
+    if isinstance(type_, StructType):
+        return StructType.get(replace(m, type=without_sign(m.type)) for m in type_.members)
+    return type_
+
+
 _FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 _INTEGER_WIDTHS = (8, 16, 32, 64)
 
@@ -342,6 +439,10 @@ def element_type_at(type_: Attribute, index: int | None) -> Attribute | None:
         return type_.element_type if index is None or index >= 0 else None
     if isinstance(type_, ArrayType):
         return type_.element_type if index is None or 0 <= index < type_.count.data else None
+    if isinstance(type_, MatrixType):
+        return type_.column_type if index is None or 0 <= index < type_.count.data else None
+    if isinstance(type_, CooperativeMatrixType):
+        return type_.element_type if index is None or index >= 0 else None
     if is_vector(type_):
         return type_.element_type if index is None or 0 <= index < component_count(type_) else None
     return None
@@ -351,11 +452,21 @@ def element_count(type_: Attribute) -> int | None:
     """Returns how many constituents a composite has; None for run-time arrays and non-composites."""
     if isinstance(type_, StructType):
         return len(type_.members)
-    if isinstance(type_, ArrayType):
+    if isinstance(type_, ArrayType | MatrixType):
         return type_.count.data
+    if isinstance(type_, CooperativeMatrixType):
+        return 1  # one value, for all elements
     if is_vector(type_):
         return component_count(type_)
     return None
 
 
-TYPES: list[type[Attribute]] = [PointerType, ArrayType, SpecArrayType, RuntimeArrayType, StructType]
+TYPES: list[type[Attribute]] = [
+    PointerType,
+    ArrayType,
+    SpecArrayType,
+    RuntimeArrayType,
+    StructType,
+    MatrixType,
+    CooperativeMatrixType,
+]

@@ -19,7 +19,7 @@ func.func @saxpy(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>) attributes {
 "spirv.module"() <{addressing_model = #spirv.addressing_model<Logical>, memory_model = #spirv.memory_model<GLSL450>, vce_triple = #spirv.vce<v1.6, [Shader], []>}> ({
   "spirv.SpecConstant"() <{sym_name = "__local_size_x", default_value = 64 : i32}> {spec_id = 0 : i32} : () -> ()
   "spirv.GlobalVariable"() <{sym_name = "__builtin__GlobalInvocationId__", type = !spirv.ptr<vector<3xi32>, Input>}> {built_in = "GlobalInvocationId"} : () -> ()
-  "spirv.GlobalVariable"() <{sym_name = "saxpy.x", type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>, binding = 0 : i32, descriptor_set = 0 : i32}> {non_writable} : () -> ()
+  "spirv.GlobalVariable"() <{sym_name = "saxpy.x", type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0, NonWritable])>, StorageBuffer>, binding = 0 : i32, descriptor_set = 0 : i32}> {non_writable} : () -> ()
   "spirv.GlobalVariable"() <{sym_name = "saxpy.y", type = !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>, binding = 1 : i32, descriptor_set = 0 : i32}> {aliased} : () -> ()
   "spirv.GlobalVariable"() <{sym_name = "saxpy.arguments", type = !spirv.ptr<!spirv.struct<(i32 [0], i32 [4], f32 [8])>, PushConstant>}> : () -> ()
   "spirv.func"() <{sym_name = "saxpy", function_type = () -> (), function_control = #spirv.function_control<None>}> ({
@@ -39,13 +39,13 @@ func.func @saxpy(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>) attributes {
     %13 = "spirv.CompositeExtract"(%12) <{indices = [0 : i32]}> : (vector<3xi32>) -> i32
     %14 = "spirv.IMul"(%8, %0) : (i32, i32) -> i32
     %15 = "spirv.IAdd"(%13, %14) : (i32, i32) -> i32
-    %16 = "spirv.mlir.addressof"() <{variable = @saxpy.x}> : () -> !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>
+    %16 = "spirv.mlir.addressof"() <{variable = @saxpy.x}> : () -> !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0, NonWritable])>, StorageBuffer>
     %17 = "spirv.mlir.addressof"() <{variable = @saxpy.y}> : () -> !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>
     %18 = "spirv.SLessThan"(%15, %6) : (i32, i32) -> i1
     "spirv.mlir.selection"() <{selection_control = #spirv.selection_control<None>}> ({
       "spirv.BranchConditional"(%18) [^bb1, ^bb2] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i1) -> ()
     ^bb1:
-      %19 = "spirv.AccessChain"(%16, %1, %15) : (!spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>, i32, i32) -> !spirv.ptr<f32, StorageBuffer>
+      %19 = "spirv.AccessChain"(%16, %1, %15) : (!spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0, NonWritable])>, StorageBuffer>, i32, i32) -> !spirv.ptr<f32, StorageBuffer>
       %20 = "spirv.Load"(%19) : (!spirv.ptr<f32, StorageBuffer>) -> f32
       %21 = "spirv.AccessChain"(%17, %1, %15) : (!spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>, i32, i32) -> !spirv.ptr<f32, StorageBuffer>
       %22 = "spirv.Load"(%21) : (!spirv.ptr<f32, StorageBuffer>) -> f32

@@ -1,0 +1,152 @@
+"""Checks in kernels: ``assert``, and in debug mode indices, divisors and NaN.
+
+A failed check reports the first work-item to the host, which raises KernelTrap; the kernel goes on.  What is checked
+says `TargetEnv.checks`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Region
+
+from ..ir.dialects.kernel_reports import CheckOp
+from .conversions import CMPF, CMPI, adapt, as_index, condition, convert
+from .dispatch import statement
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, F32, ir_type
+from .texts import Text, add_expression
+from .types import bf16, i64
+from .values import Array, Scalar
+
+
+def is_debug(fb: FunctionBuilder) -> bool:
+    """Whether the kernel is compiled in debug mode, and not merely looked at for types."""
+    return fb.module.checks == "debug" and not fb.is_dry
+
+
+@statement(ast.Assert)
+def compile_assert(fb: FunctionBuilder, node: ast.Assert) -> None:
+    """Compiles ``assert``: the message is evaluated where it fails, as in Python."""
+    if fb.module.checks == "none":
+        return
+    test = condition(fb, fb.evaluate(node.test), node.test)
+    if test.const is True:
+        return
+    fb.node = node
+
+    def describe_failure(text: Text) -> None:
+        text.add(f"assert {ast.unparse(node.test)}")
+        if node.msg is not None:
+            text.add(": ")
+            add_expression(fb, text, node.msg)
+        _add_operands(fb, text, node.test)
+
+    failed = Scalar(BOOL)
+    if not fb.is_dry:
+        failed = Scalar(BOOL, fb.emit(arith.XOrIOp, [fb.ssa(test), fb.constant(True, BOOL)], ir_type(BOOL)))
+    _report(fb, "assert", failed, describe_failure, node)
+
+
+def _add_operands(fb: FunctionBuilder, text: Text, test: ast.expr) -> None:
+    """Adds the variables of a test that are numbers, with their values, in the order of the source."""
+    shown: list[str] = []
+    names = [part for part in ast.walk(test) if isinstance(part, ast.Name)]
+    for part in sorted(names, key=lambda name: (name.lineno, name.col_offset)):
+        if part.id in shown:
+            continue
+        value = fb.env.get(part.id)
+        if isinstance(value, Scalar) and value.const is None:
+            text.add(("; " if not shown else ", ") + f"{part.id} is ")
+            text.add_value(fb, value, part)
+            shown.append(part.id)
+
+
+def _report(
+    fb: FunctionBuilder, kind: str, failed: Scalar, describe_failure: Callable[[Text], None], node: ast.AST
+) -> None:
+    """Emits a check; what its text needs is computed only where it fails."""
+    outer, block = dict(fb.env), Block()
+    with fb.into(block):
+        text = Text()
+        describe_failure(text)
+        text.check(fb, node)
+        fb.node = node
+        if not fb.is_dry:
+            always = fb.constant(True, BOOL)
+            assert always is not None
+            fb.module.uses_reports = True
+            fb.append(
+                CheckOp.create(
+                    operands=[always, *text.values],
+                    properties=CheckOp.properties_of(kind, text.template, text.dtypes),
+                )
+            )
+            fb.append(scf.YieldOp.create())
+    fb.env = outer
+    ssa = None if fb.is_dry else fb.ssa(failed)
+    if ssa is not None:
+        fb.append(scf.IfOp.create(operands=[ssa], regions=[Region(block), Region()]))
+
+
+def check_index(
+    fb: FunctionBuilder, array: Array, dimension: int, index: Scalar, extent: Scalar, node: ast.AST
+) -> None:
+    """Checks in debug mode that an index is in range; negative ones are not, but for literals."""
+    if not is_debug(fb):
+        return
+    literal = index.const is not None
+    if literal and extent.const is not None:
+        return  # checked when it is compiled
+    index = as_index(fb, index, node, "an index")
+    if literal and int(index.const or 0) < 0:
+        index = Scalar(index.type, const=-int(index.const or 0) - 1)  # a[-1] needs an extent above 0
+    if extent.type.bits == i64.bits and index.type.bits < i64.bits:
+        index = convert(fb, index, i64)
+    wide = index.type
+    limit = convert(fb, extent, wide) if wide.bits == i64.bits else extent
+    if limit.is_weak:
+        limit = adapt(fb, limit, wide, node)
+    # As unsigned numbers, negative indices are the largest.
+    failed = fb.emit(arith.CmpiOp, [fb.ssa(index), fb.ssa(limit)], ir_type(BOOL), CMPI["uge"])
+    shown = index
+
+    def describe_failure(text: Text) -> None:
+        text.add("index ")
+        text.add_value(fb, shown, node)
+        text.add(f" is out of range of dimension {dimension} of '{array.name}', whose extent is ")
+        text.add_value(fb, extent, node)
+
+    _report(fb, "index", Scalar(BOOL, failed), describe_failure, fb.node or node)
+
+
+def check_divisor(fb: FunctionBuilder, left: Scalar, right: Scalar) -> None:
+    """Checks in debug mode that an integer divisor is not 0."""
+    if not is_debug(fb) or (right.const is not None and right.const != 0):
+        return
+    zero = fb.constant(0, right.type)
+    failed = fb.emit(arith.CmpiOp, [fb.ssa(right), zero], ir_type(BOOL), CMPI["eq"])
+    node = fb.node or fb.source.tree
+
+    def describe_failure(text: Text) -> None:
+        text.add("integer division of ")
+        text.add_value(fb, left, node)
+        text.add(" by zero")
+
+    _report(fb, "division", Scalar(BOOL, failed), describe_failure, node)
+
+
+def check_nan(fb: FunctionBuilder, array: Array, value: Scalar) -> None:
+    """Checks in debug mode that what is stored into an array is no NaN."""
+    if not is_debug(fb) or not value.type.is_float or value.const is not None:
+        return
+    checked = convert(fb, value, F32) if value.type is bf16 else value
+    ssa = fb.ssa(checked)
+    failed = fb.emit(arith.CmpfOp, [ssa, ssa], ir_type(BOOL), CMPF["une"])
+
+    def describe_failure(text: Text) -> None:
+        text.add(f"NaN is stored into '{array.name}'")
+
+    _report(fb, "nan", Scalar(BOOL, failed), describe_failure, fb.node or fb.source.tree)

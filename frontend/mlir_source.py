@@ -1,0 +1,57 @@
+"""The source language MLIR: modules of lapilli's dialects and of upstream's gpu dialect, as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..ir.errors import BuildError, Diagnostic, InvalidError, Location
+from ..vk_runtime.source_language import CompiledSource, SourceRequest
+from .compile import compile_lock, load_compiler
+from .source_images import compiled_module, no_spec_values
+
+if TYPE_CHECKING:
+    from ..ir.parse import ParsedModule
+
+LABEL = "<MLIR>"
+
+
+def compile_source(request: SourceRequest) -> CompiledSource:
+    """Returns the kernels of a module.
+
+    Raises:
+        BuildError: the text is no module, it breaks a rule, or it has no kernel; with line and column.
+        InvalidError: values of specialization constants were given.
+    """
+    assert isinstance(request.code, str), "create_bundle checked it"
+    problem = no_spec_values(request.spec_values, "MLIR")
+    if problem is not None:
+        raise InvalidError(problem)
+    with compile_lock:
+        load_compiler()
+        from ..ir.parse import parse_module
+
+        parsed = parse_module(request.code, LABEL)
+        try:
+            made = compiled_module(parsed.module, request)
+        except BuildError as error:
+            raise _located(error, parsed) from error
+    if not request.is_object and not any(image.kernels for image in made.images):
+        raise BuildError(
+            f"{LABEL}: error: the module has no kernel; mark a func.func with the attribute gpu.kernel, or write a "
+            "gpu.func with the keyword kernel"
+        )
+    return made
+
+
+def _located(error: BuildError, parsed: ParsedModule) -> BuildError:
+    """Returns an error with the place of its operation, or of what is around it, in the text."""
+    place: Location | None = error.location
+    operation = getattr(error, "operation", None) or getattr(error, "op", None)
+    while operation is not None and place is None:
+        place = parsed.positions.get(operation)
+        operation = operation.parent_op()
+    place = place or parsed.positions.get(parsed.module)
+    findings = [replace(found, location=found.location or place) for found in error.diagnostics]
+    findings = findings or [Diagnostic(error.message, place)]
+    return BuildError("\n".join(map(str, findings)), code=error.code, location=place, diagnostics=findings)

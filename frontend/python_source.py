@@ -1,0 +1,124 @@
+"""The source language PYTHON: the text of a module of kernels, which is parsed and never executed.
+
+What a module may hold is read off its syntax tree: kernels, helpers, structs, and constants of literals.  Functions
+are made of their code without running the module; everything else at its top is an error with its line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import linecache
+import types
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..ir.errors import BuildError, CompileError, Diagnostic, Error, InvalidError, Location
+from ..vk_runtime.source_language import CompiledSource, SourceRequest
+from .annotations import Signature, resolve_signature
+from .compile import compile_lock, load_compiler
+from .definition import KernelOptions
+from .literal_module import LiteralModule, read_module
+from .local_size import LocalSize
+from .source import FunctionSource
+from .source_images import compiled_module, environment_for, no_spec_values
+from .units import binder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..ir.kernel_info import KernelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A kernel of the text; a `builder.KernelDefinition`."""
+
+    name: str
+    options: KernelOptions
+    signature: Signature
+    source: FunctionSource
+    local_size: tuple[int, ...] | None
+    """Of ``@lp.kernel(local_size=…)``, slowest dimension first."""
+
+
+def compile_source(request: SourceRequest) -> CompiledSource:
+    """Returns the kernels of a module's text.
+
+    Raises:
+        BuildError: the text is no Python, holds what would have to be executed, or a kernel does not compile.
+        InvalidError: values of specialization constants were given.
+    """
+    assert isinstance(request.code, str), "create_bundle checked it"
+    problem = no_spec_values(request.spec_values, "PYTHON")
+    if problem is not None:
+        raise InvalidError(problem)
+    with compile_lock:
+        load_compiler()
+        from .builder import build_module
+
+        env = environment_for(request)
+        with _readable(request.code) as (file, lines):
+            definitions = _definitions(request.code, file, lines)
+            ir = build_module(definitions, optional_aspects=env.optional_aspects, any_rank=True)
+        sizes = {definition.name: definition.local_size for definition in definitions}
+        made = compiled_module(ir, request, lambda kernel: _with_local_size(kernel, sizes))
+    return replace(
+        made, binders={d.name: (binder(d.name, d.signature), _names(d.signature)) for d in definitions}
+    )
+
+
+@contextmanager
+def _readable(text: str) -> Generator[tuple[str, list[str]]]:
+    """Gives the text a file name under which `FunctionSource` finds its lines."""
+    file = f"<lapilli source {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}>"
+    # Not str.splitlines: to it a form feed or U+2028 ends a line, to Python's parser it does not.
+    lines = io.StringIO(text, newline=None).readlines()
+    linecache.cache[file] = (len(text), None, lines, file)
+    try:
+        yield file, lines
+    finally:
+        linecache.cache.pop(file, None)
+
+
+def _definitions(text: str, file: str, lines: Sequence[str]) -> list[_Definition]:
+    module = read_module(text, file, lines)
+    found = [_definition(module, name, options) for name, options in module.kernels.items()]
+    if not found:
+        raise CompileError(f"{file}: error: the text has no kernel; decorate a function with @lp.kernel")
+    names = [definition.name for definition in found]
+    for definition in found:
+        if names.count(definition.name) > 1:
+            raise CompileError(f"{file}: error: several kernels are called '{definition.name}'")
+    return found
+
+
+def _definition(module: LiteralModule, name: str, options: Mapping[str, object]) -> _Definition:
+    function = module.functions[name]
+    assert isinstance(function, types.FunctionType)
+    signature = resolve_signature(function)
+    source = FunctionSource.of(function)
+    try:
+        checked = KernelOptions.checked(**options)
+        local = LocalSize.of(checked.local_size, signature, function, {})
+        sizes = None if local is None else local.sizes({}, name)
+    except (Error, TypeError) as error:
+        location = Location(function.__code__.co_filename, function.__code__.co_firstlineno, 1, name)
+        finding = Diagnostic(str(error), location)
+        raise BuildError(str(finding), diagnostics=[finding]) from error
+    return _Definition(checked.name or name, checked, signature, source, sizes)
+
+
+def _with_local_size(kernel: KernelInfo, local_sizes: Mapping[str, tuple[int, ...] | None]) -> KernelInfo:
+    sizes = local_sizes[kernel.name]
+    return (
+        kernel
+        if sizes is None or len(sizes) != kernel.abi.rank
+        else replace(kernel, default_local_size=sizes)
+    )
+
+
+def _names(signature: Signature) -> tuple[str, ...]:
+    return tuple(parameter.name for parameter in signature.parameters)

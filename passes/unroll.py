@@ -1,0 +1,287 @@
+"""Unrolls `scf.for` loops: short ones as a whole, others by a factor.
+
+input:    scf.for %i = 0 to 2 step 1 { use(%i) }     output:   use(0)
+                                                               use(1)
+
+Used where a driver counts rounds (`limit_loops`): unrolled rounds do not count.
+
+Invariant: the operations run in the same order on the same values; locations are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ..ir.dialects.kernel_reports import REPORT_NAMES
+from .optimise.constants import constant_integer
+from .optimise.effects import is_write_class
+from .optimise.fold_control_flow import replace, trip_count
+
+MAXIMUM_TRIPS = 32
+"""Rounds of a loop that is unrolled as a whole."""
+MAXIMUM_OPERATIONS = 512
+"""Operations that an unrolled loop may become."""
+BUDGETS = (0, 0, 2048)
+"""Operations that the body of any other loop may become, by optimisation level.
+
+None at the default level: on lavapipe, the driver that needs it, unrolled loops run no faster and take several times as
+long to compile."""
+MAXIMUM_FACTOR = 256
+"""By how much other loops are unrolled at most."""
+MAXIMUM_WHILE_FACTOR = 64
+"""The same for `scf.while`, at any level: branches follow each other there."""
+
+
+def unroll_short_loops(function: Operation) -> None:
+    """Unrolls every `scf.for` of a function whose few rounds are known, inner loops first."""
+    for region in function.regions:
+        for block in region.blocks:
+            for op in tuple(block.ops):
+                unroll_short_loops(op)
+                if isinstance(op, scf.ForOp):
+                    _unroll_if_short(op)
+
+
+def _unroll_if_short(op: scf.ForOp) -> None:
+    if _has_loops(op):
+        return
+    trips, low, step = trip_count(op), constant_integer(op.operands[0]), constant_integer(op.operands[2])
+    if trips is None or low is None or step is None:
+        return
+    if trips > MAXIMUM_TRIPS or trips * size(op.body.block) > MAXIMUM_OPERATIONS:
+        return
+    carried = list(op.operands[3:])
+    assert op.parent is not None
+    for trip in range(trips):
+        index = _constant(op, low + trip * step)
+        op.parent.insert_op_before(index, op)
+        carried = _copy_round(op, index.results[0], carried, op.parent, op)
+    replace(op, carried)
+
+
+def _has_loops(op: scf.ForOp) -> bool:
+    return any(isinstance(inner, scf.ForOp | scf.WhileOp) for inner in op.body.walk())
+
+
+def size(block: Block) -> int:
+    """Returns the number of operations in a block, those inside of others included."""
+    return sum(1 for op in block.ops for _ in op.walk())
+
+
+def _constant(op: scf.ForOp, number: int) -> Operation:
+    type_ = op.operands[0].type
+    attribute = IntegerAttr(number, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return arith.ConstantOp.create(
+        result_types=(type_,), properties={"value": attribute}, location=op.location
+    )
+
+
+def _copy_round(
+    op: scf.ForOp, index: SSAValue, carried: Sequence[SSAValue], target: Block, before: Operation | None
+) -> list[SSAValue]:
+    """Copies the body in front of `before`, or to the end of `target`; returns what it would carry on."""
+    body = op.body.block
+    values: dict[SSAValue, SSAValue] = dict(zip(body.args, (index, *carried), strict=True))
+    last = body.last_op
+    assert last is not None
+    _copy_ops([inner for inner in body.ops if inner is not last], values, target, before)
+    return [values.get(value, value) for value in last.operands]
+
+
+def _copy_ops(
+    ops: Sequence[Operation], values: dict[SSAValue, SSAValue], target: Block, before: Operation | None
+) -> None:
+    """Copies operations in front of `before`, or to the end of `target`; notes their results in `values`."""
+    for op in ops:
+        copy = op.clone(values)
+        for original, new in zip(op.walk(), copy.walk(), strict=True):
+            new.location = original.location
+        if before is None:
+            target.add_op(copy)
+        else:
+            target.insert_op_before(copy, before)
+
+
+def _add_rounds(
+    op: scf.ForOp, block: Block, index: SSAValue, carried: Sequence[SSAValue], one: SSAValue, count: int
+) -> tuple[SSAValue, Sequence[SSAValue]]:
+    """Adds so many rounds to a block; returns the index of the last one and what it would carry on."""
+    for trip in range(count):
+        if trip:
+            advance = arith.AddiOp.create(
+                operands=(index, one), result_types=(index.type,), location=op.location
+            )
+            block.add_op(advance)
+            index = advance.results[0]
+        carried = _copy_round(op, index, carried, block, None)
+    return index, carried
+
+
+def factor_for(body_operations: int, level: int) -> int:
+    """Returns by how much a loop with a body of so many operations is unrolled: a power of two, 1 for large ones."""
+    budget, factor = BUDGETS[min(level, 2)], 1
+    while factor < MAXIMUM_FACTOR and 2 * factor * body_operations <= budget:
+        factor *= 2
+    return factor
+
+
+def unroll_for(op: scf.ForOp, level: int) -> int:
+    """Unrolls a loop of step 1 without loops inside.
+
+    The rounds that are left over stay with `op`, of which the most rounds are returned then, else 0.  In a loop they
+    must not count every time: there they stand under conditions, 4 rounds if their number has the bit 4, 2 if it has
+    the bit 2, and so on.
+    """
+    factor = factor_for(size(op.body.block), level)
+    if constant_integer(op.operands[2]) != 1 or factor == 1 or _has_loops(op):
+        return 0
+    assert op.parent is not None
+    low, high, one = op.operands[:3]
+    step = _constant(op, factor)
+    middle = _last_whole(op, low, high, step.results[0])
+    op.parent.insert_ops_before([step, *middle], op)
+    main = _loop_of_rounds(op, low, middle[-1].results[0], step.results[0], one, factor)
+    op.parent.insert_op_before(main, op)
+    if _is_in_loop(op):
+        replace(op, _add_rest(op, middle[-1].results[0], factor, main.results))
+        return 0
+    op.operands = [middle[-1].results[0], high, one, *main.results]
+    return factor - 1
+
+
+def _is_in_loop(op: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, scf.ForOp | scf.WhileOp):
+        parent = parent.parent_op()
+    return parent is not None
+
+
+def _add_rest(op: scf.ForOp, index: SSAValue, factor: int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """Adds the rounds from `index` on in front of `op`, fewer than `factor`; returns what they carry out."""
+    assert op.parent is not None
+    high, one = op.operands[1:3]
+    # For an empty loop the difference is negative or 0, and must not run: its bits count only where it is positive.
+    runs = arith.CmpiOp(index, high, "slt")
+    difference = arith.SubiOp(high, index)
+    zero = _constant(op, 0)
+    rest = arith.SelectOp(runs.results[0], difference.results[0], zero.results[0])
+    for new in (runs, difference, zero, rest):
+        new.location = op.location
+    op.parent.insert_ops_before([runs, difference, zero, rest], op)
+    bit = factor // 2
+    while bit:
+        mask = _constant(op, bit)
+        masked = arith.AndIOp(rest.results[0], mask.results[0])
+        test = arith.CmpiOp(masked.results[0], zero.results[0], "ne")
+        block = Block()
+        last, through = _add_rounds(op, block, index, carried, one, bit)
+        following = arith.AddiOp.create(
+            operands=(last, one), result_types=(index.type,), location=op.location
+        )
+        block.add_op(following)
+        block.add_op(scf.YieldOp.create(operands=[following.results[0], *through], location=op.location))
+        skipped = Block([scf.YieldOp.create(operands=[index, *carried], location=op.location)])
+        chosen = scf.IfOp.create(
+            operands=test.results,
+            result_types=[index.type, *(value.type for value in carried)],
+            regions=[Region(block), Region(skipped)],
+        )
+        for new in (masked, test, chosen):
+            new.location = op.location
+        op.parent.insert_ops_before([mask, masked, test, chosen], op)
+        index, carried = chosen.results[0], chosen.results[1:]
+        bit //= 2
+    return carried
+
+
+def unroll_while(op: scf.WhileOp, level: int) -> int:
+    """Unrolls a loop without loops inside, whose test only reads: further rounds stand in it under their tests.
+
+    A test that fails there is made again at the head of the loop, with the same outcome, and ends it.
+    So no round is left over: returns 0.
+    """
+    before, after = op.before_region.block, op.after_region.block
+    factor = min(factor_for(size(before) + size(after), level), MAXIMUM_WHILE_FACTOR)
+    if factor == 1 or any(
+        isinstance(inner, scf.ForOp | scf.WhileOp) for inner in op.walk() if inner is not op
+    ):
+        return 0
+    if any(is_write_class(type(inner)) or inner.name in REPORT_NAMES for inner in before.walk()):
+        return 0
+    last = after.last_op
+    assert last is not None
+    rounds = [inner for inner in after.ops if inner is not last]
+    yielded = list(last.operands)
+    state: list[SSAValue] = list(yielded)
+    for _ in range(factor - 1):
+        values: dict[SSAValue, SSAValue] = dict(zip(before.args, state, strict=True))
+        test = before.last_op
+        assert isinstance(test, scf.ConditionOp)
+        _copy_ops([inner for inner in before.ops if inner is not test], values, after, last)
+        condition, *passed = [values.get(value, value) for value in test.operands]
+        body = Block()
+        inside: dict[SSAValue, SSAValue] = dict(zip(after.args, passed, strict=True))
+        _copy_ops(rounds, inside, body, None)
+        through = [inside.get(value, value) for value in yielded]
+        body.add_op(scf.YieldOp.create(operands=through, location=op.location))
+        skipped = Block([scf.YieldOp.create(operands=state, location=op.location)])
+        chosen = scf.IfOp.create(
+            operands=[condition],
+            result_types=[value.type for value in state],
+            regions=[Region(body), Region(skipped)],
+            location=op.location,
+        )
+        after.insert_op_before(chosen, last)
+        state = list(chosen.results)
+    last.operands = state
+    return 0
+
+
+def _last_whole(op: scf.ForOp, low: SSAValue, high: SSAValue, step: SSAValue) -> list[Operation]:
+    """Returns operations of which the last gives low + (high - low) // step * step, or low for an empty loop.
+
+    Unsigned: the difference of two signed numbers may not fit, but wraps to the right unsigned one.
+    """
+    type_ = low.type
+    made: list[Operation] = []
+
+    def emit(
+        kind: type[Operation], *operands: SSAValue, result: object = type_, **properties: object
+    ) -> SSAValue:
+        new = kind.create(
+            operands=operands,
+            result_types=(result,),  # pyright: ignore[reportArgumentType]
+            properties=properties,  # pyright: ignore[reportArgumentType]
+            location=op.location,
+        )
+        made.append(new)
+        return new.results[0]
+
+    distance = emit(arith.SubiOp, high, low)
+    whole = emit(arith.MuliOp, emit(arith.DivUIOp, distance, step), step)
+    stop = emit(arith.AddiOp, low, whole)
+    runs = arith.CmpiOp(low, high, "slt")
+    runs.location = op.location
+    made.append(runs)
+    emit(arith.SelectOp, runs.results[0], stop, low)
+    return made
+
+
+def _loop_of_rounds(
+    op: scf.ForOp, low: SSAValue, high: SSAValue, step: SSAValue, one: SSAValue, factor: int
+) -> scf.ForOp:
+    block = Block(arg_types=[low.type, *(value.type for value in op.operands[3:])])
+    _, carried = _add_rounds(op, block, block.args[0], block.args[1:], one, factor)
+    block.add_op(scf.YieldOp.create(operands=carried, location=op.location))
+    main = scf.ForOp.create(
+        operands=[low, high, step, *op.operands[3:]],
+        result_types=[result.type for result in op.results],
+        regions=[Region(block)],
+        location=op.location,
+    )
+    assert isinstance(main, scf.ForOp)
+    return main

@@ -1,0 +1,235 @@
+"""Types of a module by id, with the layout that their decorations give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FunctionType,
+    IntegerType,
+    Signedness,
+    VectorType,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.dialects.spirv.enums import CooperativeMatrixUse, Decoration, Scope, StorageClass
+from ...ir.dialects.spirv.types import (
+    ArrayType,
+    CooperativeMatrixType,
+    MatrixType,
+    PointerType,
+    RuntimeArrayType,
+    SpecArrayType,
+    StructMember,
+    StructType,
+    is_float,
+    is_scalar,
+    is_vector,
+)
+from ..binary import Instruction
+from ..module_view import ModuleView
+from ..tables import Decoration as AnyDecoration
+from ..tables import NewerOp, Op, enumerant_name
+from .errors import unreadable
+
+MAX_NESTING: Final = 64
+MAX_PARTS: Final = 1 << 13
+"""Types within types are written out in text; hostile ones, made of each other, would grow without end."""
+
+_FLOATS = {16: Float16Type, 32: Float32Type, 64: Float64Type}
+_IDENTIFIER = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
+
+
+class TypeReader:
+    """Types by id; each is read when it is first asked for, since pointers may be declared ahead."""
+
+    def __init__(
+        self,
+        view: ModuleView,
+        integer: Callable[[int], int | None],
+        symbol: Callable[[int], str | None],
+    ) -> None:
+        """`integer` gives the value of a plain constant, `symbol` the name of a specialization constant."""
+        self._view = view
+        self._integer = integer
+        self._symbol = symbol
+        self._types: dict[int, Attribute] = {}
+        self._parts: dict[int, int] = {}
+        self._active: list[int] = []
+        self._structs: dict[str, int] = {}
+
+    def type(self, number: int, user: Instruction | None = None) -> Attribute:
+        """Returns the type with an id; raises DeserialisationError where the dialect has none such."""
+        known = self._types.get(number)
+        if known is not None:
+            if self._active:
+                self._parts[self._active[-1]] += self._parts[number]
+            return known
+        item = self._view.definitions.get(number)
+        if item is None:
+            unreadable(f"%{number} is no type", user)
+        reader = _READERS.get(item.opcode)
+        if reader is None:
+            unreadable("the dialect has no such type", item)
+        if number in self._active:
+            unreadable("a type that contains a pointer to itself is not supported", item)
+        if len(self._active) >= MAX_NESTING:
+            unreadable(f"types are nested more than {MAX_NESTING} deep", item)
+        self._active.append(number)
+        self._parts[number] = 1
+        try:
+            found = reader(self, item)
+        except (VerifyException, ValueError, IndexError) as error:
+            unreadable(str(error) or "its operands are malformed", item)
+        finally:
+            self._active.pop()
+        if self._parts[number] > MAX_PARTS:
+            unreadable(f"the type has more than {MAX_PARTS} parts", item)
+        if self._active:
+            self._parts[self._active[-1]] += self._parts[number]
+        self._types[number] = found
+        return found
+
+    def pointer(self, number: int, user: Instruction) -> PointerType:
+        """Returns a type that has to be a pointer."""
+        found = self.type(number, user)
+        if not isinstance(found, PointerType):
+            unreadable(f"expected a pointer type, found {found}", user)
+        return found
+
+    def is_void(self, number: int) -> bool:
+        """Whether an id is OpTypeVoid."""
+        item = self._view.definitions.get(number)
+        return item is not None and item.opcode == Op.TypeVoid
+
+    def function(self, number: int, user: Instruction) -> FunctionType:
+        """Returns a function's type."""
+        item = self._view.definitions.get(number)
+        if item is None or item.opcode != Op.TypeFunction or not item.operands:
+            unreadable(f"%{number} is no OpTypeFunction", user)
+        result, *inputs = item.operands
+        outputs = [] if self.is_void(result) else [self.type(result, item)]
+        return FunctionType.from_lists([self.type(n, item) for n in inputs], outputs)
+
+    # One method a type instruction
+
+    def _bool(self, _: Instruction) -> Attribute:
+        return IntegerType(1)
+
+    def _int(self, item: Instruction) -> Attribute:
+        width, is_signed = item.operands[:2]
+        if width not in (8, 16, 32, 64):
+            unreadable(f"an integer has 8, 16, 32 or 64 bits, found {width}", item)
+        return IntegerType(width, Signedness.SIGNED if is_signed else Signedness.SIGNLESS)
+
+    def _float(self, item: Instruction) -> Attribute:
+        if item.operands == (16, 0):  # FP encoding BFloat16KHR
+            return BFloat16Type()
+        kind = _FLOATS.get(item.operands[0]) if len(item.operands) == 1 else None
+        if kind is None:
+            unreadable(f"there is no such float: {' '.join(map(str, item.operands))}", item)
+        return kind()
+
+    def _vector(self, item: Instruction) -> Attribute:
+        element, count = item.operands[:2]
+        scalar = self.type(element, item)
+        if not is_scalar(scalar) or count not in (2, 3, 4):
+            unreadable(f"a vector has 2, 3 or 4 scalars, found {count} of {scalar}", item)
+        return VectorType(scalar, [count])
+
+    def _matrix(self, item: Instruction) -> Attribute:
+        column = self.type(item.operands[0], item)
+        if not is_vector(column) or not is_float(column.element_type):
+            unreadable(f"a column of a matrix is a vector of floats, found {column}", item)
+        return MatrixType.get(column, item.operands[1])
+
+    def _array(self, item: Instruction) -> Attribute:
+        element, length = self.type(item.operands[0], item), item.operands[1]
+        stride = self._stride(item)
+        count = self._integer(length)
+        if count is not None:
+            return ArrayType.get(element, count, stride)
+        symbol = self._symbol(length)
+        if symbol is None:
+            unreadable(f"its length %{length} is no constant", item)
+        if stride:
+            unreadable("an array in a buffer has a length that is no specialization constant", item)
+        return SpecArrayType.get(element, symbol)
+
+    def _runtime_array(self, item: Instruction) -> Attribute:
+        return RuntimeArrayType.get(self.type(item.operands[0], item), self._stride(item))
+
+    def _stride(self, item: Instruction) -> int:
+        found = self._view.decoration(item.result_id or 0, AnyDecoration.ArrayStride)
+        return found[0] if found else 0
+
+    def _struct(self, item: Instruction) -> Attribute:
+        number = item.result_id or 0
+        if self._view.is_decorated(number, AnyDecoration.BufferBlock):
+            unreadable("BufferBlock is not supported: use storage class StorageBuffer (SPIR-V 1.3)", item)
+        members = [self._member(item, index, member) for index, member in enumerate(item.operands)]
+        return StructType.get(members, self._identifier(number))
+
+    def _member(self, item: Instruction, index: int, number: int) -> StructMember:
+        offset: int | None = None
+        decorations: list[tuple[Decoration, int | None]] = []
+        for use in self._view.member_decorations.get((item.result_id or 0, index), ()):
+            if use.decoration == AnyDecoration.UserSemantic:
+                continue
+            if use.decoration not in Decoration.__members__.values() or len(use.operands) > 1:
+                name = enumerant_name("Decoration", use.decoration)
+                unreadable(f"member {index} has the decoration {name}, which the dialect has not", item)
+            value = use.operands[0] if use.operands else None
+            if use.decoration == Decoration.Offset:
+                offset = value
+            else:
+                decorations.append((Decoration(use.decoration), value))
+        return StructMember(self.type(number, item), offset, tuple(decorations))
+
+    def _identifier(self, number: int) -> str:
+        """The struct's name; of several with one name the later get a number: MLIR tells them apart by name."""
+        name = self._view.names.get(number, "")
+        if not _IDENTIFIER.fullmatch(name):
+            return ""
+        free = name
+        suffix = 0
+        while self._structs.setdefault(free, number) != number:
+            free = f"{name}_{suffix}"
+            suffix += 1
+        return free
+
+    def _pointer(self, item: Instruction) -> Attribute:
+        storage_class, pointee = item.operands[:2]
+        return PointerType.get(self.type(pointee, item), StorageClass(storage_class))
+
+    def _cooperative_matrix(self, item: Instruction) -> Attribute:
+        element, *numbers = item.operands
+        values = [self._integer(number) for number in numbers]
+        known = [value for value in values if value is not None]
+        if len(known) != 4:
+            unreadable("scope, rows, columns and use have to be plain constants", item)
+        scope, rows, columns, use = known
+        return CooperativeMatrixType.get(
+            rows, columns, self.type(element, item), Scope(scope), CooperativeMatrixUse(use)
+        )
+
+
+_READERS: dict[int, Callable[[TypeReader, Instruction], Attribute]] = {
+    Op.TypeBool: TypeReader._bool,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeInt: TypeReader._int,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeFloat: TypeReader._float,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeVector: TypeReader._vector,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeMatrix: TypeReader._matrix,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeArray: TypeReader._array,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeRuntimeArray: TypeReader._runtime_array,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeStruct: TypeReader._struct,  # pyright: ignore[reportPrivateUsage]
+    Op.TypePointer: TypeReader._pointer,  # pyright: ignore[reportPrivateUsage]
+    NewerOp.TypeCooperativeMatrixKHR: TypeReader._cooperative_matrix,  # pyright: ignore[reportPrivateUsage]
+}

@@ -1,0 +1,173 @@
+"""Waiting in other ways: callbacks, await, Ctrl-C in a wait, threads that run meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime import queue as queue_module
+from lapilli.vk_runtime.constants import VK_TIMEOUT
+from lapilli.vk_runtime.headers import make
+
+pytestmark = [pytest.mark.device, pytest.mark.native_only("interpreted launches have ended when they return")]
+
+
+@lp.kernel
+def add_one(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = x[i] + 1.0
+
+
+def signal_to(queue, value):
+    """Lets a queue's timeline go on as the device would."""
+    logical = queue.device.logical
+    info = make("VkSemaphoreSignalInfo", semaphore=queue.semaphore, value=value)
+    logical.check(logical.vk.vkSignalSemaphore(logical.raw, info), "vkSignalSemaphore")
+
+
+def test_a_callback_gets_the_event_once(device):
+    x = lp.zeros(64, device=device)
+    called = threading.Semaphore(0)
+    found = []
+
+    def note(event):
+        found.append(event)
+        called.release()
+
+    event = add_one[64](x)
+    event.add_done_callback(note)
+    assert called.acquire(timeout=60)
+    event.wait().add_done_callback(note)  # it has ended: called at once
+    assert found == [event, event] and event.done
+
+
+def test_callbacks_come_as_the_timeline_goes_on(device):
+    queue = lp.Queue(device)
+    queue._submitted = 3  # as if the device were at work
+    found, called = [], threading.Semaphore(0)
+
+    def note(event):
+        found.append(event.value)
+        called.release()
+
+    for value in (1, 3, 2):
+        lp.Event(queue, value).add_done_callback(note)
+    for value in (1, 2, 3):
+        assert len(found) == value - 1
+        signal_to(queue, value)
+        assert called.acquire(timeout=60)
+    assert found == [1, 2, 3]
+
+
+def test_what_a_callback_raises_is_logged_and_the_next_one_called(device, caplog):
+    x = lp.zeros(64, device=device)
+    called = threading.Event()
+    event = add_one[64](x).wait()
+    with caplog.at_level(logging.ERROR):
+        event.add_done_callback(lambda _: 1 / 0)
+        event.add_done_callback(lambda _: called.set())
+    assert called.wait(60)
+    assert [r.getMessage() for r in caplog.records] == ["a done callback raised"]
+
+
+def test_many_awaits_at_once(device):
+    x, y = lp.zeros(64, device=device), lp.zeros(64, device=device)
+
+    async def step(array):
+        for _ in range(20):
+            event = await add_one[64](array)
+            assert event.done
+
+    async def main():
+        await asyncio.gather(*[step(array) for array in (x, y) for _ in range(4)])
+
+    asyncio.run(main())
+    assert (x.numpy() == 80).all() and (y.numpy() == 80).all()
+
+
+def test_an_await_that_is_cancelled_does_no_harm(device):
+    queue = lp.Queue(device)
+
+    async def main():
+        event = lp.Event(queue, 1)
+        queue._submitted = 1  # as if the device were at work
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(wait_for(event), 0.01)
+        signal_to(queue, 1)
+        assert await event is event
+
+    async def wait_for(event):
+        await event
+
+    asyncio.run(main())
+
+
+def test_ctrl_c_in_a_long_wait_leaves_the_queue_usable(device, monkeypatch):
+    x = lp.zeros(64, device=device)
+    queue = lp.Queue(device)
+    event = add_one[64].on(queue)(x)
+    real = queue._wait_semaphores
+
+    def interrupted(*_):
+        signal.raise_signal(signal.SIGINT)
+        return VK_TIMEOUT
+
+    monkeypatch.setattr(queue, "_wait_semaphores", interrupted)
+    monkeypatch.setattr(queue, "_spin_until", lambda _: False)
+    with pytest.raises(KeyboardInterrupt):
+        event.wait()
+    monkeypatch.setattr(queue, "_wait_semaphores", real)
+    add_one[64].on(queue)(x).wait()
+    assert event.done and (x.numpy() == 2).all()
+
+
+def test_other_threads_run_during_a_wait(device, monkeypatch):
+    monkeypatch.setattr(queue_module, "_WAIT_SLICE_NS", 60_000_000_000)  # it does not come back by itself
+    queue = lp.Queue(device)
+    queue._submitted = 1  # as if the device were at work
+    thread = threading.Thread(target=queue.wait_for, args=(1,))
+    thread.start()
+    signal_to(queue, 1)  # never reached if the wait kept the interpreter
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def test_queues_with_callbacks_come_and_go(device):
+    x = lp.zeros(64, device=device)
+    for _ in range(20):
+        queue, called = lp.Queue(device), threading.Event()
+        add_one[64].on(queue)(x).add_done_callback(lambda _, called=called: called.set())
+        assert called.wait(60)
+        queue.close()
+    del queue
+    gc.collect()
+    assert (x.numpy() == 20).all()
+
+
+PROGRAM = """
+import lapilli as lp
+
+@lp.kernel
+def add_one(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = x[i] + 1.0
+
+x = lp.zeros(64, device={selector!r})
+for _ in range(50):
+    add_one[64](x).add_done_callback(lambda event: None)
+"""
+
+
+def test_the_process_ends_with_callbacks_pending(device, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM.format(selector=device.selector))
+    done = subprocess.run((sys.executable, file), capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

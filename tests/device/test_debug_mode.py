@@ -1,0 +1,190 @@
+"""Debug mode: indices, divisors and NaN are checked on every device, with place, work-item and values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+
+@pytest.fixture(autouse=True)
+def _debug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAPILLI_DEBUG", "1")
+
+
+@pytest.mark.parametrize("offset", [-1, 1, 1000, -(2**31)])
+def test_index_of_a_load(offset: int, device) -> None:
+    @lp.kernel
+    def shift(offset: lp.i32, x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = x[i + offset]
+
+    x, y = lp.zeros(8, device=device), lp.zeros(8, device=device)
+    with pytest.raises(lp.KernelTrap) as raised:
+        shift[8](offset, x, y).wait()
+    trap = raised.value
+    assert trap.values[1] == 8
+    assert not 0 <= trap.values[0] < 8
+    assert trap.values[0] == (trap.work_item[0] + offset + 2**31) % 2**32 - 2**31
+    assert "is out of range of dimension 0 of 'x', whose extent is 8" in str(trap)
+    assert trap.location is not None
+    assert trap.location.line == shift.function.__code__.co_firstlineno + 3
+
+
+def test_indices_in_range_are_fine(device) -> None:
+    @lp.kernel
+    def fine(x: lp.Array[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        x[i, j] = x[-1, -1] + x[x.shape[0] - 1 - i, 0]
+
+    x = lp.ones((3, 4), device=device)
+    fine[3, 4](x).wait()
+
+
+def test_second_dimension_of_a_store(device) -> None:
+    @lp.kernel
+    def store(x: lp.Out[lp.i32, 2]):
+        x[lp.global_id(0), lp.global_id(1) * 2] = 1
+
+    x = lp.zeros((3, 4), lp.i32, device=device)
+    with pytest.raises(lp.KernelTrap, match="dimension 1 of 'x', whose extent is 4"):
+        store[3, 4](x).wait()
+
+
+def test_a_negative_literal_beyond_the_array(device) -> None:
+    @lp.kernel
+    def last(x: lp.Array[lp.i32]):
+        x[-4] = 1
+
+    x = lp.zeros(4, lp.i32, device=device)
+    last[1](x).wait()
+    short = lp.zeros(3, lp.i32, device=device)
+    with pytest.raises(lp.KernelTrap, match="extent is 3"):
+        last[1](short).wait()
+
+
+def test_atomics_shared_arrays_vectors_and_structs(device) -> None:
+    @lp.struct
+    class Pair:
+        a: lp.i32
+        b: lp.f32
+
+    @lp.kernel
+    def atomic(k: lp.i32, x: lp.Array[lp.i32]):
+        lp.atomic.add(x, k, 1)
+
+    @lp.kernel(local_size=4)
+    def shared(k: lp.i32, x: lp.Array[lp.i32]):
+        s = lp.local.array(4, lp.i32)
+        s[lp.local_id(0)] = 1
+        lp.barrier()
+        x[lp.global_id(0)] = s[k]
+
+    @lp.kernel
+    def private(k: lp.i32, x: lp.Array[lp.i32]):
+        p = lp.private.array(4, lp.i32)
+        p[k] = 1
+        x[lp.global_id(0)] = p[k]
+
+    @lp.kernel
+    def vector(k: lp.i32, x: lp.Array[lp.f32x2]):
+        x[k].y = 1.0
+
+    @lp.kernel
+    def struct(k: lp.i32, x: lp.Array[Pair]):
+        x[k].a += 1
+
+    for kernel, dtype in (
+        (atomic, lp.i32),
+        (shared, lp.i32),
+        (private, lp.i32),
+        (vector, lp.f32x2),
+        (struct, Pair),
+    ):
+        x = lp.empty(4, dtype, device=device)
+        kernel[4](3, x).wait()
+        for k in (4, -1):
+            with pytest.raises(lp.KernelTrap, match=f"index {k} is out of range.*extent is 4"):
+                kernel[4](k, x).wait()
+
+
+@pytest.mark.parametrize("operation", ["//", "%"])
+def test_division_by_zero(operation: str, device) -> None:
+    source = (
+        "@lp.kernel\n"
+        "def divide(d: lp.In[lp.i32], y: lp.Out[lp.i32]):\n"
+        "    i = lp.global_id(0)\n"
+        f"    y[i] = (i + 10) {operation} d[i]\n"
+    )
+    divide = lp.kernel_from_source(source)
+    y = lp.zeros(4, lp.i32, device=device)
+    divide[4](lp.asarray(np.array([1, 2, -3, 4], np.int32), device=device), y).wait()
+    with pytest.raises(lp.KernelTrap, match=r"work-item \(2,\): integer division of 12 by zero"):
+        divide[4](lp.asarray(np.array([1, 2, 0, 4], np.int32), device=device), y).wait()
+
+
+def test_nan(device) -> None:
+    @lp.kernel
+    def root(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = lp.math.sqrt(x[i])
+
+    y = lp.zeros(3, device=device)
+    root[3](lp.asarray(np.array([1, 4, 9], np.float32), device=device), y)
+    np.testing.assert_allclose(y.numpy(), [1, 2, 3], rtol=1e-6)  # sqrt is not exact on every device
+    with pytest.raises(lp.KernelTrap, match=r"work-item \(1,\): NaN is stored into 'y'"):
+        root[3](lp.asarray(np.array([1, -4, 9], np.float32), device=device), y).wait()
+
+
+def test_nan_in_a_vector(device) -> None:
+    @lp.kernel
+    def store(a: lp.f32, x: lp.Out[lp.f32x4]):
+        x[0] = lp.f32x4(1.0, a / a, 2.0, 3.0)
+
+    x = lp.zeros(1, lp.f32x4, device=device)
+    store[1](2.0, x).wait()
+    with pytest.raises(lp.KernelTrap, match="NaN is stored into 'x'"):
+        store[1](0.0, x).wait()
+
+
+def test_without_debug_mode_nothing_is_checked(device, monkeypatch) -> None:
+    monkeypatch.setenv("LAPILLI_DEBUG", "0")
+
+    @lp.kernel
+    def wild(k: lp.i32, x: lp.Array[lp.i32]):
+        x[k] = 1 // (k - k)
+
+    assert "report" not in wild.inspect("spirv")
+    x = lp.zeros(4, lp.i32, device=device)
+    wild[1](1000, x).wait()
+    assert x.numpy().tolist() == [0, 0, 0, 0]
+
+
+def test_debug_mode_is_part_of_the_environment(monkeypatch) -> None:
+    @lp.kernel
+    def store(x: lp.Array[lp.i32]):
+        x[lp.global_id(0)] = 1
+
+    assert '"checks": "debug"' in store.inspect("metadata")
+    assert "out of range" in store.inspect("metadata")
+    monkeypatch.delenv("LAPILLI_DEBUG")
+    assert '"checks": "asserts"' in store.inspect("metadata")
+
+
+def test_indices_of_64_bits(device) -> None:
+    if lp.Aspect.VK_INT64 not in device.aspects:
+        pytest.skip("the device lacks integers of 64 bits")
+
+    @lp.kernel(index=lp.i64)
+    def shifted(x: lp.In[lp.i32], y: lp.Out[lp.i32], by: lp.i32):
+        y[lp.global_id(0)] = x[by] + x[lp.global_id(0) + 1]
+
+    x, y = (lp.zeros(10, lp.i32, device=device) for _ in range(2))
+    with lp.config.override(debug=True):
+        with pytest.raises(
+            lp.KernelTrap, match="index 10 is out of range of dimension 0 of 'x', whose extent is 10"
+        ):
+            shifted[10](x, y, 3).wait()
+        with pytest.raises(lp.KernelTrap, match="index -1 is out of range"):
+            shifted[1](x, y, -1).wait()

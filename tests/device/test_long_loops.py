@@ -1,0 +1,299 @@
+"""Loops without end: the result is right or a KernelTrap, never short (quirk ``loop-cap``)."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+CAP = 65_535
+"""Rounds after which lavapipe 22.3 leaves every loop."""
+
+
+@lp.kernel
+def count_for(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    for k in range(n):
+        total += ones[k & 7]
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel
+def count_while(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    while total < n:
+        total += ones[total & 7]
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel
+def count_break(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    while True:
+        if total >= n:
+            break
+        total += ones[total & 7]
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel
+def count_continue(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    for k in range(2 * n):
+        if k & 1:
+            continue
+        total += ones[k & 7]
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel
+def count_else(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = -1
+    for k in range(n + 1):
+        if k > n:
+            break
+        total += ones[k & 7]
+    else:
+        total += 0
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel
+def count_down(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    for k in range(3 * n, 0, -3):
+        total += ones[k & 7]
+    out[lp.global_id(0)] = total
+
+
+def counted(n: lp.i32, ones: lp.In[lp.i32]):
+    total = 0
+    for k in range(n):
+        if total < 0:
+            return -1
+        total += ones[k & 7]
+    return total
+
+
+@lp.kernel
+def count_in_helper(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    half = n // 2
+    out[lp.global_id(0)] = counted(half, ones) + counted(n - half, ones)
+
+
+@lp.kernel
+def count_nested(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    rows = n // 100
+    for k in range(rows):
+        for m in range(100):
+            total += ones[(k + m) & 7]
+    for k in range(n - 100 * rows):
+        total += ones[k & 7]
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel
+def count_in_arms(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    total = 0
+    if i % 2 == 0:
+        for k in range(n):
+            total += ones[k & 7]
+    else:
+        for k in range(n):
+            total += 2 * ones[k & 7]
+        total = total // 2
+    out[i] = total
+
+
+@lp.kernel
+def count_in_turn(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    total = 0
+    for turn in range(8):
+        mine = n if turn == i % 8 else 0
+        for k in range(mine):
+            total += ones[k & 7]
+    out[i] = total
+
+
+@lp.kernel(local_size=16)
+def count_with_barriers(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.local_id(0)
+    shared = lp.local.array(16, lp.i32)
+    shared[i] = 0
+    for k in range(n):
+        mine = shared[i] + ones[k & 7]
+        lp.barrier()
+        shared[i] = mine
+        lp.barrier()
+    out[lp.global_id(0)] = shared[i]
+
+
+KERNELS = [
+    count_for,
+    count_while,
+    count_break,
+    count_continue,
+    count_else,
+    count_down,
+    count_in_helper,
+    count_nested,
+    count_in_arms,
+    count_in_turn,
+    count_with_barriers,
+]
+
+
+def launch(kernel, n: int, device) -> lp.Array:
+    out = lp.zeros(16, lp.i32, device=device)
+    kernel[16](n, lp.ones(8, lp.i32, device=device), out)
+    return out
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 100, 1000, 4000])
+def test_short_loops_are_right(kernel, n: int, device) -> None:
+    np.testing.assert_array_equal(launch(kernel, n, device).numpy(), np.full(16, n))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("n", [CAP - 600, CAP - 1, CAP, CAP + 1, 4 * CAP + 3])
+def test_long_loops_are_right_or_trap(kernel, n: int, device) -> None:
+    out = launch(kernel, n, device)
+    try:
+        found = out.numpy()
+    except lp.KernelTrap as trap:
+        assert device.target_env.loop_iteration_cap is not None
+        assert trap.kernel == kernel.name
+        assert trap.location is not None
+        assert trap.location.file == __file__
+        assert "65,535 rounds" in str(trap)
+    else:
+        np.testing.assert_array_equal(found, np.full(16, n))
+
+
+def test_the_trap_names_the_loop(device) -> None:
+    if device.target_env.loop_iteration_cap is None:
+        pytest.skip("the driver has no cap on loops")
+    out = launch(count_nested, 10 * CAP, device)
+    with pytest.raises(lp.KernelTrap) as raised:
+        out.numpy()
+    first = count_nested.function.__code__.co_firstlineno
+    assert raised.value.location is not None
+    assert raised.value.location.line == first + 4
+    assert raised.value.work_item == (0,)
+
+
+def test_a_loop_just_below_the_cap_does_not_trap(device) -> None:
+    """65,534 rounds and the one that ends the loop."""
+    np.testing.assert_array_equal(launch(count_for, CAP - 1, device).numpy(), np.full(16, CAP - 1))
+
+
+def test_a_known_short_loop_counts_nothing(device) -> None:
+    @lp.kernel
+    def short(out: lp.Out[lp.i32]):
+        total = 0
+        for _ in range(200):
+            for k in range(200):
+                total += k
+        out[lp.global_id(0)] = total
+
+    assert "GroupNonUniform" not in short.inspect("spirv")
+    out = lp.zeros(4, lp.i32, device=device)
+    short[4](out)
+    np.testing.assert_array_equal(out.numpy(), np.full(4, 200 * 19900))
+
+
+TEN_MILLION = 10_000_000
+
+
+@lp.kernel(opt_level=2)
+def ten_million(n: lp.i32, step: lp.i32, out: lp.Out[lp.i32]):
+    total = 0
+    for k in range(n):
+        total = (total ^ k) + step
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel(opt_level=2)
+def ten_million_nested(rows: lp.i32, n: lp.i32, step: lp.i32, out: lp.Out[lp.i32]):
+    total = 0
+    for row in range(rows):
+        for k in range(n):
+            total = (total ^ (k + row)) + step
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel(opt_level=2)
+def two_million_while(n: lp.i32, step: lp.i32, out: lp.Out[lp.i32]):
+    total = 0
+    k = 0
+    while k < n:
+        total = (total ^ k) + step
+        k += 1
+    out[lp.global_id(0)] = total
+
+
+@cache
+def scrambled(rows: int, n: int) -> int:
+    """What the kernels compute; 32 bits that wrap."""
+    total = 0
+    for k in (row + column for row in range(rows) for column in range(n)):
+        total = (total ^ k) + 3
+        total = (total + 2**31) % 2**32 - 2**31
+    return total
+
+
+def test_ten_million_rounds_at_level_2(device) -> None:
+    out = lp.zeros(2, lp.i32, device=device)
+    ten_million[2](TEN_MILLION, 3, out)
+    assert out.numpy().tolist() == [scrambled(1, TEN_MILLION)] * 2
+
+
+def test_ten_million_nested_rounds_at_level_2(device) -> None:
+    out = lp.zeros(2, lp.i32, device=device)
+    ten_million_nested[2](1000, TEN_MILLION // 1000, 3, out)
+    assert out.numpy().tolist() == [scrambled(1000, TEN_MILLION // 1000)] * 2
+
+
+def test_two_million_rounds_of_while_at_level_2(device) -> None:
+    out = lp.zeros(2, lp.i32, device=device)
+    two_million_while[2](2_000_000, 3, out)
+    assert out.numpy().tolist() == [scrambled(1, 2_000_000)] * 2
+
+
+@pytest.mark.parametrize("n", [-3, 0, 1, 2, 3, 63, 64, 65, 255, 256, 257, 1000])
+def test_unrolled_loops_run_every_round(n: int, device) -> None:
+    out = lp.zeros(2, lp.i32, device=device)
+    for launch in (
+        lambda: ten_million[2](n, 3, out),
+        lambda: ten_million_nested[2](1, n, 3, out),
+        lambda: two_million_while[2](n, 3, out),
+    ):
+        launch()
+        assert out.numpy().tolist() == [scrambled(1, max(n, 0))] * 2
+
+
+def test_atomic_loops_count(device) -> None:
+    """Compare-exchange loops of floats are loops for the driver too."""
+    if not (device.has(lp.Aspect.ATOMIC64) and device.has(lp.Aspect.FP64)):
+        pytest.skip("the device lacks fp64 or atomic64")
+
+    @lp.kernel
+    def add(n: lp.i32, out: lp.Array[lp.f64]):
+        for _ in range(n):
+            lp.atomic.add(out, 0, 1.0)
+
+    for n in (1000, 40_000):
+        out = lp.zeros(1, lp.f64, device=device)
+        add[4](n, out)
+        try:
+            assert out.numpy()[0] == 4 * n
+        except lp.KernelTrap as trap:
+            assert n == 40_000
+            assert "rounds" in str(trap)

@@ -1,0 +1,131 @@
+"""Device.memory_stats, and what is said where memory runs out."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime.device import Device
+
+pytestmark = pytest.mark.device
+
+
+def own_heap(device):
+    """The heap that arrays lie in."""
+    index = device.logical.memory.plan.array_types[0].heap_index
+    return next(heap for heap in device.memory_stats() if heap.heap == index)
+
+
+def test_arrays_are_counted(device):
+    gc.collect()
+    before = own_heap(device)
+    arrays = [lp.zeros(1000, device=device) for _ in range(5)]
+    during = own_heap(device)
+    assert during.buffers == before.buffers + 5
+    assert during.used >= before.used + 5 * 4000
+    assert during.size >= during.allocated >= during.used and during.peak >= during.used
+    assert during.blocks >= 1 and during.is_device_local
+    for array in arrays:
+        array.release()
+    after = own_heap(device)
+    assert (after.used, after.buffers) == (before.used, before.buffers)
+    assert after.peak >= during.used
+
+
+def test_a_large_array_has_memory_of_its_own(device):
+    gc.collect()
+    before = own_heap(device)
+    with lp.empty(40 << 20, "u8", device=device):
+        during = own_heap(device)
+        assert during.allocated >= before.allocated + (40 << 20) and during.blocks == before.blocks + 1
+    after = own_heap(device)
+    assert (after.allocated, after.blocks) == (before.allocated, before.blocks)
+
+
+def test_budgets_are_given_where_the_driver_has_them(device):
+    has_budget = "VK_EXT_memory_budget" in device.physical.extensions
+    for heap in device.memory_stats():
+        assert (heap.budget is not None) == (heap.driver_usage is not None) == has_budget
+        assert heap.budget is None or heap.budget > 0
+
+
+def test_each_limit_is_named(device):
+    for limit, name in (
+        ({"maxMemoryAllocationSize": 1 << 20}, "1,048,576 bytes (maxMemoryAllocationSize"),
+        ({"maxBufferSize": 1 << 20}, "1,048,576 bytes (maxBufferSize"),
+    ):
+        own = device.masked(limits=limit)
+        lp.zeros(1 << 18, device=own).release()
+        with pytest.raises(lp.MemoryAllocationError) as caught:
+            lp.zeros((1 << 18) + 1, device=own)
+        assert name in str(caught.value) and "1,048,580 bytes more" in str(caught.value)
+    small = device.masked(limits={"maxStorageBufferRange": 1 << 16})
+    array = lp.zeros(1 << 15, device=small)  # exists, but no kernel sees all of it
+
+    @lp.kernel
+    def add_one(x: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        x[i] = x[i] + 1.0
+
+    with pytest.raises(lp.KernelNotSupportedError, match="maxStorageBufferRange"):
+        add_one[1](array)
+
+
+def test_an_array_larger_than_the_heap_is_refused_by_name(device):
+    heap = own_heap(device)
+    with pytest.raises(lp.MemoryAllocationError, match=r"bytes more .*its limit is"):
+        lp.empty(heap.size + 4096, "u8", device=device)
+    assert own_heap(device).used == heap.used
+
+
+class Cycle:
+    """Holds an array, and itself: only the garbage collector lets go of it."""
+
+    def __init__(self, array):
+        self.array, self.itself = array, self
+
+
+def test_garbage_is_collected_before_memory_runs_out(device, monkeypatch):
+    own = Device(device.physical, device.selector)
+    memory = own.logical.memory
+    gc.collect()
+    gc.disable()
+    try:
+        Cycle(lp.empty(40 << 20, "u8", device=own))
+        create, calls = memory._create, []
+
+        def failing(size, for_host):
+            calls.append(memory.used_bytes)
+            if memory.used_bytes >= 40 << 20:
+                raise lp.MemoryAllocationError("no memory left")
+            return create(size, for_host)
+
+        monkeypatch.setattr(memory, "_create", failing)
+        kept = lp.empty(1 << 20, "u8", device=own)
+        assert len(calls) == 2 and calls[0] >= 40 << 20 > calls[1]
+        assert kept.nbytes == 1 << 20
+    finally:
+        gc.enable()
+    del kept
+    own.shut_down()
+
+
+def test_memory_that_stays_out_is_an_error_with_sizes(device, monkeypatch):
+    own = Device(device.physical, device.selector)
+    array = lp.full(64, 2.0, device=own)
+    calls = []
+
+    def failing(size, for_host):
+        calls.append(size)
+        raise lp.MemoryAllocationError("vkAllocateMemory: no memory left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(own.logical.memory, "_create", failing)
+        with pytest.raises(lp.MemoryAllocationError, match=r"cannot hold 4,000 bytes more .*no memory left"):
+            lp.empty(1000, device=own)
+    assert calls == [4000, 4000]  # once more after the collection, and not again
+    np.testing.assert_array_equal(array.numpy(), np.full(64, 2, np.float32))
+    own.shut_down()

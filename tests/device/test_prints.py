@@ -1,0 +1,174 @@
+"""``print`` in kernels: to sys.stdout at the next synchronisation, formatted as Python would."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+NAME = "captured"
+PAIR = (1, 2.5)
+
+
+@lp.struct
+class Point:
+    x: lp.f32
+    y: lp.i32
+
+
+@lp.kernel
+def everything(s: lp.f32, n: lp.i32, u: lp.u32, out: lp.Array[lp.i32]):
+    print()
+    print("text", 1, -2, 2.5, True, None, NAME, PAIR)
+    print(s, n, u, n < 0, -s, s / 3.0, lp.f32(n) * 1e20, 1.0 / lp.f32(n - n), (s - s) / lp.f32(n - n))
+    print(s, n, sep="", end="!\n")
+    print(s, n, sep=None, end=None)
+    print(lp.f32x2(s, 1.0), Point(s, n), (s, n), (n,), lp.FixedArray[lp.f32, 2](s, 2.0))
+    print(f"{n} {n:5d}|{n:<5}|{n:+}|{u:x}|{s:.3f}|{s:8.2e}|{s!r}|{n < 0}|{{}}|{NAME:>10}|{n=}")
+    out[0] = n
+
+
+def expected(s: float, n: int, u: int) -> str:
+    third = np.float32(s) / np.float32(3)
+    shown = repr(float(str(third)))
+    product = repr(float(str(np.float32(n) * np.float32(1e20))))
+    return (
+        "\n"
+        "text 1 -2 2.5 True None captured (1, 2.5)\n"
+        f"{s} {n} {u} {n < 0} {-s} {shown} {product} inf nan\n"
+        f"{s}{n}!\n"
+        f"{s} {n}\n"
+        f"lp.f32x2({s}, 1.0) Point(x={s}, y={n}) ({s}, {n}) ({n},) [{s}, 2.0]\n"
+        f"{n} {n:5d}|{n:<5}|{n:+}|{u:x}|{s:.3f}|{s:8.2e}|{s!r}|{n < 0}|{{}}|{NAME:>10}|n={n}\n"
+    )
+
+
+def test_as_python_would(device, capsys) -> None:
+    out = lp.zeros(1, lp.i32, device=device)
+    everything[1](0.5, -7, 4_000_000_000, out).wait()
+    assert capsys.readouterr().out == expected(0.5, -7, 4_000_000_000)
+
+
+def test_numbers_of_32_bits_have_their_own_digits(device, capsys) -> None:
+    @lp.kernel
+    def show(x: lp.In[lp.f32]):
+        print(x[lp.global_id(0)])
+
+    values = np.array([0.1, 1e-7, 1e20, 123456.7, -0.0, math.inf, 16777216.0], np.float32)
+    for value in values:
+        show[1](lp.asarray(np.array([value]), device=device)).wait()
+        assert capsys.readouterr().out == f"{float(str(value))!r}\n"
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i16", "i64", "u8", "u16", "u64", "f16", "f64"])
+def test_other_types(dtype: str, device, capsys) -> None:
+    kind = getattr(lp, dtype)
+
+    @lp.kernel
+    def show(x: lp.Array[kind], out: lp.Array[kind]):
+        print(x[0], x[1], f"{x[0]}")
+        out[0] = x[0]
+
+    number = np.dtype(_name(dtype))
+    low = np.iinfo(number).min if number.kind in "iu" else -0.1
+    high = np.iinfo(number).max if number.kind in "iu" else 1e3
+    values = np.array([low, high], number)
+    try:
+        show[1](lp.asarray(values, device=device), lp.zeros(1, kind, device=device)).wait()
+    except lp.KernelNotSupportedError as error:
+        pytest.skip(str(error).splitlines()[0])
+    first, second = (repr(float(str(v))) if number.kind == "f" else str(v) for v in values)
+    assert capsys.readouterr().out == f"{first} {second} {first}\n"
+
+
+def _name(dtype: str) -> str:
+    kinds = {"i": "int", "u": "uint", "f": "float"}
+    return kinds[dtype[0]] + dtype[1:]
+
+
+def test_each_work_item_prints_in_order(device, capsys) -> None:
+    @lp.kernel
+    def steps(n: lp.i32):
+        i = lp.global_id(0)
+        for k in range(n):
+            print(i, k)
+
+    steps[64](5).wait()
+    lines = [tuple(map(int, line.split())) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(lines) == [(i, k) for i in range(64) for k in range(5)]
+    for i in range(64):
+        assert [k for item, k in lines if item == i] == list(range(5))
+
+
+def test_launches_print_in_order(device, capsys) -> None:
+    @lp.kernel
+    def step(n: lp.i32, x: lp.Array[lp.i32]):
+        x[0] += 1
+        print("launch", n)
+
+    x = lp.zeros(1, lp.i32, device=device)
+    for n in range(100):
+        step[1](n, x)
+    assert capsys.readouterr().out == ""
+    assert x.numpy()[0] == 100
+    assert capsys.readouterr().out == "".join(f"launch {n}\n" for n in range(100))
+    device.default_queue.wait()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.skipif(lp.config.interpret, reason="the interpreter keeps lines without a buffer")
+def test_lost_lines_are_counted(device, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("LAPILLI_PRINT_SIZE", "80")
+
+    @lp.kernel
+    def chatter():
+        print("item", lp.global_id(0))
+
+    chatter[100]().wait()
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert len(lines) == 10  # 2 words each
+    assert last == "[lapilli: 90 printed lines of kernel 'chatter' lost; LAPILLI_PRINT_SIZE is 80 bytes]"
+    chatter[3]().wait()
+    assert sorted(capsys.readouterr().out.splitlines()) == ["item 0", "item 1", "item 2"]
+
+
+@pytest.mark.skipif(lp.config.interpret, reason="the interpreter keeps lines without a buffer")
+@pytest.mark.parametrize("text", ["-1", "many"])
+def test_a_wrong_size_is_refused(text: str, device, monkeypatch) -> None:
+    monkeypatch.setenv("LAPILLI_PRINT_SIZE", text)
+
+    @lp.kernel
+    def chatter():
+        print("item", lp.global_id(0))
+
+    with pytest.raises(lp.InvalidError, match="LAPILLI_PRINT_SIZE"):
+        chatter[1]()
+
+
+def test_lines_before_a_failure_are_printed(device, capsys) -> None:
+    @lp.kernel
+    def fails(x: lp.Array[lp.i32]):
+        print("before")
+        assert x[0] == 1
+
+    x = lp.zeros(1, lp.i32, device=device)
+    with pytest.raises(lp.KernelTrap):
+        fails[1](x).wait()
+    assert capsys.readouterr().out == "before\n"
+
+
+def test_prints_of_two_queues(device, capsys) -> None:
+    @lp.kernel
+    def tell(n: lp.i32):
+        print(n)
+
+    first, second = lp.Queue(device), lp.Queue(device)
+    tell[1].on(first)(1)
+    tell[1].on(second)(2)
+    second.wait()
+    assert capsys.readouterr().out == "2\n"
+    first.wait()
+    assert capsys.readouterr().out == "1\n"

@@ -1,0 +1,150 @@
+"""limit-loops: what is left alone, what is counted, and that unrolled loops keep their order."""
+
+from __future__ import annotations
+
+import pytest
+
+from lapilli.ir.parse import parse_module
+from lapilli.ir.verify import verify_module
+from lapilli.passes.limit_loops import limit_loops
+
+CAP = 1000
+
+
+def run(body: str, *, cap: int = CAP, level: int = 1, helpers: str = "") -> str:
+    text = f"""
+    {helpers}
+    func.func @k(%n: i32, %a: memref<?xi32>) attributes {{gpu.kernel, kernel.rank = 1 : i32}} {{
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %ten = arith.constant 10 : i32
+      %hundred = arith.constant 100 : i32
+      %i = "gpu.global_id"() <{{dimension = #gpu<dim x>}}> : () -> index
+      %odd = arith.trunci %n : i32 to i1
+      {body}
+      func.return
+    }}"""
+    module = parse_module(text).module
+    verify_module(module)
+    limit_loops(module, cap, level)
+    verify_module(module)
+    return str(module)
+
+
+def loop(high: str, body: str = "memref.store %n, %a[%i] : memref<?xi32>", low: str = "%zero") -> str:
+    return f"scf.for %x{len(body)} = {low} to {high} step %one : i32 {{ {body} }}"
+
+
+def names(text: str) -> list[str]:
+    """The operations on rounds and the control flow, in order."""
+    wanted = (
+        "scf.for",
+        "scf.while",
+        "scf.if",
+        "count_rounds",
+        "check_rounds",
+        "agree_on_rounds",
+        "func.func",
+    )
+    return [w for line in text.splitlines() for w in wanted if w in line]
+
+
+def test_loops_that_stay_below_the_cap_are_left_alone() -> None:
+    body = loop("%ten", loop("%ten")) + "\n" + loop("%hundred")
+    assert "rounds" not in run(body)
+    assert names(run(body)) == ["func.func", "scf.for", "scf.for", "scf.for"]
+
+
+def test_loops_add_up() -> None:
+    """Ten loops of 100 rounds and one more each, for the round in which a loop ends."""
+    nine = "\n".join([loop("%hundred")] * 9)
+    assert "check_rounds" not in run(nine)
+    assert run(f"{nine}\n{loop('%hundred')}").count("check_rounds") == 10
+
+
+def test_an_unknown_bound_is_counted() -> None:
+    assert names(run(loop("%n"))) == ["func.func", "scf.for", "count_rounds", "check_rounds", "count_rounds"]
+
+
+def test_only_the_outermost_loop_is_checked() -> None:
+    assert names(run(loop("%n", loop("%n")))) == [
+        "func.func",
+        "scf.for",
+        "count_rounds",
+        "scf.for",
+        "count_rounds",
+        "agree_on_rounds",
+        "count_rounds",
+        "check_rounds",
+        "count_rounds",
+    ]
+
+
+def test_a_branch_agrees_where_it_ends() -> None:
+    body = f"scf.if %odd {{ {loop('%n')} }}\n memref.store %n, %a[%i] : memref<?xi32>"
+    assert names(run(body))[-2:] == ["count_rounds", "agree_on_rounds"]
+
+
+def test_a_while_of_unknown_rounds_counts_its_tests() -> None:
+    body = """%r = scf.while (%x = %n) : (i32) -> i32 {
+        %c = arith.cmpi slt, %x, %ten : i32
+        scf.condition(%c) %x : i32
+      } do {
+      ^bb0(%y: i32):
+        %z = arith.muli %y, %ten : i32
+        scf.yield %z : i32
+      }"""
+    assert names(run(body)) == ["func.func", "scf.while", "count_rounds", "check_rounds"]
+
+
+COUNTED_WHILE = """%r = scf.while (%x = %zero) : (i32) -> i32 {{
+        %c = arith.cmpi ult, %x, {high} : i32
+        %both = arith.andi %c, %odd : i1
+        scf.condition(%both) %x : i32
+      }} do {{
+      ^bb0(%y: i32):
+        %z = arith.addi %y, {step} : i32
+        scf.yield %z : i32
+      }}"""
+
+
+@pytest.mark.parametrize(
+    ("high", "step", "is_known"),
+    [("%hundred", "%one", True), ("%n", "%one", False), ("%hundred", "%ten", False)],
+)
+def test_a_while_that_counts_to_a_constant_is_known(high: str, step: str, is_known: bool) -> None:
+    text = run(COUNTED_WHILE.format(high=high, step=step))
+    assert ("check_rounds" not in text) is is_known
+
+
+def test_helpers_count_too() -> None:
+    helper = """func.func @h(%n: i32) -> i32 {
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %r = scf.for %x = %zero to %n step %one iter_args(%s = %zero) -> (i32) : i32 {
+        %t = arith.addi %s, %x : i32
+        scf.yield %t : i32
+      }
+      func.return %r : i32
+    }
+    func.func @other(%n: i32) -> i32 { func.return %n : i32 }"""
+    text = run(
+        "%h = func.call @h(%n) : (i32) -> i32\n%o = func.call @other(%h) : (i32) -> i32", helpers=helper
+    )
+    assert names(text)[:5] == ["func.func", "scf.for", "count_rounds", "check_rounds", "count_rounds"]
+
+
+def test_short_loops_inside_are_unrolled() -> None:
+    three = "memref.store %xx, %a[%i] : memref<?xi32>"
+    body = loop(
+        "%n", f"%three = arith.constant 3 : i32\n scf.for %xx = %zero to %three step %one : i32 {{ {three} }}"
+    )
+    text = run(body)
+    assert names(text).count("scf.for") == 1
+    assert text.count("memref.store") == 3
+
+
+def test_level_2_unrolls() -> None:
+    text = run(loop("%n"), level=2)
+    assert names(text).count("scf.for") == 2  # and one for the rounds that are left over
+    assert text.count("memref.store") > 100

@@ -1,0 +1,46 @@
+"""Fixtures of the tests of kernels from source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import lapilli as lp
+
+SHADERS = Path(__file__).resolve().parents[1] / "shaders"
+
+
+@pytest.fixture
+def context(device: lp.Device) -> lp.Context:
+    """A context of one device, of its own for each test."""
+    return lp.Context([device])
+
+
+@pytest.fixture
+def queue(context: lp.Context) -> lp.Queue:
+    """A queue of that context."""
+    return lp.Queue(context.devices[0], context=context)
+
+
+@pytest.fixture
+def built(context: lp.Context) -> Callable[..., lp.KernelBundle]:
+    """Builds source."""
+
+    def build(language: lp.SourceLanguage, source: str | bytes, *props: object) -> lp.KernelBundle:
+        made = lp.create_kernel_bundle_from_source(context, language, source)
+        return lp.build(made, props=props)
+
+    return build
+
+
+@pytest.fixture
+def shader(built: Callable[..., lp.KernelBundle]) -> Callable[..., lp.Kernel]:
+    """Returns the kernel of a shader in tests/shaders, of its binary."""
+
+    def kernel(name: str, *props: object) -> lp.Kernel:
+        binary = (SHADERS / f"{name}.spv").read_bytes()
+        return built(lp.SourceLanguage.SPIRV, binary, *props).ext_oneapi_get_kernel("main")
+
+    return kernel

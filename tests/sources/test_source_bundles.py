@@ -1,0 +1,418 @@
+"""Bundles from source: creating, building, what exists in which state, options, logs, linking."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime.source_language import (
+    CompiledSource,
+    SourceRequest,
+    register_language,
+    unregister_language,
+)
+
+from . import source_importer
+from .conftest import SHADERS
+
+pytestmark = pytest.mark.device
+
+Language = lp.SourceLanguage
+
+TWO = """
+import lapilli as lp
+
+BASE = 100
+
+def twice(x):
+    return 2 * x
+
+@lp.kernel
+def iota(out: lp.Array[lp.i32]):
+    i = lp.global_id(0)
+    out[i] = i
+
+@lp.kernel(name="affine")
+def second(x: lp.In[lp.i32], out: lp.Array[lp.i32]):
+    i = lp.global_id(0)
+    out[i] = twice(x[i]) + BASE
+"""
+
+
+def create(context, language=Language.PYTHON, source: str | bytes = TWO):
+    return lp.create_kernel_bundle_from_source(context, language, source)
+
+
+@pytest.mark.behaviour("SRC-01")
+def test_feature_test_value():
+    assert lp.SYCL_EXT_ONEAPI_KERNEL_COMPILER == 1
+
+
+@pytest.mark.behaviour("SRC-02")
+def test_languages():
+    assert {language.name for language in Language} == {"SPIRV", "SPIRV_ASM", "MLIR", "PYTHON", "GLSL"}
+    assert Language.PYKERNEL is Language.PYTHON
+
+
+@pytest.mark.behaviour("SRC-03")
+def test_what_a_device_can_compile(device):
+    assert device.ext_oneapi_can_compile(Language.SPIRV) is True
+    assert device.ext_oneapi_can_compile("SPIRV") is False
+    assert device.ext_oneapi_can_compile(enum.Enum("Other", "X").X) is False
+    assert not device.masked(without=[lp.Aspect.ONLINE_COMPILER]).ext_oneapi_can_compile(Language.SPIRV)
+
+
+@pytest.mark.behaviour("SRC-04")
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [(Language.SPIRV, "text"), (Language.PYTHON, b"bytes"), (Language.SPIRV_ASM, b""), (Language.MLIR, None)],
+)
+def test_text_and_bytes_are_told_apart(context, language, source):
+    with pytest.raises(TypeError, match=language.name):
+        lp.create_kernel_bundle_from_source(context, language, source)
+
+
+def test_arguments_of_creation(context):
+    for arguments in ((None, Language.PYTHON, ""), (context, "python", "")):
+        with pytest.raises(TypeError):
+            lp.create_kernel_bundle_from_source(*arguments)
+    with pytest.raises(lp.InvalidError, match="does not take"):
+        lp.create_kernel_bundle_from_source(context, Language.PYTHON, "", props=[lp.SaveLog()])
+
+
+@pytest.mark.behaviour("SRC-05")
+def test_a_source_bundle_is_for_the_context(device, context, queue):
+    kb = create(context)
+    assert kb.state is lp.BundleState.SOURCE
+    assert kb.get_devices() == context.get_devices() == [device]
+    kernel = lp.build(kb).ext_oneapi_get_kernel("iota")
+    other = lp.Queue(device, context=lp.Context([device]))
+    with pytest.raises(lp.InvalidError, match="context"):
+        other.parallel_for(4, kernel, lp.zeros(4, lp.i32, device=device))
+
+
+@pytest.mark.behaviour("SRC-06", "SRC-07", "SRC-13")
+def test_devices_that_cannot_compile(device):
+    without = device.masked(without=[lp.Aspect.ONLINE_COMPILER])
+    with pytest.raises(lp.InvalidError, match="no device of the context can compile PYTHON"):
+        create(lp.Context([without]))
+    kb = create(lp.Context([device, without]))
+    with pytest.raises(lp.InvalidError, match="cannot compile PYTHON"):
+        lp.build(kb)
+    assert lp.build(kb, [device]).ext_oneapi_has_kernel("iota")
+
+
+@pytest.mark.behaviour("SRC-08")
+@pytest.mark.parametrize("language", Language)
+def test_creation_compiles_nothing(context, language):
+    kb = create(context, language, b"\1garbage" if language is Language.SPIRV else "@ garbage (")
+    with pytest.raises(lp.BuildError):
+        lp.build(kb)
+
+
+@pytest.mark.behaviour("SRC-09")
+def test_kernels_that_one_device_can_run_are_in_the_bundle(device):
+    if not device.has(lp.Aspect.FP64):
+        pytest.skip("the device has no doubles")
+    lesser = device.masked(without=[lp.Aspect.FP64])
+    text = TWO + "\n@lp.kernel\ndef wide(x: lp.Array[lp.f64]):\n    x[lp.global_id(0)] = 1.5\n"
+    both = create(lp.Context([device, lesser]), source=text)
+    assert lp.build(both).ext_oneapi_has_kernel("wide")
+    log = lp.SaveLog()
+    only = lp.build(both, [lesser], props=[log])
+    assert only.ext_oneapi_has_kernel("iota") and not only.ext_oneapi_has_kernel("wide")
+    assert "'wide' is left out" in log.text and "fp64" in log.text
+    with pytest.raises(lp.BuildError, match=r"left out.*Werror"):
+        lp.build(both, [lesser], props=[lp.BuildOptions("-Werror")])
+
+
+@pytest.mark.behaviour("SRC-10", "SRC-11", "SRC-12")
+def test_devices_of_the_built_bundle(device):
+    lesser = device.masked(without=[lp.Aspect.FP64], limits={"max_work_group_size": 64})
+    context = lp.Context([device, lesser])
+    kb = create(context)
+    assert lp.build(kb).get_devices() == context.get_devices()
+    built = lp.build(kb, [lesser, lesser])
+    assert built.get_devices() == [lesser] and built.get_context() is context
+    assert built.state is lp.BundleState.EXECUTABLE
+    with pytest.raises(lp.InvalidError, match="device"):
+        lp.build(kb, [device.masked(limits={"max_work_group_size": 32})])
+
+
+@pytest.mark.behaviour("SRC-14")
+@pytest.mark.parametrize(
+    "option", ["-bogus", "-O3", "O1", "-fsycl-device-code-split=none", "-DX", "--target-env=", "", ["-O1 -g"]]
+)
+def test_an_unknown_option_is_invalid_whatever_the_source(context, option):
+    kb = create(context, source="garbage (")
+    with pytest.raises(lp.InvalidError) as caught:
+        lp.build(kb, props=[lp.BuildOptions(option if option else [""])])
+    assert caught.value.errc is lp.Errc.INVALID
+
+
+@pytest.mark.parametrize("option", ["-O0", "-O1 -O2 -g", ["-g", "-fsycl-device-code-split=per_kernel"], []])
+def test_options_of_all_languages(context, queue, device, option):
+    kb = lp.build(create(context), props=[lp.BuildOptions(option)])
+    out = lp.zeros(5, lp.i32, device=device)
+    queue.parallel_for(5, kb.ext_oneapi_get_kernel("iota"), out)
+    assert out.numpy().tolist() == [0, 1, 2, 3, 4]
+    assert len(kb) == (2 if "-fsycl-device-code-split=per_kernel" in option else 1)
+
+
+def test_options_of_glsl(built, queue, device, tmp_path):
+    if not device.ext_oneapi_can_compile(Language.GLSL):
+        pytest.skip("glslang is not installed")
+    (tmp_path / "value.h").write_text("#define BASE 40\n")
+    text = """#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "value.h"
+layout(local_size_x = 1) in;
+layout(binding = 0) buffer Out { int value; };
+void main() { value = BASE + ADDED; }
+"""
+    kb = built(Language.GLSL, text, lp.BuildOptions(["-D", "ADDED=2", f"-I{tmp_path}"]))
+    out = lp.zeros(1, lp.i32, device=device)
+    queue.parallel_for(1, kb.ext_oneapi_get_kernel("main"), out)
+    assert out.numpy().tolist() == [42]
+    with pytest.raises(lp.InvalidError, match="folder"):
+        built(Language.GLSL, text, lp.BuildOptions(f"-I{tmp_path}/none"))
+
+
+@pytest.mark.behaviour("SRC-15", "SRC-16", "SRC-20")
+@pytest.mark.parametrize(
+    ("language", "source", "texts"),
+    [
+        (Language.PYTHON, TWO.replace("out[i] = i", "out[i] = unknown"), [":12:", "unknown"]),
+        (Language.PYTHON, "import lapilli as lp\nprint('hello')\n", [":2:1", "not executed"]),
+        (Language.PYTHON, "x = (\n", [":1:5", "never closed"]),
+        (Language.SPIRV_ASM, "OpCapability Shader\nOpNonsense\n", [":2:", "OpNonsense"]),
+        (Language.SPIRV_ASM, "OpCapability Shader\n", ["SPIR-V"]),
+        (Language.MLIR, "func.func @k() {\n  what.is_this\n}", [":2:3"]),
+        (Language.GLSL, "#version 450\nvoid main() {\n  x = 1;\n  y = 2;\n}\n", [":3:", "'x'"]),
+    ],
+)
+def test_a_build_error_has_the_whole_log(device, built, capfd, language, source, texts):
+    if not device.ext_oneapi_can_compile(language):
+        pytest.skip(f"{language.name} has no compiler here")
+    log = lp.SaveLog()
+    with pytest.raises(lp.BuildError) as caught:
+        built(language, source, log)
+    assert caught.value.errc is lp.Errc.BUILD
+    assert all(text in str(caught.value) for text in texts)
+    assert all(text in caught.value.log for text in texts)
+    assert log.text == ""
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.behaviour("SRC-17")
+def test_properties(context):
+    for props in ([object()], "-O1", ["-O1"], 3):
+        with pytest.raises(TypeError):
+            lp.build(create(context), props=props)
+    with pytest.raises(lp.InvalidError):
+        lp.build(create(context), props=[lp.properties.EmulateSpecConstants()])
+    with pytest.raises(lp.InvalidError, match="twice"):
+        lp.build(create(context), props=[lp.SaveLog(), lp.SaveLog()])
+    with pytest.raises(lp.InvalidError, match="SpecValues"):
+        lp.build(create(context), props=[lp.SpecValues({0: 1})])
+
+
+@pytest.mark.behaviour("SRC-18")
+def test_build_options():
+    assert lp.BuildOptions("-g").opts == ["-g"]
+    assert lp.BuildOptions(["-g", "-O1"]).opts == ["-g", "-O1"]
+    for wrong in (None, 3, b"-g", ["-g", 3]):
+        with pytest.raises(TypeError):
+            lp.BuildOptions(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.behaviour("SRC-19")
+def test_a_log_of_a_successful_build(built):
+    text = """
+import lapilli as lp
+
+@lp.device_has()
+@lp.kernel
+def k(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] = lp.f32(lp.f16(x[lp.global_id(0)]))
+"""
+    log = lp.SaveLog()
+    built(Language.PYTHON, text, log)
+    assert "fp16" in log.text
+    with pytest.raises(lp.BuildError, match="fp16"):
+        built(Language.PYTHON, text, lp.BuildOptions("-Werror"))
+
+
+UNAVAILABLE = {
+    "empty": (),
+    "has_kernel": ("iota",),
+    "get_kernel": ("iota",),
+    "get_kernel_ids": (),
+    "contains_specialization_constants": (),
+    "native_specialization_constant": (),
+    "has_specialization_constant": (lp.SpecializationId(lp.i32, 1),),
+    "get_specialization_constant": (lp.SpecializationId(lp.i32, 1),),
+    "__iter__": (),
+    "ext_oneapi_has_kernel": ("iota",),
+    "ext_oneapi_get_kernel": ("iota",),
+}
+
+
+@pytest.mark.behaviour("SRC-21", "SRC-24", "SRC-25")
+@pytest.mark.parametrize("member", UNAVAILABLE)
+def test_members_that_source_bundles_do_not_have(context, member):
+    with pytest.raises(TypeError, match=member):
+        getattr(create(context), member)(*UNAVAILABLE[member])
+
+
+@pytest.mark.behaviour("SRC-22")
+def test_members_that_source_bundles_have(context):
+    kb = create(context)
+    assert kb.get_backend() is lp.Backend.VULKAN
+    assert kb.get_context() is context
+    assert kb.get_devices() == [*context.devices]
+    assert kb == kb and kb != create(context, source=TWO + "\n")
+
+
+@pytest.mark.behaviour("SRC-23")
+def test_kernels_from_source_have_no_ids(context):
+    before = lp.get_kernel_ids()
+    kb = lp.build(create(context))
+    assert kb.get_kernel_ids() == []
+    assert [image.get_kernel_ids() for image in kb] == [[]]
+    assert lp.get_kernel_ids() == before
+    with pytest.raises(lp.UnknownKernelError):
+        lp.get_kernel_id("affine")
+
+
+@pytest.mark.behaviour("SRC-24", "SRC-25", "SRC-26", "SRC-28")
+def test_kernels_by_name(context, queue, device):
+    kb = lp.build(create(context))
+    assert [kb.ext_oneapi_has_kernel(name) for name in ("iota", "affine", "second", "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    with pytest.raises(lp.UnknownKernelError, match="affine, iota"):
+        kb.ext_oneapi_get_kernel("second")
+    with pytest.raises(TypeError):
+        kb.ext_oneapi_has_kernel(3)
+    x, out = lp.zeros(6, lp.i32, device=device), lp.zeros(6, lp.i32, device=device)
+    queue.parallel_for(6, kb.ext_oneapi_get_kernel("iota"), x)
+    queue.parallel_for(6, kb.ext_oneapi_get_kernel("affine"), x, out=out)
+    np.testing.assert_array_equal(out.numpy(), 2 * np.arange(6) + 100)
+    assert kb.ext_oneapi_get_kernel("iota").get_kernel_bundle() == kb
+
+
+@pytest.mark.behaviour("SRC-24")
+def test_an_ordinary_bundle_has_no_kernels_from_source(context):
+    kb = lp.get_kernel_bundle(context, state=lp.BundleState.INPUT, kernel=source_importer.calls_foreign)
+    assert not kb.ext_oneapi_has_kernel("calls_foreign")
+
+
+@pytest.mark.behaviour("SRC-27")
+def test_missing_and_mistyped_arguments(context, queue, device):
+    binary = (SHADERS / "saxpy.spv").read_bytes()
+    kernel = lp.build(create(context, Language.SPIRV, binary)).ext_oneapi_get_kernel("main")
+    x = lp.zeros(64, lp.f32, device=device)
+    for args, text in (
+        ((x, x, 1.0), "missing: 'n'"),
+        ((x, x, 1.0, 2, 3), "1 too many"),
+        ((x, 1.0, x, 2), "'Y'.*found float"),
+        ((x, lp.zeros(4, lp.i32, device=device), 1.0, 2), "'Y'.*expected an array of lp.f32"),
+        ((x, np.zeros(4, np.float32), 1.0, 2), "'Y'.*NumPy"),
+        ((x, x, 1.0, -2), "'n'.*-2"),
+    ):
+        with pytest.raises(lp.KernelArgumentError, match=text):
+            queue.parallel_for(64, kernel, *args)
+    with pytest.raises(lp.KernelArgumentError, match="'Z' is no parameter"):
+        queue.parallel_for(64, kernel, x, x, 1.0, Z=4)
+
+
+class Mine(enum.Enum):
+    """A language of a test."""
+
+    REVERSED = "reversed Python"
+
+
+class Reversed:
+    """Compiles Python that is written backwards."""
+
+    is_binary = False
+    option_prefixes = ("--shout",)
+    requests: list[SourceRequest]
+
+    def __init__(self) -> None:
+        self.requests = []
+
+    def can_compile(self, device: lp.Device) -> bool:
+        return True
+
+    def compile(self, request: SourceRequest) -> CompiledSource:
+        from lapilli.frontend.python_source import compile_source
+
+        self.requests.append(request)
+        return compile_source(
+            SourceRequest(
+                code=request.code[::-1],
+                options=request.options,
+                spec_values={},
+                env=request.env,
+                devices=request.devices,
+            )
+        )
+
+
+@pytest.mark.behaviour("SRC-29", "SRC-02")
+def test_a_language_of_ones_own(context, queue, device):
+    front_end = Reversed()
+    with pytest.raises(lp.InvalidError, match="no front end"):
+        create(context, Mine.REVERSED, "")
+    register_language(Mine.REVERSED, front_end)
+    try:
+        assert device.ext_oneapi_can_compile(Mine.REVERSED)
+        kb = lp.build(create(context, Mine.REVERSED, TWO[::-1]), props=[lp.BuildOptions("--shout=1 -g")])
+        assert front_end.requests[0].options.others == ("--shout=1",)
+        out = lp.zeros(3, lp.i32, device=device)
+        queue.parallel_for(3, kb.ext_oneapi_get_kernel("iota"), out)
+        assert out.numpy().tolist() == [0, 1, 2]
+    finally:
+        unregister_language(Mine.REVERSED)
+    assert not device.ext_oneapi_can_compile(Mine.REVERSED)
+
+
+LIBRARY = """
+               OpCapability Shader
+               OpCapability Linkage
+               OpMemoryModel Logical GLSL450
+               OpDecorate %twice LinkageAttributes "foreign_twice" Export
+      %float = OpTypeFloat 32
+   %function = OpTypeFunction %float %float
+      %twice = OpFunction %float None %function
+          %x = OpFunctionParameter %float
+      %label = OpLabel
+        %sum = OpFAdd %float %x %x
+               OpReturnValue %sum
+               OpFunctionEnd
+"""
+
+
+@pytest.mark.behaviour("IOP-44")
+def test_a_python_kernel_calls_a_function_of_a_spirv_module(context, queue, device):
+    library = lp.compile(
+        create(context, Language.SPIRV_ASM, LIBRARY), props=[lp.BuildOptions("--target-env=spv1.3")]
+    )
+    assert library.state is lp.BundleState.OBJECT
+    kernels = lp.compile(
+        lp.get_kernel_bundle(context, state=lp.BundleState.INPUT, kernel=source_importer.calls_foreign)
+    )
+    with pytest.raises(lp.LinkError, match="foreign_twice"):
+        lp.link(kernels)
+    linked = lp.link([kernels, library])
+    x = lp.asarray(np.arange(10, dtype=np.float32), device=device)
+    queue.parallel_for(10, linked.get_kernel(source_importer.calls_foreign), x)
+    np.testing.assert_array_equal(x.numpy(), 2 * np.arange(10) + 1)

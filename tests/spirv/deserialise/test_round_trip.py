@@ -1,0 +1,88 @@
+"""Real modules become the dialect and the same binary again."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lapilli.ir.parse import parse_module
+from lapilli.ir.target_env import TargetEnv
+from lapilli.ir.verify import verify_module
+from lapilli.spirv.deserialise import deserialise
+from lapilli.spirv.emit import emit
+from lapilli.spirv.tools import SpirvTools
+
+from .canonical import canonical
+
+SHADERS = sorted((Path(__file__).parent / "shaders").glob("*.comp"))
+GOLDENS = sorted((Path(__file__).parents[2] / "golden" / "spirv").glob("*.mlir"))
+ENVIRONMENTS = ["vulkan1.1", "vulkan1.2", "vulkan1.3"]
+
+
+def environment(name: str) -> TargetEnv:
+    return TargetEnv(vulkan_version=(1, int(name[-1])))
+
+
+def compiled(shader: Path, target: str, folder: Path, *, optimised: bool = False) -> bytes:
+    """What glslang makes of a shader."""
+    for tool in ("glslangValidator", "spirv-opt"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    out = folder / "shader.spv"
+    subprocess.run(
+        ["glslangValidator", "-V", "--target-env", target, shader, "-o", out],
+        check=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+    if optimised:
+        subprocess.run(["spirv-opt", "-O", out, "-o", out], check=True, capture_output=True, timeout=60)
+    return out.read_bytes()
+
+
+def round_trip(data: bytes, env: TargetEnv) -> bytes:
+    """Reads, prints, parses and emits a module."""
+    module = deserialise(data)
+    parsed = parse_module(str(module)).module
+    verify_module(parsed)
+    (again,) = parsed.body.ops
+    assert str(again) == str(module)
+    return emit(again, env).binary
+
+
+@pytest.mark.parametrize("target", ENVIRONMENTS)
+@pytest.mark.parametrize("shader", SHADERS, ids=lambda path: path.stem)
+def test_glslang(shader: Path, target: str, tmp_path: Path, tools: SpirvTools) -> None:
+    data = compiled(shader, target, tmp_path)
+    env = environment(target)
+    again = round_trip(data, env)
+    assert tools.validate(again, target_env=env.spirv_tools_name, scalar_block_layout=True) is None
+    assert canonical(data) == canonical(again)
+
+
+@pytest.mark.parametrize("target", ENVIRONMENTS)
+@pytest.mark.parametrize("shader", SHADERS, ids=lambda path: path.stem)
+def test_glslang_optimised(shader: Path, target: str, tmp_path: Path, tools: SpirvTools) -> None:
+    data = compiled(shader, target, tmp_path, optimised=True)
+    env = environment(target)
+    again = round_trip(data, env)
+    assert tools.validate(again, target_env=env.spirv_tools_name, scalar_block_layout=True) is None
+    third = round_trip(again, env)
+    assert canonical(again) == canonical(third)
+
+
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
+def test_what_we_emit(path: Path) -> None:
+    (module,) = parse_module(path.read_text()).module.body.ops
+    env = TargetEnv()
+    data = emit(module, env).binary
+    assert canonical(data) == canonical(round_trip(data, env))
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[1] / "corpus").glob("*.spvasm")), ids=lambda path: path.stem
+)
+def test_assembly(path: Path, tools: SpirvTools) -> None:
+    data = tools.assemble(path.read_text())
+    assert canonical(data) == canonical(round_trip(data, TargetEnv()))

@@ -1,0 +1,406 @@
+"""Graphs: commands that are recorded once and then submitted again and again, by one call.
+
+``with lp.graph() as g`` records what this thread launches, copies and fills into command buffers that stay; nothing
+runs.
+`Graph.replay` checks that the arrays are still there and submits: its cost hardly depends on the number of commands.
+
+Other arguments change what was recorded.  The scalars of a launch are push constants, which a command buffer holds by
+value, and arrays are in descriptor sets that may be in use.  So the graph is cut into segments of `SEGMENT_COMMANDS`
+commands, each a command buffer, and those with a changed command are recorded again at the next replay.  The other
+way, argument blocks in memory, needs new memory for every replay in flight and each kernel compiled a second time, and
+saves tens of microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+
+import numpy as np
+
+from ..ir.config import config
+from ..ir.errors import InvalidError, KernelArgumentError
+from . import graph_recording, trace
+from .array import Array
+from .device import device as default_device
+from .event import Event
+from .graph_commands import Batch, CommandPool, Segment
+from .graph_nodes import CopyNode, FillNode, LaunchNode, MarkerNode, Node, RecordedEvent, require_same_shape
+from .graph_plan import plan_order
+from .headers import ffi
+from .queue import Queue
+
+if TYPE_CHECKING:
+    from .arguments import CheckedArguments
+    from .device import Device
+    from .launch import LaunchRecord
+    from .memory import Buffer
+
+SEGMENT_COMMANDS = 128
+"""Commands of one command buffer.  A changed one costs all of them to record again, about 3 µs each; a software driver
+takes 7 µs for each further command buffer of a submission, so 1000 commands in pieces of 32 ran half as fast again."""
+
+
+class Graph:
+    """Commands of one device, recorded by a ``with`` block, run by `replay`.  Threads may share it."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = []
+        self._waits_of_all: tuple[int, ...] = ()
+        """Commands that all later ones wait for."""
+        self._state = "new"
+        self._device: Device | None = None
+        self._pool: CommandPool | None = None
+        self._segments: tuple[Segment, ...] = ()
+        self._submitted: Any = None
+        self._arrays: tuple[tuple[Any, bool], ...] = ()
+        self._order: list[tuple[int, bool]] | None = None
+        """In which order the commands run, None: to be planned, because they touch other arrays than before."""
+        self._is_stale = True
+        self._reporting: tuple[LaunchNode, ...] = ()
+        """The launches that print or check."""
+
+    # ---- recording ----
+
+    def __enter__(self) -> Self:
+        if self._state != "new":
+            raise InvalidError(
+                "a graph is recorded once; make another with lp.graph(), or change arguments with g.update and g.bind"
+            )
+        graph_recording.refuse("a graph")
+        if config.interpret:
+            raise InvalidError(
+                "graphs are not interpreted; switch LAPILLI_INTERPRET off, or launch without a graph"
+            )
+        self._state = "recording"
+        try:
+            graph_recording.begin(self)
+            return self
+        except BaseException:  # Ctrl-C: the block is not entered, so nothing would end the recording
+            graph_recording.end()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        graph_recording.end()
+        self._state = "failed"
+        if error is None:
+            try:
+                if self._device is not None:
+                    with self._device.logical.lock:
+                        self._build()
+                self._state = "ready"
+            finally:
+                if self._state != "ready":
+                    self._nodes.clear()
+        else:
+            self._nodes.clear()
+
+    def add_launch(
+        self,
+        record: LaunchRecord,
+        queue: Queue,
+        args: Sequence[object],
+        checked: CheckedArguments,
+        wait_events: Sequence[Event],
+    ) -> Event:
+        """Takes a launch, whose arguments are checked; called by `LaunchRecord`."""
+        self._require_device(record.device)
+        return self._add(queue, LaunchNode(record, args, checked), map(self._index_of, wait_events))
+
+    def add_marker(self, queue: Queue, events: Sequence[Event]) -> Event:
+        """Makes all later commands wait for events; called by `Queue.marker`."""
+        waits = tuple(map(self._index_of, events))
+        event = self._add(queue, MarkerNode(), range(len(self._nodes)))
+        self._waits_of_all = (*self._waits_of_all, *waits)
+        return event
+
+    def add_copy(self, queue: Queue, source: Buffer, target: Buffer, nbytes: int) -> None:
+        """Takes a copy between arrays; called by `transfer`."""
+        self._require_device(queue.device)
+        self._add(queue, CopyNode(queue.device, _owner(source), _owner(target), nbytes))
+
+    def add_fill(self, queue: Queue, target: Buffer, pattern: np.ndarray[Any, Any], count: int) -> None:
+        """Takes a fill; called by `transfer`."""
+        self._require_device(queue.device)
+        self._add(queue, FillNode(queue.device, _owner(target), pattern.copy(), count))
+
+    def last_event(self, queue: Queue) -> Event:
+        """Returns what stands for the last command; called by `Queue.event`."""
+        return RecordedEvent(queue, self, len(self._nodes) - 1) if self._nodes else Event(queue, 0)
+
+    def _add(self, queue: Queue, node: Node, waits: Iterable[int] = ()) -> Event:
+        node.waits = (*self._waits_of_all, *waits)
+        self._nodes.append(node)
+        return RecordedEvent(queue, self, len(self._nodes) - 1)
+
+    def _require_device(self, device: Device) -> None:
+        if self._device is None:
+            self._device = device
+        elif self._device is not device:
+            raise InvalidError(
+                f"a graph runs on one device: it has commands of '{self._device.selector}', found one of "
+                f"'{device.selector}'; record a graph for each device",
+                code="LP1603",
+            )
+
+    def _index_of(self, event: Event) -> int:
+        if isinstance(event, RecordedEvent) and event.graph is self:
+            return event.index
+        raise InvalidError(
+            f"a launch in a graph can wait for events of the same graph only, found {event!r}; what must have happened "
+            "before the graph goes into g.replay(queue, [event])",
+            code="LP1604",
+        )
+
+    # ---- changing arguments ----
+
+    def update(self, event: Event, **arguments: object) -> Self:
+        """Binds parameters of one launch anew: ``g.update(e, a=3.0, x=other)``; they stay so from the next replay on.
+
+        Args:
+            event: what the launch returned while it was recorded.
+            arguments: by the kernel's parameter names; arrays of the same shape as before.
+
+        Raises:
+            InvalidError: no event of a launch of this graph.
+            KernelArgumentError: no such parameter, or an argument that does not suit it; nothing is changed.
+        """
+        self._require_ready()
+        index = event.index if isinstance(event, RecordedEvent) and event.graph is self else None
+        node = None if index is None else self._nodes[index]
+        if index is None or not isinstance(node, LaunchNode):
+            raise InvalidError(f"g.update takes what a launch returned while g was recorded, found {event!r}")
+        with node.record.device.logical.lock:
+            # Another thread may have changed other arguments of it in the meantime.
+            current = cast(LaunchNode, self._nodes[index])
+            self._replace({index: current.with_arguments(arguments)})
+        return self
+
+    def bind(self, old: Array, new: Array) -> Self:
+        """Puts the array `new` wherever the graph has `old`, from the next replay on.
+
+        Args:
+            old: an array of the graph; it may be released.
+            new: of the same device, dtype and shape.
+
+        Raises:
+            InvalidError: the graph does not have `old`.
+            KernelArgumentError: `new` does not suit, or overlaps where it must not; nothing is changed.
+        """
+        self._require_ready()
+        changed = [
+            index for index, node in enumerate(self._nodes) if any(old is array for array, _ in node.arrays)
+        ]
+        if self._device is None or not changed:
+            raise InvalidError(f"g.bind: the graph does not use {old!r}")
+        if not isinstance(new, Array):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+            raise KernelArgumentError(f"g.bind: expected an lp.Array, found {new!r:.80}")
+        require_same_shape("g.bind", old, new)
+        if new.device is not self._device or new.is_released:
+            found = "a released one" if new.is_released else f"one on '{new.device.selector}'"
+            raise KernelArgumentError(
+                f"g.bind: expected an array on device '{self._device.selector}', found {found}"
+            )
+        with self._device.logical.lock:
+            self._replace({index: self._nodes[index].replaced(old, new) for index in changed})
+        return self
+
+    def _replace(self, nodes: Mapping[int, Node]) -> None:
+        """Puts changed commands in the place of others.  Call it with the device's lock held."""
+        for index, node in nodes.items():
+            if node.arrays != self._nodes[index].arrays:
+                self._order = None
+            node.waits = self._nodes[index].waits
+            self._nodes[index] = node
+        self._is_stale = True
+
+    def _update_by_name(self, arguments: dict[str, object]) -> None:
+        """Binds each name wherever launches have a parameter of that name; they must agree about it."""
+        launches = [(i, node) for i, node in enumerate(self._nodes) if isinstance(node, LaunchNode)]
+        changes: dict[int, dict[str, object]] = {}
+        for name, value in arguments.items():
+            found = [(index, node) for index, node in launches if name in node.names]
+            if not found:
+                known = ", ".join(sorted({n for _, node in launches for n in node.names})) or "none"
+                raise KernelArgumentError(
+                    f"g.replay: no kernel of the graph has a parameter '{name}'; they have {known}",
+                    code="LP3020",
+                )
+            first = found[0][1].argument(name)
+            for index, node in found:
+                if not _is_same(node.argument(name), first):
+                    raise KernelArgumentError(
+                        f"g.replay: the launches of the graph have different arguments for '{name}'; say which one to "
+                        "change: g.update(event, …) for one launch, g.bind(old, new) for an array",
+                        code="LP3022",
+                    )
+                changes.setdefault(index, {})[name] = value
+        self._replace(
+            {
+                index: cast(LaunchNode, self._nodes[index]).with_arguments(new)
+                for index, new in changes.items()
+            }
+        )
+
+    # ---- running ----
+
+    def replay(self, queue: Queue | None = None, wait: Iterable[Event] = (), /, **arguments: object) -> Event:
+        """Submits all commands; returns the event of the last to end.  Does not wait, nor for an earlier replay.
+
+        Args:
+            queue: where it runs, of the graph's device; None: its default queue.
+            wait: events that must have happened before.
+            arguments: parameters to bind anew, by name, in every launch that has a parameter of that name; they
+                stay bound.  Where the launches have different arguments for it, use `update` or `bind`.
+
+        Raises:
+            InvalidError: the graph was not recorded to its end, or the queue is of another device or closed.
+            KernelArgumentError: an array was released, or an argument does not suit; nothing runs.
+            DeviceLostError: the driver lost the device.
+        """
+        self._require_ready()
+        graph_recording.refuse("the replay of a graph")
+        device = self._device
+        if device is None:
+            if arguments:
+                self._update_by_name(arguments)
+            return Event(queue or default_device().default_queue, 0)
+        if queue is None:
+            queue = device.default_queue
+        elif queue.device is not device:
+            raise InvalidError(
+                f"g.replay: the graph runs on device '{device.selector}', the queue on '{queue.device.selector}'"
+            )
+        events = tuple(wait)
+        for event in events:
+            if event.is_recorded or event.queue.device is not device:
+                event.wait()
+        with device.logical.lock:
+            if arguments:
+                self._update_by_name(arguments)
+            if self._is_stale:
+                self._build()
+            uses = [(array._buffer, writes) for array, writes in self._arrays]
+            for buffer, _ in uses:
+                if buffer is None:
+                    self._name_released()
+            for event in events:
+                if event.queue.device is device and event.queue is not queue:
+                    queue.wait_on_device(event.queue, event.value)
+            for node in self._reporting:
+                if node.reporting_queue not in (None, queue):
+                    raise InvalidError(
+                        f"g.replay: {node.what} prints or checks, so the graph replays on one queue; record another "
+                        "graph for the other queue",
+                        code="LP1606",
+                    )
+            batch = Batch(self._submitted, len(self._segments), (self._segments, uses))
+            queue.submit_batch(batch, uses)
+            for node in self._reporting:
+                node.note_replay(queue, batch.value)
+            if trace.active:
+                for node in self._nodes:
+                    if isinstance(node, LaunchNode):
+                        node.record.note_launch()
+        return Event(queue, batch.value)
+
+    def release(self) -> None:
+        """Gives up what was recorded, once replays in flight have ended; idempotent."""
+        self._state = "released"
+        self._nodes, self._segments, self._arrays, self._pool = [], (), (), None
+
+    def _build(self) -> None:
+        """Records the segments that changed.  Call it with the device's lock held."""
+        assert self._device is not None, "a graph with commands has a device"
+        logical = self._device.logical
+        logical.require_usable()
+        if self._pool is None:
+            self._pool = CommandPool(logical)
+        order = self._order or self._plan()
+        self._require_arrays()
+        # What came before on the queue, an earlier replay too, ends first.
+        steps = [
+            (self._nodes[i], has_barrier or position == 0) for position, (i, has_barrier) in enumerate(order)
+        ]
+        made: list[Segment] = []
+        for number, start in enumerate(range(0, len(steps), SEGMENT_COMMANDS)):
+            piece = tuple(steps[start : start + SEGMENT_COMMANDS])
+            is_last = start + SEGMENT_COMMANDS >= len(steps)
+            old = self._segments[number] if number < len(self._segments) else None
+            is_same = old is not None and old.content == (piece, is_last)
+            made.append(old if old is not None and is_same else Segment(logical, self._pool, piece, is_last))
+        self._segments = tuple(made)
+        self._submitted = ffi.new("VkCommandBuffer[]", [segment.raw for segment in made])
+        launches = [node for node in self._nodes if isinstance(node, LaunchNode)]
+        self._reporting = tuple(node for node in launches if node.report is not None)
+        self._is_stale = False
+
+    def _plan(self) -> list[tuple[int, bool]]:
+        """Returns in which order the commands run, and notes what they touch."""
+        written: dict[Array, bool] = {}
+        for node in self._nodes:
+            for array, writes in node.arrays:
+                written[array] = written.get(array, False) or writes
+        self._arrays = tuple(written.items())
+        self._require_arrays()
+        self._order = plan_order([(node.uses(), node.waits) for node in self._nodes])
+        return self._order
+
+    def _require_arrays(self) -> None:
+        if any(array.is_released for array, _ in self._arrays):
+            self._name_released()
+
+    def _name_released(self) -> NoReturn:
+        for node in self._nodes:
+            for array, _ in node.arrays:
+                if array.is_released:
+                    raise KernelArgumentError(
+                        f"the graph's {node.what} uses {array!r}, which was released; bind another one with "
+                        "g.bind(old, new)",
+                        code="LP3023",
+                    )
+        raise AssertionError("some array was released")
+
+    def _require_ready(self) -> None:
+        if self._state != "ready":
+            reason = {
+                "new": "has not been recorded; launch inside of with lp.graph() as g: …",
+                "recording": "is being recorded; replay it after the with block",
+                "failed": "holds nothing, because its with block ended with an exception; record another",
+                "released": "was released; record another",
+            }[self._state]
+            raise InvalidError(f"this graph {reason}", code="LP1605")
+
+    def __len__(self) -> int:
+        """Number of commands."""
+        return len(self._nodes)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        place = "" if self._device is None else f" on {self._device.selector}"
+        return f"<lapilli.Graph of {len(self._nodes)} commands{place}, {self._state}>"
+
+
+def graph() -> Graph:
+    """Returns a graph to record: ``with lp.graph() as g: …`` and then ``g.replay()``."""
+    return Graph()
+
+
+def _owner(buffer: Buffer) -> Array:
+    array = None if buffer.owner is None else buffer.owner()
+    assert array is not None, "only arrays are copied and filled"
+    return array
+
+
+def _is_same(a: object, b: object) -> bool:
+    if isinstance(a, Array) or isinstance(b, Array):
+        return a is b
+    return type(a) is type(b) and bool(a == b or (a != a and b != b))

@@ -1,0 +1,119 @@
+"""Command buffers that are recorded once and submitted again and again, and a submission of them."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .command_buffer import CommandBuffer
+from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
+from .handle import Handle
+from .headers import NULL, ffi, make
+from .queue import record_barrier, record_host_barrier
+
+if TYPE_CHECKING:
+    from .graph_nodes import Node
+    from .logical_device import LogicalDevice
+
+
+class CommandPool(Handle):
+    """A VkCommandPool whose command buffers come back when their segment goes.  Hold the device's lock."""
+
+    def __init__(self, device: LogicalDevice) -> None:
+        self._device = device
+        self._free: deque[CommandBuffer] = deque()
+        info = make(
+            "VkCommandPoolCreateInfo",
+            flags=VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+            queueFamilyIndex=device.physical.queue_family_index,
+        )
+        out = ffi.new("VkCommandPool*")
+        vk = device.vk
+        device.check(vk.vkCreateCommandPool(device.raw, info, NULL, out), "vkCreateCommandPool")
+        raw = out[0]
+        self.raw = raw
+        self._own(device.graveyard, lambda: vk.vkDestroyCommandPool(device.raw, raw, NULL))
+
+    def take(self) -> CommandBuffer:
+        """Returns a command buffer that nothing uses."""
+        if self._free:
+            found = self._free.popleft()
+            found.forget()
+            return found
+        device = self._device
+        info = make("VkCommandBufferAllocateInfo", commandPool=self.raw, commandBufferCount=1)
+        out = ffi.new("VkCommandBuffer*")
+        device.check(device.vk.vkAllocateCommandBuffers(device.raw, info, out), "vkAllocateCommandBuffers")
+        return CommandBuffer(device, out[0], 0)
+
+    def return_with(self, owner: object, command_buffer: CommandBuffer) -> None:
+        """Arranges that a command buffer comes back when `owner` goes: no submission uses it then."""
+        # deque.append is atomic, so this is safe wherever the last reference goes.
+        weakref.finalize(owner, self._free.append, command_buffer).atexit = False
+
+
+Step = tuple["Node", bool]
+"""A command, and whether a barrier goes before it."""
+
+
+class Segment:
+    """Some commands of a graph in one command buffer.  Submissions hold it while the device runs it.
+
+    Args:
+        device: borrowed.
+        pool: gives the command buffer.
+        steps: what it holds.
+        is_last: whether it ends the graph: the host may read what the graph wrote then.
+    """
+
+    def __init__(
+        self, device: LogicalDevice, pool: CommandPool, steps: Sequence[Step], is_last: bool
+    ) -> None:
+        self.content = (tuple(steps), is_last)
+        """What was recorded: an equal one need not be recorded again."""
+        self._pool = pool
+        self._command_buffer = command_buffer = pool.take()
+        pool.return_with(self, command_buffer)
+        command_buffer.begin(is_reusable=True)
+        try:
+            for node, has_barrier in steps:
+                if has_barrier:
+                    record_barrier(device, command_buffer)
+                node.encode(command_buffer)
+            if is_last:
+                record_host_barrier(device, command_buffer)
+        finally:
+            # Also after an exception: a command buffer that is being recorded cannot be begun again.
+            result = device.vk.vkEndCommandBuffer(command_buffer.raw)
+        device.check(result, "vkEndCommandBuffer")
+
+    @property
+    def raw(self) -> Any:
+        """The VkCommandBuffer."""
+        return self._command_buffer.raw
+
+
+class Batch:
+    """One submission of command buffers that are recorded already; to a queue, what its own command buffer is."""
+
+    def __init__(self, submitted: Any, count: int, keep: Sequence[object]) -> None:
+        self.raw: Any = None
+        """The VkCommandBuffer to end; there is none."""
+        self.submitted = submitted
+        """VkCommandBuffer[]."""
+        self.count = count
+        """How many."""
+        self.keep: list[object] = [*keep]
+        """What must live until the device has run them."""
+        self.results: list[int] = [0]
+        """As of a command buffer that has been ended."""
+        self.value = 0
+        """Timeline value that its submission signals."""
+
+    def retire(self) -> None:
+        """Lets go of everything; the device has run the commands."""
+        self.keep.clear()
+
+    forget = retire

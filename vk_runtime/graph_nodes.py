@@ -1,0 +1,251 @@
+"""The commands of a graph: launches, copies and fills, each with what it touches and how it is recorded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+
+import numpy as np
+
+from ..ir.errors import InvalidError, KernelArgumentError
+from ..ir.kernel_info import LocalMemory
+from .array import Array
+from .event import Event
+from .headers import make
+
+if TYPE_CHECKING:
+    from .arguments import CheckedArguments
+    from .command_buffer import CommandBuffer
+    from .device import Device
+    from .launch import LaunchRecord
+    from .memory import Buffer
+    from .queue import Queue
+    from .reports import KernelReport
+
+
+class Node(ABC):
+    """One command of a graph.  Changed arguments make a new node, so that what was recorded is told by identity."""
+
+    what: str
+    """What messages call it."""
+    arrays: tuple[tuple[Array, bool], ...]
+    """The arrays that it touches, and whether it writes them."""
+    waits: tuple[int, ...] = ()
+    """Earlier commands that it was told to wait for; set by the graph."""
+
+    @abstractmethod
+    def encode(self, command_buffer: CommandBuffer) -> None:
+        """Records the command.  Its arrays are there; call it with the device's lock held."""
+
+    @abstractmethod
+    def replaced(self, old: Array, new: Array) -> Node:
+        """Returns the command with another array in place of `old`; raises KernelArgumentError where it does not
+        suit."""
+
+    def uses(self) -> list[tuple[object, bool]]:
+        """Returns the memory that it touches, and whether it writes it."""
+        return [(array.buffer, writes) for array, writes in self.arrays]
+
+
+class LaunchNode(Node):
+    """A launch."""
+
+    def __init__(self, record: LaunchRecord, args: Sequence[object], checked: CheckedArguments) -> None:
+        self.record = record
+        self.what = f"kernel '{record.kernel.name}'"
+        # A 0-d NumPy array is a number that may change afterwards: its value is taken now.
+        self.args: tuple[Any, ...] = tuple(map(_frozen, args))
+        arrays = [arg for arg in self.args if isinstance(arg, Array)]
+        self.arrays = tuple((array, writes) for array, (_, writes) in zip(arrays, checked[0], strict=True))
+        self.report: KernelReport | None = None
+        """Where the kernel tells what it prints or finds wrong; made when it is recorded."""
+        self.reporting_queue: Queue | None = None
+        """The queue that reads the report."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its parameters, in order."""
+        return tuple(parameter.name for parameter in self.record.kernel.parameters)
+
+    def argument(self, name: str) -> object:
+        """Returns what a parameter is bound to."""
+        return self.args[self.names.index(name)]
+
+    def with_arguments(self, arguments: Mapping[str, object]) -> LaunchNode:
+        """Returns the launch with other arguments for some parameters.
+
+        Raises:
+            KernelArgumentError: no such parameter, or an argument that does not suit it.
+        """
+        names, args = self.names, list(self.args)
+        for name, value in arguments.items():
+            if name not in names:
+                raise KernelArgumentError(
+                    f"{self.what} has no parameter '{name}'; it has {', '.join(names) or 'none'}",
+                    code="LP3020",
+                )
+            position = names.index(name)
+            old = args[position]
+            if isinstance(old, Array) and isinstance(value, Array):
+                require_same_shape(f"{self.what}, argument '{name}'", old, value)
+            if isinstance(old, LocalMemory) and getattr(value, "shape", old.shape) != old.shape:
+                raise KernelArgumentError(
+                    f"{self.what}, argument '{name}': expected {old!r}, as recorded, found {value!r}; record another "
+                    "graph for other shared memory",
+                    code="LP3021",
+                )
+            args[position] = value
+        return LaunchNode(self.record, args, self.record.check(args))
+
+    def replaced(self, old: Array, new: Array) -> LaunchNode:
+        args = [new if arg is old else arg for arg in self.args]
+        return LaunchNode(self.record, args, self.record.check(args))
+
+    def encode(self, command_buffer: CommandBuffer) -> None:
+        if self.report is None:
+            self.report = self.record.new_report()
+        command_buffer.keep.append(self.report)
+        self.record.encode(command_buffer, self.args, self.report)
+
+    def note_replay(self, queue: Queue, value: int) -> None:
+        """Lets a queue read what the launch reports.  Call it with the device's lock held."""
+        assert self.report is not None, "only launches with a report are noted"
+        queue.reports.note_launch(self.report, value)
+        self.reporting_queue = queue
+
+
+def _frozen(arg: Any) -> Any:
+    return cast("np.ndarray[Any, Any]", arg)[()] if isinstance(arg, np.ndarray) else arg
+
+
+class MarkerNode(Node):
+    """Nothing: other commands wait for it, and it waits for others."""
+
+    what = "marker"
+    arrays = ()
+
+    def replaced(self, old: Array, new: Array) -> MarkerNode:
+        del old, new
+        return self
+
+    def encode(self, command_buffer: CommandBuffer) -> None:
+        del command_buffer
+
+
+class CopyNode(Node):
+    """A copy between two arrays of one device."""
+
+    what = "copy"
+
+    def __init__(self, device: Device, source: Array, target: Array, nbytes: int) -> None:
+        self._device, self._nbytes = device, nbytes
+        self._source, self._target = source, target
+        self.arrays = ((source, False), (target, True))
+
+    def replaced(self, old: Array, new: Array) -> CopyNode:
+        source, target = (new if array is old else array for array in (self._source, self._target))
+        return CopyNode(self._device, source, target, self._nbytes)
+
+    def encode(self, command_buffer: CommandBuffer) -> None:
+        if self._source is not self._target:
+            _encode_copy(self._device, command_buffer, self._source.buffer, self._target.buffer, self._nbytes)
+
+
+class FillNode(Node):
+    """A fill.
+
+    Args:
+        device: of the array.
+        target: the array.
+        pattern: an array of one element.
+        count: elements to set.
+    """
+
+    what = "fill"
+
+    def __init__(self, device: Device, target: Array, pattern: np.ndarray[Any, Any], count: int) -> None:
+        self._device, self._target, self._pattern, self._count = device, target, pattern, count
+        self.arrays = ((target, True),)
+        self._source: Buffer | None = None
+
+    def replaced(self, old: Array, new: Array) -> FillNode:
+        del old
+        made = FillNode(self._device, new, self._pattern, self._count)
+        made._source = self._source
+        return made
+
+    def encode(self, command_buffer: CommandBuffer) -> None:
+        pattern, logical, target = self._pattern, self._device.logical, self._target.buffer
+        repeated = pattern.tobytes() * (4 // pattern.itemsize) if pattern.itemsize < 4 else pattern.tobytes()
+        words = set(np.frombuffer(repeated, np.uint32).tolist()) if len(repeated) % 4 == 0 else set[int]()
+        if len(words) == 1:
+            size = (self._count * pattern.itemsize + 3) & ~3
+            logical.vk.vkCmdFillBuffer(command_buffer.raw, target.raw, 0, size, words.pop())
+            return
+        # vkCmdFillBuffer repeats 32 bits; a longer element is copied from memory that holds it often enough.
+        nbytes = self._count * pattern.itemsize
+        if self._source is None:
+            self._source = logical.memory.allocate(nbytes, for_host=True)
+            np.frombuffer(self._source.host_bytes(nbytes), pattern.dtype)[:] = pattern
+        command_buffer.keep.append(self._source)
+        _encode_copy(self._device, command_buffer, self._source, target, nbytes)
+
+
+def _encode_copy(
+    device: Device, command_buffer: CommandBuffer, source: Buffer, target: Buffer, nbytes: int
+) -> None:
+    region = make("VkBufferCopy", srcOffset=0, dstOffset=0, size=nbytes)
+    device.logical.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
+
+
+def require_same_shape(what: str, old: Array, new: Array) -> None:
+    """Raises KernelArgumentError where `new` cannot stand for `old` in commands that were recorded."""
+    if new.signature != old.signature or new.shape != old.shape:
+        raise KernelArgumentError(
+            f"{what}: expected an lp.{old.signature} of shape {old.shape}, as recorded, found an lp.{new.signature} of "
+            f"shape {new.shape}; record another graph for another shape",
+            code="LP3021",
+        )
+
+
+class RecordedEvent(Event):
+    """What a launch returns while a graph is recorded: it stands for the command, which has not been submitted.
+
+    `Graph.update` takes it, and later launches of the same graph may wait for it.
+    """
+
+    __slots__ = ("graph", "index")
+
+    def __init__(self, queue: Queue, graph: object, index: int) -> None:
+        super().__init__(queue, 0)
+        self.graph = graph
+        self.index = index
+
+    is_recorded = True
+
+    def _refuse(self) -> NoReturn:
+        raise InvalidError(
+            "this command was recorded in a graph and runs at each replay; wait for the event that g.replay() returns",
+            code="LP1602",
+        )
+
+    @property
+    def done(self) -> bool:
+        self._refuse()
+
+    def wait(self) -> Self:
+        self._refuse()
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        self._refuse()
+
+    def add_done_callback(self, function: Callable[[Self], object]) -> None:
+        self._refuse()
+
+    @property
+    def elapsed_ns(self) -> float:
+        self._refuse()
+
+    def __repr__(self) -> str:
+        return f"<lapilli.Event of command {self.index} of {self.graph!r}>"

@@ -1,0 +1,124 @@
+"""Faults of drivers: what is wrong, in which versions, what we do about it, and the test that shows it.
+
+The table is the one place where faults are described.  Some rows are work-arounds that the compiler always uses,
+because they cost nothing; a row whose remedy depends on the device reaches the compiler through a field of
+`TargetEnv`, which is part of every cache key, and never by the driver's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE
+
+if TYPE_CHECKING:
+    from .physical_device import PhysicalDevice
+
+Version = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quirk:
+    """One fault."""
+
+    name: str
+    drivers: tuple[int, ...]
+    """VkDriverId of the drivers that have it."""
+    versions: tuple[Version, Version] | None
+    """The first version that is known to have it, and the first that is known not to; None: every version seen."""
+    fault: str
+    remedy: str
+    """What we do, and where."""
+    test: str
+    """The test that fails without the remedy."""
+
+
+LOOP_CAP = Quirk(
+    name="loop-cap",
+    drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+    versions=((22, 3), (22, 4)),
+    fault="Ends every loop of a sub-group once its loops have run 65,535 rounds in total "
+    "(LP_MAX_TGSI_LOOP_ITERATIONS), nested and consecutive ones added up, and goes on behind it as if nothing were.",
+    remedy="TargetEnv.loop_iteration_cap: passes/limit_loops.py unrolls, counts rounds, and traps.  Other versions "
+    "of the driver are tried with `loop_probe`.",
+    test="tests/device/test_long_loops.py",
+)
+
+QUIRKS: tuple[Quirk, ...] = (
+    LOOP_CAP,
+    Quirk(
+        name="branch-depth",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=None,
+        fault="Runs both sides of branches that are nested more than 80 deep (LP_MAX_TGSI_NESTING).",
+        remedy="CompileError from 64 on: passes/convert_to_spirv/control_flow_handlers.py.",
+        test="tests/device/test_fuzz_findings.py",
+    ),
+    Quirk(
+        name="zero-operands",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=None,
+        fault="Takes 0.0 * x and 0.0 / x for 0.0, and x / 0.0 for undefined, where the 0.0 is a constant "
+        "(lp_build_mul, lp_build_div), also where x is NaN or infinite.",
+        remedy="Written in another way for every driver: passes/convert_to_spirv/zero_operands.py.",
+        test="tests/device/test_fuzz_findings.py",
+    ),
+    Quirk(
+        name="partial-sub-groups",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=None,
+        fault="Leaves a partial sub-group out of NumSubgroups, and starts a sub-group at every row of a work-group.",
+        remedy="Counted from the sizes: frontend/sub_groups.py; group functions go by sub-groups in one dimension "
+        "only: frontend/group_functions.py.",
+        test="tests/device/test_groups.py",
+    ),
+    Quirk(
+        name="aliased-read-only",
+        drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
+        versions=None,
+        fault="Merges loads of a NonWritable variable whether or not it is Aliased (spirv-opt, which it contains).",
+        remedy="Aliased stands alone: passes/convert_to_spirv/array_parameter.py.",
+        test="tests/device/test_fuzz_findings.py",
+    ),
+    Quirk(
+        name="specialization-unchecked",
+        drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE),
+        versions=None,
+        fault="Lengths of 0, entries of the wrong size and local sizes over the limit end the process or are ignored.",
+        remedy="Checked before the driver sees them: vk_runtime/specialization.py, array_sizes.py, launch_plan.py.",
+        test="tests/device/test_local_arrays.py",
+    ),
+)
+"""Every fault known."""
+
+
+def driver_version(text: str) -> Version:
+    """Returns the version in a driver's own words: (22, 3, 6) of ``Mesa 22.3.6 (LLVM 15.0.6)``; () without one."""
+    found = re.search(r"\d+(\.\d+)+", text)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def has_quirk(quirk: Quirk, driver_id: int, version: Version) -> bool | None:
+    """Returns whether a driver has a fault; None where its version is known neither to have it nor not to."""
+    if driver_id not in quirk.drivers:
+        return False
+    if quirk.versions is None:
+        return True
+    first, without = quirk.versions
+    return True if first <= version < without else None
+
+
+def loop_iteration_cap(physical: PhysicalDevice, probe: Callable[[], int | None]) -> int | None:
+    """Returns after how many rounds a device ends loops, None where it does not.
+
+    Args:
+        physical: the device.
+        probe: finds it out by running a kernel, for versions that nobody has tried.
+    """
+    known = has_quirk(LOOP_CAP, physical.driver_id, driver_version(physical.driver_info))
+    if known is None:
+        return probe()
+    return 65_535 if known else None

@@ -1,0 +1,220 @@
+"""What running kernels tell the host: failed checks become KernelTrap, printed lines go to ``sys.stdout``.
+
+A kernel with sites (`kernel_info.Site`) has a report buffer on every queue that it is launched on, in memory that the
+host sees.  Nothing is read while kernels run: whoever waits for the queue reads what has been written since
+(`QueueReports.read`), prints, and raises the first failure once.  How long prints may be until then:
+``LAPILLI_PRINT_SIZE``, in bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..ir.config import config
+from ..ir.errors import KernelTrap
+from ..ir.kernel_info import KernelInfo, ReportWord, Site
+from ..ir.site_text import shown, text_of, trap_of
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+
+MAXIMUM_PRINT_SIZE_BYTES = 1 << 30
+"""More is not taken for the prints of a kernel."""
+
+_DTYPES = {
+    "bool": np.uint32, "i8": np.int8, "i16": np.int16, "i32": np.int32, "u8": np.uint8, "u16": np.uint16,
+    "u32": np.uint32, "f16": np.float32, "f32": np.float32, "i64": np.int64, "u64": np.uint64, "f64": np.float64,
+}  # fmt: skip
+
+
+class Report(Protocol):
+    """What launches of a kernel have to tell."""
+
+    last_launch: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing so far."""
+        ...
+
+    def take(self) -> tuple[str, KernelTrap | None]:
+        """Returns the printed lines and the failure, once."""
+        ...
+
+
+class KernelReport:
+    """The report buffer of one kernel on one queue.  Use it with the device's lock held."""
+
+    def __init__(self, device: LogicalDevice, kernel: KernelInfo, rank: int) -> None:
+        self.kernel = kernel
+        self._rank = rank
+        prints = any(site.kind == "print" for site in kernel.sites)
+        self._capacity = min(config.print_size, MAXIMUM_PRINT_SIZE_BYTES) // 4 if prints else 0
+        self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
+        self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(self.buffer.host_bytes(), np.uint32)
+        self._words[:] = 0
+        self._words[ReportWord.CAPACITY] = self._capacity
+        self.last_launch = 0
+        """Timeline value of the last launch."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no launch has reported anything so far."""
+        words = self._words
+        return not (words[ReportWord.TRAPPED] or words[ReportWord.PRINTED] or words[ReportWord.LOST])
+
+    def take(self) -> tuple[str, KernelTrap | None]:
+        """Returns the printed lines and the failure, and empties the buffer; no launch may be running."""
+        words = self._words
+        text = "".join(self._lines())
+        used = min(int(words[ReportWord.PRINTED]), self._capacity)
+        words[ReportWord.LINES : ReportWord.LINES + used] = 0
+        words[ReportWord.PRINTED] = words[ReportWord.LOST] = 0
+        trap = self._trap() if words[ReportWord.TRAPPED] else None
+        words[: ReportWord.PRINTED] = 0
+        return text, trap
+
+    def _lines(self) -> Iterator[str]:
+        position, stop = ReportWord.LINES, ReportWord.LINES + self._capacity
+        sites = self.kernel.sites
+        # Lines follow each other without gaps up to the first that found no room; its place is 0 still.
+        while position < stop and 0 < (number := int(self._words[position])) <= len(sites):
+            site = sites[number - 1]
+            yield text_of(site, self._values(site, position + 1, packed=True))
+            position += 1 + sum(map(_word_count, site.dtypes))
+        lost = int(self._words[ReportWord.LOST])
+        if lost:
+            yield (
+                f"[lapilli: {lost} printed line{'s' * (lost > 1)} of kernel '{self.kernel.name}' lost; "
+                f"LAPILLI_PRINT_SIZE is {4 * self._capacity} bytes]\n"
+            )
+
+    def _values(self, site: Site, position: int, *, packed: bool) -> list[object]:
+        values: list[object] = []
+        for dtype in site.dtypes:
+            values.append(_value(self._words[position : position + 2], dtype))
+            position += _word_count(dtype) if packed else 2
+        return values
+
+    def _trap(self) -> KernelTrap:
+        kernel, words = self.kernel, self._words
+        number = int(words[ReportWord.SITE])
+        unknown = Site(kind="assert", text="an unknown check failed")  # only of an image that lies
+        site = kernel.sites[number] if number < len(kernel.sites) else unknown
+        first = ReportWord.GLOBAL_ID
+        ids = [int(n) for n in words[first : first + 2 * kernel.abi.rank].view(np.uint64)]
+        # An invocation that does several work-items is told by the first of them.
+        every = tuple(n * lanes for n, lanes in zip(ids, kernel.lanes or (1, 1, 1), strict=False))
+        work_item = every[kernel.abi.rank - self._rank :]
+        values = self._values(site, ReportWord.VALUES, packed=False)
+        return trap_of(kernel.name, site, work_item, values)
+
+
+def _word_count(dtype: str) -> int:
+    return 2 if dtype.endswith("64") else 1
+
+
+def _value(words: np.ndarray[Any, Any], dtype: str) -> object:
+    """Returns what a value was, as a Python number that prints as Python prints it."""
+    size = np.dtype(_DTYPES[dtype]).itemsize
+    scalar = np.frombuffer(words.tobytes()[:size], _DTYPES[dtype])[0]
+    return shown(scalar, dtype)
+
+
+class HostReport:
+    """What a launch that ran on the host has to tell, at the time when a device would."""
+
+    is_empty = False
+
+    def __init__(self, text: str, trap: KernelTrap | None) -> None:
+        self._found = text, trap
+        self.last_launch = 0
+
+    def take(self) -> tuple[str, KernelTrap | None]:
+        """Returns the printed lines and the failure."""
+        return self._found
+
+
+class QueueReports:
+    """The report buffers of one queue."""
+
+    def __init__(self) -> None:
+        self._reports: dict[object, KernelReport] = {}
+        self.pending: dict[Report, None] = {}
+        """Those with launches that nobody has read after."""
+
+    def of(self, device: LogicalDevice, key: object, kernel: KernelInfo, rank: int) -> KernelReport:
+        """Returns the report buffer of a kernel, made at its first launch.  Call it with the device's lock held.
+
+        Args:
+            device: where the kernel runs.
+            key: of the kernel.
+            kernel: what it reports.
+            rank: dimensions of the launch range: fewer than the kernel's where ranges are padded in front.
+        """
+        found = self._reports.get((key, rank))
+        if found is None:
+            found = self._reports[key, rank] = KernelReport(device, kernel, rank)
+        return found
+
+    def note_launch(self, report: Report, value: int) -> None:
+        """Notes a launch that reports."""
+        report.last_launch = value
+        self.pending[report] = None
+
+    def unfinished(self, completed: int) -> int:
+        """Returns the timeline value to wait for before `take`: the last launch of kernels with something to say."""
+        values = [r.last_launch for r in self.pending if r.last_launch > completed and not r.is_empty]
+        return max(values, default=0)
+
+    def take(self, completed: int) -> tuple[str, list[KernelTrap]]:
+        """Empties the buffers of kernels whose launches have all ended; returns lines and failures."""
+        texts: list[str] = []
+        traps: list[KernelTrap] = []
+        for report in tuple(self.pending):
+            if report.last_launch > completed:
+                continue
+            del self.pending[report]
+            if report.is_empty:
+                continue
+            text, trap = report.take()
+            texts.append(text)
+            if trap is not None:
+                traps.append(trap)
+        return "".join(texts), traps
+
+
+def show(text: str) -> None:
+    """Prints lines."""
+    if text:
+        sys.stdout.write(text)
+
+
+class _Quiet(threading.local):
+    """Whether this thread's waits leave reports for later."""
+
+    depth = 0
+
+
+_quiet = _Quiet()
+
+
+def is_quiet() -> bool:
+    """Whether waits of this thread show no reports."""
+    return _quiet.depth > 0
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """Waits of this thread show no reports while the context lasts: nobody asked for them."""
+    _quiet.depth += 1
+    try:
+        yield
+    finally:
+        _quiet.depth -= 1

@@ -1,0 +1,218 @@
+"""Kernel bundles from source: making them, and compiling and building them (sycl_ext_oneapi_kernel_compiler).
+
+Creating a bundle stores the source and looks at nothing; `compile_source` and `build_source` compile.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from ..ir.errors import BuildError, Diagnostic, InvalidError, KernelArgumentError
+from ..ir.kernel_info import KernelInfo
+from ..spirv.device_image import DeviceImage as SpirvImage
+from .build_properties import Debug, Log, Property, checked_properties, property_of
+from .bundle_errors import ConstraintError, type_name
+from .bundle_image import DeviceImage, from_source
+from .bundle_state import BundleState
+from .bundle_transitions import common_environment, link_parts
+from .context import Context, member_devices
+from .device import Device
+from .kernel_bundle import KernelBundle, make_bundle
+from .kernel_id import KernelId, make_kernel_id
+from .requirements import unmet
+from .source_language import (
+    CompiledSource,
+    LanguageFrontEnd,
+    Source,
+    SourceRequest,
+    can_compile,
+    checked_language,
+    front_end_of,
+)
+from .source_options import BuildOptions, SaveLog, SourceOptions, SpecValues
+from .toolchain import Toolchain
+
+
+def create_bundle(ctx: object, language: object, source: object, props: object) -> KernelBundle:
+    """Returns the source bundle of some text or bytes; see `frontend.sources.create_kernel_bundle_from_source`."""
+    what = "create_kernel_bundle_from_source"
+    if not isinstance(ctx, Context):
+        raise ConstraintError(f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}")
+    checked = checked_language(what, language)
+    front_end = _front_end(what, checked)
+    checked_properties(what, props)
+    code = _checked_code(what, checked, front_end, source)
+    if not any(can_compile(device, checked) for device in ctx.devices):
+        names = ", ".join(f"'{device.selector}'" for device in ctx.devices)
+        raise InvalidError(f"{what}: no device of the context can compile {checked.name}; it has {names}")
+    return make_bundle(ctx, ctx.devices, BundleState.SOURCE, (), source=Source(checked, code))
+
+
+def _front_end(what: str, language: enum.Enum) -> LanguageFrontEnd:
+    found = front_end_of(language)
+    if found is None:
+        raise InvalidError(f"{what}: no front end is registered for language {language}")
+    return found
+
+
+def _checked_code(what: str, language: enum.Enum, front_end: LanguageFrontEnd, source: object) -> str | bytes:
+    if front_end.is_binary and isinstance(source, bytes | bytearray | memoryview):
+        return bytes(cast("bytes", source))
+    if not front_end.is_binary and isinstance(source, str):
+        return source
+    expected = "bytes" if front_end.is_binary else "a str"
+    raise ConstraintError(
+        f"{what}: source of language {language.name} is {expected}, found {type_name(source)}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A checked call of `compile` or `build`."""
+
+    what: str
+    bundle: KernelBundle
+    source: Source
+    devices: tuple[Device, ...]
+    props: tuple[Property, ...]
+    front_end: LanguageFrontEnd
+    options: SourceOptions
+
+
+def _checked_request(what: str, bundle: KernelBundle, devs: object, props: object) -> _Request:
+    source = bundle.source
+    assert source is not None, "a bundle in state SOURCE has source"
+    found = checked_properties(what, props, BuildOptions, SaveLog, SpecValues, Debug, Log)
+    devices = member_devices(what, devs, bundle.devices, "kernel bundle")
+    for device in devices:
+        if not can_compile(device, source.language):
+            raise InvalidError(
+                f"{what}: device '{device.selector}' cannot compile {source.language.name}; leave it out of devs="
+            )
+    front_end = _front_end(what, source.language)
+    given = property_of(found, BuildOptions)
+    words = () if given is None else given.words
+    options = SourceOptions.parsed(what, words, front_end.option_prefixes)
+    return _Request(what, bundle, source, devices, found, front_end, options)
+
+
+def compile_source(bundle: KernelBundle, devs: object, props: object, toolchain: Toolchain) -> KernelBundle:
+    """Returns the object bundle of a source bundle."""
+    request = _checked_request("compile", bundle, devs, props)
+    made, log = _compiled(request, toolchain, is_object=True)
+    _save(request, log)
+    return made
+
+
+def build_source(bundle: KernelBundle, devs: object, props: object, toolchain: Toolchain) -> KernelBundle:
+    """Returns the executable bundle of a source bundle."""
+    request = _checked_request("build", bundle, devs, props)
+    made, log = _compiled(request, toolchain, is_object=False)
+    built = link_parts([made], request.devices, (), toolchain, left_out=made.left_out)
+    _save(request, log)
+    return built
+
+
+def _compiled(request: _Request, toolchain: Toolchain, *, is_object: bool) -> tuple[KernelBundle, str]:
+    """Returns the compiled bundle and the log."""
+    values = property_of(request.props, SpecValues)
+    env = common_environment(request.devices)
+    result = request.front_end.compile(
+        SourceRequest(
+            code=request.source.code,
+            options=request.options,
+            spec_values={} if values is None else values.values,
+            env=env,
+            devices=request.devices,
+            is_object=is_object,
+        )
+    )
+    left_out: dict[str, str] = {}
+    ids: dict[str, KernelId] = {}
+    images: list[DeviceImage] = []
+    for image in result.images:
+        lacking = _lacking(image, request.devices)
+        if lacking:
+            left_out |= {kernel.name: lacking for kernel in image.kernels}
+            continue
+        for kernel in image.kernels:
+            ids.setdefault(kernel.name, _kernel_id(request.source.language, kernel, result))
+        own = {kernel.name: ids[kernel.name] for kernel in image.kernels}
+        images.append(from_source(BundleState.OBJECT, image, own, result.spec_symbols, toolchain))
+    warnings = [
+        *result.warnings,
+        *(f"kernel '{name}' is left out: {why}" for name, why in {**result.left_out, **left_out}.items()),
+    ]
+    if warnings and request.options.warnings_are_errors:
+        lines = [f"{warning} [-Werror]" for warning in warnings]
+        raise BuildError(
+            f"{request.what}: warnings are errors:\n" + "\n".join(lines),
+            diagnostics=[Diagnostic(line) for line in lines],
+        )
+    bundle = request.bundle
+    made = make_bundle(
+        bundle.context, request.devices, BundleState.OBJECT, images, left_out={**result.left_out, **left_out}
+    )
+    return made, "".join(f"warning: {warning}\n" for warning in warnings)
+
+
+def _lacking(image: SpirvImage, devices: Sequence[Device]) -> str:
+    """Returns why none of some devices can run an image, empty where one can."""
+    reasons: list[str] = []
+    for device in devices:
+        lacks = list(unmet(device, image.requirements)) + list(_unmet_environment(image, device))
+        if not lacks:
+            return ""
+        reasons.append(f"device '{device.selector}' lacks {', '.join(lacks)}")
+    return "; ".join(reasons)
+
+
+def _unmet_environment(image: SpirvImage, device: Device) -> list[str]:
+    env, own = image.target_env, device.target_env
+    found: list[str] = []
+    if env.vulkan_version > own.vulkan_version:
+        found.append(f"Vulkan {'.'.join(map(str, env.vulkan_version))}")
+    if env.max_push_constant_bytes > own.max_push_constant_bytes:
+        found.append(f"{env.max_push_constant_bytes} bytes of push constants (maxPushConstantsSize)")
+    missing = set(env.signed_zero_inf_nan_preserve_bits) - set(own.signed_zero_inf_nan_preserve_bits)
+    return [*found, *(f"SignedZeroInfNanPreserve {bits}" for bits in sorted(missing))]
+
+
+def _kernel_id(language: enum.Enum, kernel: KernelInfo, result: CompiledSource) -> KernelId:
+    names = tuple(parameter.name for parameter in kernel.parameters)
+    binder, names = result.binders.get(kernel.name) or (partial(_bind, kernel.name, names), names)
+    return make_kernel_id(kernel.name, f"{language.name}:{kernel.name}", binder, names)
+
+
+def _bind(
+    kernel: str, names: tuple[str, ...], args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> tuple[object, ...]:
+    """Puts arguments by name behind those by position."""
+    if not kwargs:
+        return args
+    rest = names[len(args) :]
+    for name in kwargs:
+        if name not in rest:
+            problem = "is given twice" if name in names else "is no parameter"
+            raise KernelArgumentError(
+                f"kernel '{kernel}': argument '{name}' {problem}; it takes ({', '.join(names)})"
+            )
+    missing = [name for name in rest if name not in kwargs]
+    if missing:
+        raise KernelArgumentError(
+            f"kernel '{kernel}' takes ({', '.join(names)}); missing: {', '.join(map(repr, missing))}"
+        )
+    return (*args, *(kwargs[name] for name in rest))
+
+
+def _save(request: _Request, log: str) -> None:
+    saved = property_of(request.props, SaveLog)
+    if saved is not None:
+        saved.text = log
+    stream = property_of(request.props, Log)
+    if stream is not None:
+        stream.stream.write(log)
