@@ -339,7 +339,7 @@ def _check_parameters(info: KernelInfo, expected: tuple[RuntimeParameter, ...]) 
 # ---- code ----
 
 MAX_CODE_BYTES = 8 << 20
-"""Of one SPIR-V module; checking takes about a second a megabyte."""
+"""Of one SPIR-V module; checking takes about 1.5 seconds a megabyte."""
 
 
 def _code_problem(image: SpirvImage) -> str | None:
