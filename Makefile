@@ -9,7 +9,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 # Runs the set-up for one purpose; a few tenths of a second where all is there.
 bootstrap = python=$$(sh tools/setup/find_python.sh) && "$$python" tools/setup/bootstrap.py --for $(1)
 
-.PHONY: help setup demo test test-interpreter behaviours fuzz lint format bench clean
+.PHONY: help setup demo test test-interpreter behaviours fuzz fuzz-lpk lint format bench clean
 
 help:
 	@echo "make demo    set up, then convolve a photograph on every Vulkan device (pictures in out/)"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-interpreter  set up, then run the device tests in the reference interpreter"
 	@echo "make behaviours  set up, run the tests that prove a numbered behaviour, print which rows are proven"
 	@echo "make fuzz    set up, then run random kernels on every device for FUZZ_SECONDS (300)"
+	@echo "make fuzz-lpk  set up, then load damaged bundle files for FUZZ_SECONDS (300)"
 	@echo "make lint    ruff check, ruff format --check, pyright in strict mode"
 	@echo "make format  rewrite the sources as ruff formats them"
 	@echo "make bench   set up, then run the benchmarks"
@@ -45,6 +46,10 @@ behaviours:
 fuzz:
 	@$(call bootstrap,test)
 	$(RUN) -m tests.property.soak --seconds $(or $(FUZZ_SECONDS),300) --start $(or $(FUZZ_START),0)
+
+fuzz-lpk:
+	@$(call bootstrap,test)
+	$(RUN) -m tests.aot.fuzz --seconds $(or $(FUZZ_SECONDS),300) --start $(or $(FUZZ_START),0)
 
 lint:
 	@$(call bootstrap,lint)

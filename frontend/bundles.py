@@ -26,7 +26,7 @@ from ..vk_runtime.context import Context, member_devices
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
-from ..vk_runtime.toolchain import LinkedImage
+from ..vk_runtime.toolchain import LinkedImage, Toolchain
 from .built_in_images import built_in_images
 from .unit_images import UnitImage, all_images, images_of_kernel, images_of_unit, note_linked
 from .units import all_kernels, find_id, id_of
@@ -58,7 +58,7 @@ class _Toolchain:
         return spirv_tools().disassemble(spirv)
 
 
-toolchain = _Toolchain()
+toolchain: Toolchain = _Toolchain()
 """The compiler, as kernel bundles need it."""
 
 
@@ -121,6 +121,10 @@ def get_kernel_bundle(
                     f"{what}: state {state.name} needs {needed}, which device '{item.selector}' does not have "
                     f"(aspect {aspect.spelling})"
                 )
+    if wanted is not None and any(id_.origin is not None for id_ in wanted):
+        from .lpk_loading import bundle_of_files
+
+        return bundle_of_files(what, ctx, devices, state, wanted)
     images = _input_images(what, devices, wanted)
     if wanted is not None:
         _require_compatible(what, wanted, images, devices)
@@ -163,6 +167,13 @@ def has_kernel_bundle(
     devices = _devices(what, ctx, devs, state)
     if any(not item.has(aspect) for aspect, _ in _NEEDED_ASPECTS.get(state, ()) for item in devices):
         return False
+    if wanted is not None and any(id_.origin is not None for id_ in wanted):
+        from .lpk_loading import is_in_files
+
+        loaded = [id_ for id_ in wanted if id_.origin is not None]
+        if not is_in_files(loaded, devices, state):
+            return False
+        wanted = tuple(id_ for id_ in wanted if id_.origin is None)
     images = [image for image in _input_images(what, devices, wanted) if _is_representable(image, state)]
     if wanted is None:
         return any(image.kernel_ids for image in images)
@@ -190,6 +201,13 @@ def is_compatible(
     if dev is not None and not isinstance(dev, Device):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConstraintError(f"is_compatible takes an lp.Device, found {dev!r} of type {type_name(dev)}")
     chosen = device() if dev is None else dev
+    if any(id_.origin is not None for id_ in wanted):
+        from .lpk_loading import is_in_files
+
+        loaded = [id_ for id_ in wanted if id_.origin is not None]
+        if not is_in_files(loaded, (chosen,), BundleState.EXECUTABLE):
+            return False
+        wanted = tuple(id_ for id_ in wanted if id_.origin is None)
     images = _input_images(what, (chosen,), wanted)
     return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -121,7 +122,24 @@ def compile_options(
 def options_of(module_name: str) -> CompileOptions:
     """Returns the options of a Python module; the defaults where it sets none."""
     unit = _units.get(module_name)
-    return DEFAULT_OPTIONS if unit is None else unit.options
+    own = DEFAULT_OPTIONS if unit is None else unit.options
+    return replace(own, **_overrides) if _overrides else own  # pyright: ignore[reportArgumentType]
+
+
+_overrides: dict[str, object] = {}
+"""What the command line says instead of the modules."""
+
+
+@contextmanager
+def overridden_options(**options: object) -> Generator[None]:
+    """Makes options count instead of those of every module, for the length of a ``with`` block."""
+    before = dict(_overrides)
+    _overrides.update(options)
+    try:
+        yield
+    finally:
+        _overrides.clear()
+        _overrides.update(before)
 
 
 def note_kernel(module_name: str) -> None:

@@ -100,6 +100,10 @@ _HOST_CODES: dict[str, str] = {
     "LP2103": "The SPIR-V module comes from outside and breaks a rule of SPIR-V or Vulkan. The log has every finding.",
     "LP2104": "The shader compiler refuses the GLSL text. The log has its findings with their lines.",
     "LP1033": "The kernel id is that of a kernel function that is gone, or was defined anew. Get the id again.",
+    "LP1060": (
+        "The bundle file cannot be used: it is none, of another version, cut or damaged. The message says where. Make "
+        "it again with lapilli build or KernelBundle.save, with this version of lapilli."
+    ),
     "LP2060": (
         "lp.reqd_work_group_size stands on an exported function. Only a kernel has a work-group size; put the "
         "decorator on the kernels that call the function."

@@ -89,6 +89,15 @@ class LocalSize:
         scope = {**function.__globals__, **local_names, **signature.specialization_ids}
         return cls(tuple(_bound(part, scope, signature) for part in parts))
 
+    @classmethod
+    def of_names(cls, parts: Sequence[tuple[str, Mapping[str, SpecializationId | int]]]) -> LocalSize:
+        """Makes a local size of expressions whose names are known; for bundle files.
+
+        Raises:
+            InvalidError: no expression, or a name that is not given or stands for no integer.
+        """
+        return cls(tuple(SizeExpression(text, _named(text, names), dict(names)) for text, names in parts))
+
     @property
     def is_fixed(self) -> bool:
         """Whether no specialization constant takes part."""
@@ -156,6 +165,19 @@ def _bound(part: SizePart, scope: Mapping[str, object], signature: Signature) ->
         if isinstance(node, ast.Name) and id(node) not in called:
             names[node.id] = _constant(node.id, part, scope, signature)
     return SizeExpression(part, tree, names)
+
+
+def _named(text: str, names: Mapping[str, SpecializationId | int]) -> ast.expr:
+    """Returns the tree of an expression; InvalidError where it uses other names."""
+    for constant in names.values():
+        if isinstance(constant, SpecializationId):
+            _require_integer(constant, text)
+    tree = ast.Name(text) if text in names else _parsed(text)
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
+    if not used <= set(names):
+        raise InvalidError(f"local_size {text!r} names {', '.join(sorted(used - set(names)))}", code="LP1004")
+    return tree
 
 
 def _constant(

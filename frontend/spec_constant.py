@@ -14,7 +14,7 @@ import types
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -24,9 +24,14 @@ from .struct_types import dtype_of, scalar_leaves, size_of, value_type_of
 from .struct_values import from_record, to_record, zero_of
 from .types import ScalarType, Type
 
+if TYPE_CHECKING:
+    from ..ir.lpk_records import ConstantRecord
+
 _symbols: weakref.WeakValueDictionary[str, SpecializationId] = weakref.WeakValueDictionary()
 """Live ids by symbol: two ids must never share one, or setting the first would set the second."""
 
+_ids: weakref.WeakSet[SpecializationId] = weakref.WeakSet()
+"""The program's ids; those that nobody has asked for their symbol have claimed none."""
 
 _ASSIGNMENT = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=\s*(?:\w+\.)*SpecializationId\(")
 """A line that assigns a new id to a variable."""
@@ -76,6 +81,7 @@ class SpecializationId:
                 code=MISFIT_CODE,
             )
         self._default: bytes = self._encode(default)
+        _ids.add(self)
 
     @classmethod
     def of_parameter(
@@ -91,6 +97,23 @@ class SpecializationId:
         made._qualname = f"{function.__qualname__}.{name}"
         made._default = made._encode(default)
         return made
+
+    @classmethod
+    def of_file(cls, type: Type, symbol: str, name: str, default: bytes) -> SpecializationId:
+        """Makes the id that stands for a constant of a bundle file whose module is not loaded.
+
+        It does not claim the symbol: the module may be loaded later.
+        """
+        made = cls(type)
+        _ids.discard(made)
+        made._symbol, made._qualname, made._default = symbol, name, default
+        return made
+
+    @staticmethod
+    def living(symbol: str) -> SpecializationId | None:
+        """Returns the program's id of a symbol, None where it has none."""
+        known = [found for found in list(_ids) if symbol.startswith(found._module)]
+        return next((found for found in known if found.symbol == symbol), None)
 
     @property
     def default(self) -> Any:
@@ -128,6 +151,12 @@ class SpecializationId:
     def leaves(self) -> tuple[Leaf, ...]:
         """The scalars of the value in C order."""
         return tuple(Leaf(kind, offset, kind.itemsize) for _, kind, offset in scalar_leaves(self.type))
+
+    def describe(self) -> ConstantRecord:
+        """Returns what a bundle file says of it."""
+        from .lpk_signatures import constant_record
+
+        return constant_record(self)
 
     def to_bytes(self, value: object) -> bytes:
         """Returns the host bytes of `value`, C order.

@@ -111,6 +111,9 @@ def host_value(kind: Type, value: Any, what: str) -> Any:
     if isinstance(value, kind.python_class):
         members = {f.name: getattr(value, f.name) for f in kind.fields}
         return kind.python_class(**members)
+    other = struct_of_value(value)
+    if other is not None and other.spelling == kind.spelling:  # the same struct, read from a bundle file
+        return kind.python_class(**{f.name: getattr(value, f.name) for f in kind.fields})
     if isinstance(value, np.ndarray):
         value = unwrap_scalar(cast("object", value))
     if isinstance(value, np.void) and value.dtype.names == tuple(f.name for f in kind.fields):

@@ -28,7 +28,7 @@ from .aspect_warnings import warn_once
 from .captures import Captures
 from .checking import checks_of
 from .compile import Executable, compile_lock, environment_of, load_compiler
-from .compile_options import options_of
+from .compile_options import CompileOptions, options_of
 from .constant_arguments import MissingConstantError, default_constants
 from .deep_stack import with_deep_stack
 from .definition import KernelOptions
@@ -230,11 +230,13 @@ class _Analysis:
     kernels: tuple[weakref.ref[KernelFunction], ...]
     exported: tuple[ExternalFunction, ...]
     images: tuple[UnitImage, ...]
+    options: CompileOptions
 
     def is_current(self, kernels: Sequence[KernelFunction]) -> bool:
         """Whether it is of these kernels, nothing that they read has changed, and what was broken still is."""
         return (
-            len(kernels) == len(self.kernels)
+            self.options == options_of(self.module)
+            and len(kernels) == len(self.kernels)
             and all(ref() is kernel for ref, kernel in zip(self.kernels, kernels, strict=True))
             and all(image.captures.are_current() for image in self.images)
             and not any(self._is_mended(image) for image in self.images if image.error is not None)
@@ -274,6 +276,7 @@ def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
                 tuple(weakref.ref(kernel) for kernel in kernels),
                 exported,
                 (*_analyse(module, kernels, env), *_exports(module, exported, env)),
+                options_of(module),
             )
         return found.images
 

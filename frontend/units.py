@@ -21,9 +21,11 @@ from .constant_arguments import Constants, Leaves, default_constants
 from .function_attributes import attributes_of
 
 if TYPE_CHECKING:
-    from ..vk_runtime.kernel_id import Binder, KernelId, LocalSizeOf
+    from ..ir.lpk_records import ConstantRecord, KernelRecord
+    from ..vk_runtime.kernel_id import Binder, Describer, KernelId, LocalSizeOf
     from .annotations import Signature
     from .kernel import KernelFunction
+    from .local_size import LocalSize
 
 BUILT_IN_UNIT = f"{__package__}.built_in_library"
 """The module of built-in kernels, which are none of the application."""
@@ -81,8 +83,9 @@ def id_of(kernel: KernelFunction) -> KernelId:
                 kernel.qualified_name,
                 binder(kernel.name, kernel.signature),
                 kernel.parameter_names,
-                _local_size(kernel),
-                attributes_of(kernel).text(),
+                local_size_function(kernel.local_size, kernel.name),
+                _describer(kernel),
+                attributes=attributes_of(kernel).text(),
             )
         return found
 
@@ -96,9 +99,8 @@ def default_local_size(kernel: KernelFunction) -> tuple[int, ...] | None:
         return None
 
 
-def _local_size(kernel: KernelFunction) -> LocalSizeOf | None:
+def local_size_function(local: LocalSize | None, name: str) -> LocalSizeOf | None:
     """Returns what computes a work-group size of specialization constants; None where it is none of these."""
-    local, name = kernel.local_size, kernel.name
     return None if local is None or local.is_fixed else lambda values: local.sizes(values, name)
 
 
@@ -116,6 +118,19 @@ def binder(name: str, signature: Signature) -> Binder:
         return taken.values
 
     return bind
+
+
+def _describer(kernel: KernelFunction) -> Describer:
+    """Returns what describes a kernel for bundle files, without keeping it alive either."""
+    name, qualified_name = kernel.name, kernel.qualified_name
+    signature, local_size = kernel.signature, kernel.local_size
+
+    def describe() -> tuple[KernelRecord, tuple[ConstantRecord, ...]]:
+        from .lpk_signatures import described
+
+        return described(name, qualified_name, signature, local_size)
+
+    return describe
 
 
 def _refuse_constants(name: str, found: Constants, compiled: Constants) -> NoReturn:

@@ -177,6 +177,7 @@ class Config:
     cache = Option(_flag, True, _SWITCH, "Whether compiled kernels are kept on disk.")
     cache_dir = Option(_path, None, _FOLDER, "Where they are kept; without it, the user's cache folder.")
     cache_size = Option(_bytes, 256 << 20, "a number of bytes", "Bytes that the cache on disk may take.")
+    native_images = Option(_flag, True, _SWITCH, "Whether native code of bundle files is given to drivers.")
     print_size = Option(
         _bytes, 1 << 20, "a number of bytes", "Bytes that prints of a kernel may take until somebody waits."
     )

@@ -28,11 +28,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",
-                "ir.site_text",
+                "ir.lpk_records",
                 "ir.property_set",
+                "ir.site_text",
                 "ir.size_arithmetic",
             ),
-            *("spirv.device_image", "spirv.reflect", "spirv.binary"),
+            *("spirv.device_image", "spirv.lpk", "spirv.reflect", "spirv.binary"),
         }
     ),
     "tools": frozenset(FOLDERS),
@@ -52,6 +53,10 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.native_kernels",
         "frontend.native_input",
         "frontend.vulkan",
+        "frontend.lpk_loading",
+        "frontend.lpk_building",
+        "frontend.lpk_images",
+        "frontend.lpk_targets",
         "frontend.sources",
         "frontend.source_images",
         "frontend.spirv_source",
@@ -75,6 +80,7 @@ STANDARD_LIBRARY_SEAMS = (
     "ir.property_set",
     "ir.size_arithmetic",
     "spirv.device_image",
+    "spirv.lpk",
 )
 """Loaded by a process that only runs cached images: they, and what they import, need nothing but Python."""
 

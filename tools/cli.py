@@ -22,11 +22,13 @@ from ..ir.errors import Error
 from ..vk_runtime import log_topics
 
 COMMANDS = {
+    "build": "Compiles kernels ahead of time, to a bundle file or file tables.",
     "cache": "Compiled kernels on disk: info, prune, clear.",
     "devices": "Table of the Vulkan devices present.",
     "doctor": "What of Vulkan is installed, what is missing, and the command that repairs it.",
     "dump": "One stage of a kernel: Python source, IR, SPIR-V, metadata.",
     "explain": "What an error code means and what to do about it.",
+    "inspect": "What is in a bundle file, a file table or a SPIR-V module.",
     "link": "Links SPIR-V modules into one.",
     "opt": "Runs passes over IR text.",
 }

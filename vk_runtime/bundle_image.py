@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Literal, cast
+from typing import Literal
 
 from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
 from ..ir.property_set import requirement_properties
@@ -19,6 +19,7 @@ from .bundle_state import BundleState
 from .compatibility import is_environment_supported, is_supported
 from .device import Device
 from .kernel_id import KernelId, given_id, no_kernel
+from .native_code import NativeCode
 from .spec_values import SpecConstant
 from .toolchain import InputImage, Toolchain
 
@@ -41,6 +42,7 @@ class DeviceImage:
     _env: TargetEnv
     _only_on: Device | None
     _toolchain: Toolchain
+    _native: NativeCode | None
     _lock: threading.Lock
     _is_from_source: bool
 
@@ -108,6 +110,22 @@ class DeviceImage:
         return made
 
     @classmethod
+    def _of_file(
+        cls,
+        state: BundleState,
+        image: SpirvImage,
+        ids: Mapping[str, KernelId],
+        symbols: Mapping[str, SpecConstant],
+        toolchain: Toolchain,
+        native: NativeCode | None = None,
+    ) -> DeviceImage:
+        """Makes an image that was read from a file: SPIR-V in any state, or with the code of a driver."""
+        made = cls._bare(state, ids, symbols, toolchain)
+        made._loaded, made._native = image, native
+        made._requirements, made._env = image.requirements, image.target_env
+        return made
+
+    @classmethod
     def _bare(
         cls,
         state: BundleState,
@@ -117,7 +135,7 @@ class DeviceImage:
     ) -> DeviceImage:
         made = object.__new__(cls)
         made._state, made._ids, made._symbols, made._toolchain = state, ids, symbols, toolchain
-        made._source = made._load = made._loaded = made._only_on = None
+        made._source = made._load = made._loaded = made._only_on = made._native = None
         made._lock = threading.Lock()
         made._is_from_source = False
         return made
@@ -132,17 +150,21 @@ class DeviceImage:
     @property
     def format(self) -> ImageFormat:
         """``ir``, ``spirv``, or ``native`` for code of one driver; the state does not follow from it."""
+        if self._native is not None:
+            return "native"
         return "ir" if self._source is not None else "spirv"
 
     @property
     def target(self) -> str:
-        """The environment that it is for: ``vulkan1.3``."""
+        """The environment that it is for, ``vulkan1.3``; of a native image the target's name."""
+        if self._native is not None:
+            return self._native.target
         return self._env.spirv_tools_name
 
     @property
     def frozen(self) -> bool:
-        """Whether its specialization constants are fixed at their defaults."""
-        return self._env.freezes_spec_constants
+        """Whether its specialization constants are fixed at their defaults; those of native images are."""
+        return self._native is not None or self._env.freezes_spec_constants
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -165,9 +187,14 @@ class DeviceImage:
 
     @property
     def properties(self) -> Mapping[str, Mapping[str, bytes]]:
-        """What DPC++'s tools read of an image: ``properties["SYCL/device requirements"]["aspect"]``, uint32s in
-        little-endian order; see `ir.property_set`."""
+        """The requirements as property sets, ``properties["SYCL/device requirements"]["aspect"]``; see
+        docs/lpk-format.md."""
         return requirement_properties(self._requirements)
+
+    @property
+    def takes_native_values(self) -> bool:
+        """Whether the driver gets values of specialization constants as such."""
+        return self._native is None and self.spec_constant_block is None
 
     @property
     def spec_constants(self) -> tuple[SpecConstantInfo, ...]:
@@ -195,7 +222,7 @@ class DeviceImage:
         """Returns the SPIR-V module.
 
         Raises:
-            TypeError: the image holds IR.
+            TypeError: the image holds IR, or the code of a driver.
             BuildError: it is made now, and cannot be.
         """
         if self._source is not None:
@@ -203,10 +230,16 @@ class DeviceImage:
                 f"DeviceImage.spirv does not exist in state {self._state.name}: the image holds IR; lp.compile or "
                 "lp.build makes SPIR-V of it"
             )
+        if self._native is not None:
+            raise ConstraintError(
+                f"DeviceImage.spirv does not exist for native code, here of target '{self._native.target}'"
+            )
         return self.binary.spirv
 
     def disassemble(self) -> str:
-        """Returns its code as text: MLIR, or SPIR-V assembly."""
+        """Returns its code as text: MLIR, or SPIR-V assembly; of native code that of the SPIR-V it was made of."""
+        if self._native is not None:
+            return self._toolchain.disassemble(self.binary.spirv)
         return self._toolchain.disassemble(self.spirv()) if self._source is None else self._source.text()
 
     def has_kernel(self, kernel: object, dev: Device | None = None) -> bool:
@@ -233,6 +266,8 @@ class DeviceImage:
             )
         if self._only_on not in (None, dev) or not is_supported(self._requirements, dev):
             return False
+        if self._native is not None and not self._native.is_for(dev):
+            return False
         return self._source is not None or is_environment_supported(self._env, dev)
 
     # ---- for this folder and the composition root ----
@@ -251,6 +286,11 @@ class DeviceImage:
                 self._loaded = self._load()
                 self._load = None
             return self._loaded
+
+    @property
+    def native(self) -> NativeCode | None:
+        """The code of a driver, None for other images."""
+        return self._native
 
     @property
     def spec_symbols(self) -> Mapping[str, SpecConstant]:
@@ -276,7 +316,9 @@ class DeviceImage:
 
     @property
     def digest(self) -> bytes:
-        """Identifies the code: IR or SPIR-V with its metadata."""
+        """Identifies the code: IR, SPIR-V with its metadata, or a driver's code."""
+        if self._native is not None:
+            return self._native.digest
         return self.binary.digest if self._source is None else self._source.digest
 
     def __eq__(self, other: object) -> bool:
@@ -305,11 +347,17 @@ of_input = DeviceImage._of_input  # pyright: ignore[reportPrivateUsage]  # facto
 of_spirv = DeviceImage._of_spirv  # pyright: ignore[reportPrivateUsage]
 from_source = DeviceImage._from_source  # pyright: ignore[reportPrivateUsage]
 linked = DeviceImage._linked  # pyright: ignore[reportPrivateUsage]
+of_file = DeviceImage._of_file  # pyright: ignore[reportPrivateUsage]
 
 
 def compiled(
     image: DeviceImage, env: TargetEnv, devices: tuple[Device, ...], log: tuple[object, ...]
 ) -> DeviceImage:
-    """Returns the object image of an input image, not compiled yet; `binary` does it."""
-    source = cast(InputImage, image.input)
+    """Returns the object image of an input image, not compiled yet; `binary` does it.
+
+    An input image that came from a file is SPIR-V, which stays as it is.
+    """
+    if image.input is None:
+        return of_spirv(BundleState.OBJECT, image.binary, image)
+    source = image.input
     return of_spirv(BundleState.OBJECT, lambda: source.translate(env, devices, log), image, env)

@@ -83,13 +83,12 @@ def make_pipelines(
     """
     made: list[Pipeline] = []
     for device in devices:
-        for image in _launched(images, values):
-            if image.is_compatible(device):
-                spec = values_for(image.binary, values)
-                for kernel in image.binary.kernels:
-                    pipeline = default_pipeline(image, kernel, device, spec, values)
-                    if pipeline is not None:
-                        made.append(pipeline)
+        for image in _launched([image for image in images if image.is_compatible(device)], values):
+            spec = values_for(image.binary, values)
+            for kernel in image.binary.kernels:
+                pipeline = default_pipeline(image, kernel, device, spec, values)
+                if pipeline is not None:
+                    made.append(pipeline)
     return tuple(made)
 
 

@@ -101,10 +101,8 @@ def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[
         if able:
             env = replace(common_environment(able), debug_info=debug, emulates_spec_constants=emulates)
             made = compiled(image, env, able, streams)
-            images += [
-                made,
-                *_frozen(image, made.binary, env, able, streams),
-            ]  # what cannot be compiled raises here
+            # What cannot be compiled raises here.
+            images += [made, *_frozen(image, made.binary, env, able, streams)]
     return make_bundle(source.context, devices, BundleState.OBJECT, images, source.spec_values.copy())
 
 
@@ -120,7 +118,7 @@ def _frozen(
     There is none where no values are hidden, of images that others link with, which must define their symbols once,
     and where the defaults alone are no kernel: an array of length 0.
     """
-    if made.spec_constant_block is None or made.exports:
+    if made.spec_constant_block is None or made.exports or image.input is None:
         return []
     twin = compiled(
         image, replace(env, freezes_spec_constants=True, emulates_spec_constants=False), devices, streams

@@ -6,9 +6,10 @@ does not exist in a bundle's state raises TypeError at once, where C++ would not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..ir.errors import InvalidError, KernelNotFoundError, KernelNotSupportedError, UnknownKernelError
 from .backend import Backend
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 _WITH_IMAGES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
 
 
+Refusal = Callable[[Device], NoReturn]
+"""Raises KernelNotSupportedError for a device that cannot run a kernel."""
+
+
 class KernelBundle:
     """Device images of one context in one state; iterating gives its `DeviceImage` objects.
 
@@ -46,6 +51,7 @@ class KernelBundle:
     """The VkShaderModules of the application that it was made of."""
     native_code: tuple[bytes, ...] = ()
     """Their SPIR-V, which Vulkan does not give back."""
+    _refused: Mapping[KernelId, Refusal]
     _source: Source | None
     _left_out: Mapping[str, str]
 
@@ -64,12 +70,14 @@ class KernelBundle:
         *,
         source: Source | None = None,
         left_out: Mapping[str, str] | None = None,
+        refused: Mapping[KernelId, Refusal] | None = None,
     ) -> KernelBundle:
         made = object.__new__(cls)
         made._context, made._devices, made._state = context, tuple(devices), state
         made._images, made._values = tuple(dict.fromkeys(images)), values or SpecValues()
         made._pipelines = tuple(pipelines)
         made._source, made._left_out = source, dict(left_out or {})
+        made._refused = refused or {}
         context.adopt(made)
         return made
 
@@ -172,12 +180,14 @@ class KernelBundle:
 
         Raises:
             UnknownKernelError: the bundle does not have it.
+            KernelNotSupportedError: the file that the bundle was loaded from has it, for no device of the bundle.
             InvalidError: the name is that of several kernels.
             TypeError: the bundle is not executable, or `kernel` stands for no kernel.
         """
         self._require("get_kernel", BundleState.EXECUTABLE)
         found = self._find("get_kernel", kernel)
         if found is None:
+            self._refuse(kernel)
             raise UnknownKernelError(
                 f"KernelBundle.get_kernel: the bundle has no kernel {_shown(kernel)}; {self._listing()}"
             )
@@ -250,7 +260,7 @@ class KernelBundle:
     def native_specialization_constant(self) -> bool:
         """Returns whether all images take values as constants of the driver; False without images."""
         self._require("native_specialization_constant")
-        return bool(self._images) and all(image.spec_constant_block is None for image in self._images)
+        return bool(self._images) and all(image.takes_native_values for image in self._images)
 
     def native_spec_constant(self) -> bool:
         """Returns `native_specialization_constant`; the name of the Modules proposal."""
@@ -325,10 +335,11 @@ class KernelBundle:
         """
         holding = [image for image in self._images if image.has_kernel(kernel)]
         if not holding:
+            self._refuse(kernel)
             raise KernelNotFoundError(
                 f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {self._listing()}"
             )
-        for image in sorted(holding, key=lambda image: not image.frozen):
+        for image in sorted(holding, key=lambda image: (image.format != "native", not image.frozen)):
             if device in self._devices and image.is_compatible(device) and self.takes_values(image):
                 return image
         names = ", ".join(f"'{item.selector}'" for item in self._devices)
@@ -336,6 +347,32 @@ class KernelBundle:
             f"kernel '{kernel.qualified_name}': the kernel bundle has no image of it for device '{device.selector}' "
             f"({device.name}); the bundle is for {names}"
         )
+
+    @property
+    def refused(self) -> Mapping[KernelId, Refusal]:
+        """Kernels that the file of the bundle has and that none of the devices can run, with what tells why."""
+        return self._refused
+
+    def _refuse(self, kernel: object) -> None:
+        """Raises where `kernel` is one of the refused ones."""
+        names = (kernel,) if isinstance(kernel, str) else ()
+        for id_, refusal in self._refused.items():
+            if id_ is given_id(kernel) or id_.qualified_name in names or id_.name in names:
+                refusal(self._devices[0])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the bundle's images to a file that `lp.load_kernel_bundle` reads; docs/lpk-format.md has its bytes.
+
+        Values of specialization constants are not in it: kernels that are loaded compute with the defaults.
+
+        Raises:
+            InvalidError: the file cannot be written, or a kernel has no form in files.
+            TypeError: the bundle is in state INPUT or SOURCE.
+        """
+        from .bundle_files import save_bundle
+
+        self._require("save", BundleState.OBJECT, BundleState.EXECUTABLE)
+        save_bundle(self, path)
 
     def takes_values(self, image: DeviceImage) -> bool:
         """Returns whether an image computes with the bundle's values: a frozen one does with the defaults only."""

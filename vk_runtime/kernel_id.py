@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
+from ..ir.lpk_records import ConstantRecord, KernelRecord
 from .bundle_errors import ConstraintError, no_constructor, type_name
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ LocalSizeOf = Callable[[Mapping[str, bytes]], tuple[int, ...]]
 where it is below 1."""
 
 
+Describer = Callable[[], tuple[KernelRecord, tuple[ConstantRecord, ...]]]
+"""Says what a bundle file has of a kernel, and of the constants that its signature names; InvalidError where it cannot
+be in one."""
+
+
 class KernelId:
     """The identity of a kernel of the application.  Two are equal if and only if they are the same object.
 
@@ -31,9 +37,11 @@ class KernelId:
         "_qualified_name",
         "attributes",
         "bind",
+        "describe",
         "device",
         "is_application",
         "local_size",
+        "origin",
         "parameter_names",
     )
 
@@ -52,6 +60,11 @@ class KernelId:
     is_application: bool
     """Whether it is a kernel of a Python module of the application: neither built-in nor made from source."""
 
+    describe: Describer | None
+    """What a bundle file says of it; None: it cannot be in one."""
+    origin: object
+    """The file that it was loaded from, None for the application's own."""
+
     def __init__(self, *_: object, **__: object) -> None:
         raise no_constructor("KernelId", "lp.get_kernel_id(kernel) gives a kernel's")
 
@@ -63,15 +76,17 @@ class KernelId:
         bind: Binder,
         parameter_names: tuple[str, ...] = (),
         local_size: LocalSizeOf | None = None,
+        describe: Describer | None = None,
+        *,
         attributes: str = "",
         device: Device | None = None,
-        *,
         is_from_source: bool = False,
     ) -> KernelId:
         made = object.__new__(cls)
         made.attributes, made.device = attributes, device
         made.is_application = device is None and not is_from_source
         made.parameter_names, made.local_size = parameter_names, local_size
+        made.describe, made.origin = describe, None
         made._name, made._qualified_name, made.bind = name, qualified_name, bind
         return made
 

@@ -74,6 +74,11 @@ class PhysicalDevice:
     driver_info: str
     """The driver's own version text."""
     device_uuid: bytes
+    driver_uuid: bytes
+    """Equal for drivers whose code is interchangeable (VkPhysicalDeviceIDProperties)."""
+    driver_version: int
+    pipeline_cache_uuid: bytes
+    """Changes whenever the driver no longer reads its older pipeline caches."""
     reported_api_version: tuple[int, int, int]
     """What the driver says, but not above the loader's own version."""
     api_version: tuple[int, int]
@@ -136,6 +141,9 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         driver_name=text_of(of_12.driverName),
         driver_info=text_of(of_12.driverInfo) or ".".join(map(str, version_tuple(base.driverVersion))),
         device_uuid=bytes(ffi.buffer(of_11.deviceUUID)),
+        driver_uuid=bytes(ffi.buffer(of_11.driverUUID)),
+        driver_version=base.driverVersion,
+        pipeline_cache_uuid=bytes(ffi.buffer(base.pipelineCacheUUID)),
         reported_api_version=min(reported, instance.api_version),
         api_version=version,
         extensions=extensions,

@@ -149,17 +149,27 @@ class PipelineStore:
         if found is not None:
             self._keep(key, found)
             return found
+        made = self.compile_into(self.cache.raw, image, kernel, entries, selector)
+        self._living[key] = made
+        self._keep(key, made)
+        return made
+
+    def compile_into(
+        self,
+        cache: Any,
+        image: DeviceImage,
+        kernel: KernelInfo,
+        entries: tuple[SpecEntry, ...],
+        selector: str,
+    ) -> Pipeline:
+        """Makes a pipeline with any VkPipelineCache, which the driver adds it to; see `pipeline`."""
         self._device.require_usable()
         module = self.module(image, selector)
         layout = self._layout(kernel)
         sub_group_size = self._required_sub_group_size(kernel)
         with profile.span("pipeline", kernel.name, device=selector):
-            made = Pipeline(
-                self._device, self.cache.raw, module, layout, kernel.entry_point, entries, sub_group_size
-            )
+            made = Pipeline(self._device, cache, module, layout, kernel.entry_point, entries, sub_group_size)
         trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
-        self._living[key] = made
-        self._keep(key, made)
         return made
 
     def statistics(

@@ -65,15 +65,7 @@ class PipelineCache(Handle):
 
     def data(self) -> bytes | None:
         """Returns what the driver would read again, None where it gives nothing or too much."""
-        device, size = self._device, ffi.new("size_t*")
-        function = device.vk.vkGetPipelineCacheData
-        if function(device.raw, self.raw, size, NULL) != 0 or not 0 < size[0] <= MAX_DATA_BYTES:
-            return None
-        buffer = ffi.new("char[]", size[0])
-        # VK_INCOMPLETE: another thread made a pipeline meanwhile; a cut cache is valid but not worth keeping.
-        if function(device.raw, self.raw, size, buffer) != 0:
-            return None
-        return bytes(ffi.buffer(buffer, size[0]))
+        return _data_of(self._device, self.raw)
 
     def merge(self, data: bytes) -> bool:
         """Adds what another cache of the device knows; returns False for data of another device or driver."""
@@ -102,6 +94,41 @@ class PipelineCache(Handle):
             return False
         self._saved = data
         return self._store.store(self.name, data)
+
+
+class UnsavedCache(Handle):
+    """A VkPipelineCache of its own, for code that goes elsewhere than to the cache on disk.
+
+    Args:
+        device: borrowed; must outlive this.
+        data: what it begins with, of this device; None: nothing.
+    """
+
+    def __init__(self, device: LogicalDevice, data: bytes | None = None) -> None:
+        self._device = device
+        out = ffi.new("VkPipelineCache*")
+        initial = NULL if data is None else ffi.new("char[]", data)
+        info = make("VkPipelineCacheCreateInfo", initialDataSize=len(data or b""), pInitialData=initial)
+        device.check(device.vk.vkCreatePipelineCache(device.raw, info, NULL, out), "vkCreatePipelineCache")
+        vk, raw = device.vk, out[0]
+        self.raw = raw
+        self._own(device.graveyard, lambda: vk.vkDestroyPipelineCache(device.raw, raw, NULL))
+
+    def data(self) -> bytes | None:
+        """Returns what the driver would read again, None where it gives nothing or too much."""
+        return _data_of(self._device, self.raw)
+
+
+def _data_of(device: LogicalDevice, raw: Any) -> bytes | None:
+    size = ffi.new("size_t*")
+    function = device.vk.vkGetPipelineCacheData
+    if function(device.raw, raw, size, NULL) != 0 or not 0 < size[0] <= MAX_DATA_BYTES:
+        return None
+    buffer = ffi.new("char[]", size[0])
+    # VK_INCOMPLETE: another thread made a pipeline meanwhile; a cut cache is valid but not worth keeping.
+    if function(device.raw, raw, size, buffer) != 0:
+        return None
+    return bytes(ffi.buffer(buffer, size[0]))
 
 
 def is_cache_of(data: bytes, header: bytes) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, cast
 
 from ..ir.errors import InvalidError, KernelArgumentError
+from ..ir.lpk_records import ConstantRecord
 
 
 class SpecConstant(Protocol):
@@ -29,6 +30,10 @@ class SpecConstant(Protocol):
     @property
     def default_bytes(self) -> bytes:
         """Host bytes of the default."""
+        ...
+
+    def describe(self) -> ConstantRecord:
+        """Returns what a bundle file says of it."""
         ...
 
     def to_bytes(self, value: object) -> bytes:

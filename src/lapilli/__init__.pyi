@@ -17,6 +17,7 @@ from .frontend.bundles import join as join
 from .frontend.bundles import link as link
 from .frontend.bundles import this_module as this_module
 from .frontend.function_attributes import SubGroupSize as SubGroupSize
+from .frontend.lpk_loading import load_kernel_bundle as load_kernel_bundle
 from .frontend.ranges import NdRange as NdRange
 from .frontend.ranges import Range as Range
 from .frontend.sources import SYCL_EXT_ONEAPI_KERNEL_COMPILER as SYCL_EXT_ONEAPI_KERNEL_COMPILER

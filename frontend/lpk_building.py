@@ -1,0 +1,203 @@
+"""``lapilli build``: kernels to bundle files and file tables, ahead of time.
+
+Inputs are compiled once, for no device in particular.  For each target the images that it can run are given to its
+driver, one at a time, where this machine has such a device; the others keep what they require and lose their code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..ir.config import config
+from ..ir.device_config import device_config
+from ..ir.errors import InvalidError
+from ..ir.property_set import requirement_properties
+from ..ir.target_env import TargetEnv
+from ..spirv.empty_module import EMPTY_MODULE
+from ..spirv.file_table import TableRow, write_table
+from ..spirv.lpk import write_file
+from ..vk_runtime.bundle_files import FileWriter
+from ..vk_runtime.compatibility import is_environment_supported
+from ..vk_runtime.native_code import NativeCode
+from ..vk_runtime.native_compilation import compile_native
+from .compile_options import overridden_options
+from .lpk_images import BuiltImage, build_images
+from .lpk_targets import BuildTarget, find_target
+
+PORTABLE_ENV = TargetEnv(vulkan_version=(1, 2))
+"""What images are compiled for: the oldest Vulkan that the runtime uses, and nothing that is optional."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRequest:
+    """What to build."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    """``FILE``, at most once, and ``TARGET,FILE``."""
+    targets: tuple[str, ...] = ()
+    fixed_targets: tuple[str, ...] | None = None
+    device_code_split: str | None = None
+    device_configs: tuple[str, ...] = ()
+    opt_level: int | None = None
+    debug: bool | None = None
+    has_spirv: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What was done."""
+
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+    """What the user should know and is no error."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """One ``-o``."""
+
+    path: Path
+    target: str | None
+
+    @property
+    def is_table(self) -> bool:
+        return self.path.suffix == ".table"
+
+
+def build(request: BuildRequest) -> BuildResult:
+    """Compiles the inputs and writes the outputs.
+
+    Raises:
+        InvalidError: an input or output that cannot be, an unknown target in `targets` or `fixed_targets`.
+        BuildError: a kernel cannot be compiled or linked, or a driver refuses one.
+    """
+    outputs = _outputs(request.outputs)
+    with ExitStack() as stack:
+        if request.device_configs:
+            files = (*config.device_config, *request.device_configs)
+            stack.enter_context(config.override(device_config=files))
+            device_config()  # what is wrong with a file is said whether or not a target needs it
+        fixed = request.fixed_targets
+        if fixed is not None:
+            fixed = tuple(device_config().target(name, "fixed target").name for name in fixed)
+        targets = tuple(find_target(name) for name in dict.fromkeys(request.targets))
+        options = {
+            "fixed_targets": fixed,
+            "device_code_split": request.device_code_split,
+            "opt_level": request.opt_level,
+            "debug": request.debug,
+        }
+        stack.enter_context(overridden_options(**{k: v for k, v in options.items() if v is not None}))
+        images = build_images(request.inputs, PORTABLE_ENV)
+        return _Writer(images, targets, request.has_spirv, outputs[0].path.stem).write(outputs)
+
+
+def _outputs(given: Sequence[str]) -> list[_Output]:
+    found: list[_Output] = []
+    for text in given:
+        target, comma, path = text.partition(",")
+        output = _Output(Path(path), target) if comma else _Output(Path(text), None)
+        if not output.path.name or target == "":
+            raise InvalidError(f"-o takes FILE or TARGET,FILE; found {text!r}")
+        found.append(output)
+    if sum(output.target is None for output in found) > 1:
+        raise InvalidError("expected one -o FILE; further ones name a target, -o TARGET,FILE")
+    paths = [output.path.absolute() for output in found]
+    if not paths or len(set(paths)) != len(paths):
+        raise InvalidError("expected an -o FILE, and another file for each -o")
+    return sorted(found, key=lambda output: output.target is not None)
+
+
+class _Writer:
+    """Writes outputs; makes native code when it is first needed, once for each image and target."""
+
+    def __init__(
+        self, images: Sequence[BuiltImage], targets: tuple[BuildTarget, ...], has_spirv: bool, stem: str
+    ) -> None:
+        self._images, self._targets, self._has_spirv, self._stem = images, targets, has_spirv, stem
+        self._native: dict[tuple[int, str], NativeCode | None] = {}
+        self._files: list[Path] = []
+        self._notes: list[str] = []
+
+    def write(self, outputs: Sequence[_Output]) -> BuildResult:
+        """Writes every output."""
+        for output in outputs:
+            if output.is_table:
+                self._write_table(output)
+            else:
+                self._write_bundle(output)
+        return BuildResult(tuple(self._files), tuple(dict.fromkeys(self._notes)))
+
+    def _write_table(self, output: _Output) -> None:
+        target = self._named(output)
+        if output.target is None and not self._has_spirv:
+            self._notes.append(f"{output.path} is not written: --no-spirv leaves SPIR-V out")
+            return
+        write_table(output.path, [self._row(image, target) for image in self._images], self._stem)
+        self._files.append(output.path)
+
+    def _row(self, image: BuiltImage, target: BuildTarget | None) -> TableRow:
+        is_kept = target is None or target.can_run(image.requirements)
+        return TableRow(
+            code=image.image.spirv if is_kept else EMPTY_MODULE,
+            properties=requirement_properties(image.requirements),
+            symbols=tuple(kernel.entry_point for kernel in image.image.kernels),
+        )
+
+    def _write_bundle(self, output: _Output) -> None:
+        target = self._named(output)
+        targets = self._targets if output.target is None else (target,) if target is not None else ()
+        if not self._has_spirv and not targets:
+            raise InvalidError(
+                f"{output.path} would have no code: --no-spirv leaves SPIR-V out, and no target is named; "
+                "add --targets"
+            )
+        writer = FileWriter()
+        for image in self._images:
+            is_kept = self._has_spirv and (target is None or target.can_run(image.requirements))
+            found = [code for item in targets if (code := self._native_code(image, item)) is not None]
+            if is_kept or not found:  # else the native images say what it requires
+                writer.add(image.image, image.ids, image.symbols, has_code=is_kept)
+            for native in found:
+                writer.add(image.image, image.ids, image.symbols, native=native)
+        write_file(output.path, writer.to_bytes())
+        self._files.append(output.path)
+
+    def _named(self, output: _Output) -> BuildTarget | None:
+        """Returns the target of an output; None for none, or one that nobody knows, which is noted."""
+        if output.target is None:
+            return None
+        known = next((target for target in self._targets if target.name == output.target), None)
+        try:
+            return known or find_target(output.target)
+        except InvalidError as error:
+            self._notes.append(f"{output.path} is not filtered: {error.message}")
+            return None
+
+    def _native_code(self, image: BuiltImage, target: BuildTarget) -> NativeCode | None:
+        """Returns the code of the target's driver; None for images that it cannot run, and where it is not here."""
+        if not image.is_source_of_native or not target.can_run(image.requirements):
+            return None
+        key = (id(image), target.name)
+        if key not in self._native:
+            self._native[key] = self._compiled(image, target)
+        return self._native[key]
+
+    def _compiled(self, image: BuiltImage, target: BuildTarget) -> NativeCode | None:
+        if target.device is None:
+            self._notes.append(
+                f"target {target.name}: there is no native code, which only its driver can make, and no such device is "
+                "here; build on a machine that has one"
+            )
+            return None
+        if not is_environment_supported(image.image.target_env, target.device):
+            self._notes.append(f"target {target.name}: its device is too old for the images")
+            return None
+        native = compile_native(image.image, image.ids, target.device, target.name)
+        if native is None:
+            self._notes.append(f"target {target.name}: its driver gives no native code away")
+        return native

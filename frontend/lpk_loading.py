@@ -1,0 +1,356 @@
+"""``lp.load_kernel_bundle``: kernel bundles from files, without the compiler.
+
+A file is untrusted.  Its header is checked when it is opened; code is looked at only for devices that can run it, and
+then checked as a stranger's: our own rules, SPIRV-Tools where it is installed, and whether the code is what the
+header says (`spirv.image_agreement`).  Native code goes to a driver only where vendor, device, driver and its cache
+version are those that made it; where it is damaged or of another driver the SPIR-V is used.
+
+A composition root: it joins the file format, the validator, signatures and the runtime.  Nothing here loads xdsl.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NoReturn
+from weakref import WeakValueDictionary
+
+from ..ir.config import config
+from ..ir.errors import Error, InvalidError, KernelNotSupportedError
+from ..ir.kernel_info import KernelInfo, LocalParameter, Requirements, ScalarParameter, ValueParameter
+from ..ir.lpk_records import ConstantRecord, KernelRecord
+from ..spirv.device_image import DeviceImage as SpirvImage
+from ..spirv.empty_module import EMPTY_MODULE
+from ..spirv.image_checks import check_image
+from ..spirv.lpk import ImageRecord, LpkFile
+from ..vk_runtime.bundle_errors import ConstraintError, type_name
+from ..vk_runtime.bundle_image import DeviceImage, linked, of_file
+from ..vk_runtime.bundle_pipelines import make_pipelines
+from ..vk_runtime.bundle_state import BundleState
+from ..vk_runtime.bundle_transitions import join_bundles
+from ..vk_runtime.compatibility import is_environment_supported, is_supported
+from ..vk_runtime.context import Context, member_devices
+from ..vk_runtime.device import Device
+from ..vk_runtime.kernel_bundle import KernelBundle, Refusal, make_bundle
+from ..vk_runtime.kernel_id import KernelId, make_kernel_id
+from ..vk_runtime.native_code import NativeCode, is_tag_of
+from ..vk_runtime.requirements import require_device
+from . import units
+from .bundles import get_kernel_bundle, toolchain
+from .lpk_signatures import (
+    RuntimeParameter,
+    constant_of,
+    described,
+    local_size_of,
+    runtime_parameters,
+    signature_of,
+)
+from .spec_constant import SpecializationId
+
+logger = logging.getLogger(__name__)
+
+_STATES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
+
+
+def load_kernel_bundle(
+    ctx: Context,
+    path: str | os.PathLike[str],
+    devs: Sequence[Device] | None = None,
+    *,
+    state: BundleState = BundleState.EXECUTABLE,
+) -> KernelBundle:
+    """Returns the kernels of a ``.lpk`` file that devices can run; nothing is compiled but by drivers.
+
+    On a device that the file has native code for, that is used; the SPIR-V otherwise.  In states INPUT and OBJECT the
+    bundle has the SPIR-V, so that kernels of which a file has native code only are not in it.
+
+    Args:
+        ctx: the context.
+        path: of a file that ``lapilli build`` or `KernelBundle.save` wrote.
+        devs: devices of the context; None: all of them.
+        state: INPUT, where values of specialization constants can be set, OBJECT or EXECUTABLE.
+
+    Raises:
+        InvalidError: the file cannot be read, is none of this format and version, or is damaged; an empty device list,
+            or a device that the context does not have.
+        BuildError: a driver refuses a pipeline, or symbols are unresolved.
+        TypeError: an argument of the wrong kind.
+    """
+    what = "load_kernel_bundle"
+    if not isinstance(ctx, Context):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        raise ConstraintError(f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}")
+    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConstraintError(f"{what} takes the path of a file, found {path!r} of type {type_name(path)}")
+    if state not in _STATES:
+        raise ConstraintError(
+            f"{what}(state=…) takes BundleState.INPUT, OBJECT or EXECUTABLE, found {state!r}"
+        )
+    devices = member_devices(what, devs, ctx.devices, "context")
+    return LoadedFile(LpkFile.open(Path(path))).bundle(ctx, devices, state)
+
+
+def bundle_of_files(
+    what: str,
+    context: Context,
+    devices: tuple[Device, ...],
+    state: BundleState,
+    wanted: Sequence[KernelId],
+) -> KernelBundle:
+    """Returns what `lp.get_kernel_bundle` does for kernels some of which were loaded from files.
+
+    Kernels that a file has only as native code are not in bundles of the states INPUT and OBJECT.
+    """
+    own = [id_ for id_ in wanted if id_.origin is None]
+    parts = [get_kernel_bundle(context, devices, state=state, kernel_ids=own)] if own else []
+    files = {id(file): file for id_ in wanted if isinstance(file := id_.origin, LoadedFile)}
+    for file in files.values():
+        asked = [id_ for id_ in wanted if id_.origin is file]
+        for id_ in asked:
+            if not file.has(id_, devices, BundleState.EXECUTABLE):
+                names = ", ".join(f"'{item.selector}'" for item in devices)
+                raise InvalidError(
+                    f"{what}: kernel '{id_.qualified_name}' runs on none of the devices {names}"
+                )
+        parts.append(file.bundle(context, devices, state, asked))
+    joined = join_bundles(parts, state)
+    assert joined is not None, "some kernel was asked for"
+    return joined
+
+
+def is_in_files(kernels: Sequence[KernelId], devices: Sequence[Device], state: BundleState) -> bool:
+    """Returns whether the files of loaded kernels have them all in a state, for one of the devices."""
+    return all(
+        isinstance(file := id_.origin, LoadedFile) and file.has(id_, devices, state) for id_ in kernels
+    )
+
+
+class LoadedFile:
+    """A bundle file with its kernels and constants as the program knows them.
+
+    Args:
+        file: opened.
+
+    Raises:
+        InvalidError: the header describes something that cannot be.
+    """
+
+    def __init__(self, file: LpkFile) -> None:
+        self._file = file
+        header = file.header
+        try:
+            constants = {record.symbol: constant_of(record) for record in header.constants}
+            self.ids = tuple(_kernel_id(record, constants) for record in header.kernels)
+            parameters = [runtime_parameters(signature_of(record, constants)) for record in header.kernels]
+            for image in header.images:
+                check_image(image.image(EMPTY_MODULE))
+                for info, position in zip(image.kernels, image.ids, strict=True):
+                    _check_parameters(info, parameters[position])
+        except (Error, RecursionError, OverflowError, MemoryError) as error:
+            raise file.error(f"its header describes what cannot be: {error}") from error
+        self._constants: Mapping[str, SpecializationId] = constants
+        for id_ in self.ids:
+            if id_ not in _application_ids(id_.qualified_name):
+                id_.origin = self
+
+    def bundle(
+        self,
+        context: Context,
+        devices: tuple[Device, ...],
+        state: BundleState,
+        wanted: Sequence[KernelId] | None = None,
+    ) -> KernelBundle:
+        """Returns what devices can run as a bundle.
+
+        Args:
+            context: of the devices.
+            devices: of the bundle.
+            state: INPUT, OBJECT or EXECUTABLE.
+            wanted: only images with one of these kernels; None: all.
+        """
+        records = [
+            image
+            for image in self._file.header.images
+            if wanted is None or not image.ids or any(self.ids[position] in wanted for position in image.ids)
+        ]
+        if state is not BundleState.EXECUTABLE:
+            return make_bundle(context, devices, state, self._portable(records, devices, state))
+        images = [*self._native(records, devices), *self._linked(records, devices)]
+        for image in images:
+            for device in devices:
+                if image.native is not None and image.native.is_for(device):
+                    image.native.install(device)
+        pipelines = make_pipelines(images, devices, {})
+        refused = self._refused(records, images)
+        return make_bundle(context, devices, state, images, None, pipelines, refused=refused)
+
+    def has(self, kernel: KernelId, devices: Sequence[Device], state: BundleState) -> bool:
+        """Returns whether `bundle` has a kernel; no code is read."""
+        position = self.ids.index(kernel)
+        for record in self._file.header.images:
+            if position not in record.ids or record.code is None:
+                continue
+            is_native = record.native is not None
+            if (not is_native or state is BundleState.EXECUTABLE) and _able(record, devices):
+                return True
+        return False
+
+    def _portable(
+        self, records: Sequence[ImageRecord], devices: Sequence[Device], state: BundleState
+    ) -> list[DeviceImage]:
+        """Returns the SPIR-V images that a device can run, as they are in the file."""
+        return [
+            self._image(record, state, self._spirv(record, record.code))
+            for record in records
+            if record.native is None and record.code is not None and _able(record, devices)
+        ]
+
+    def _linked(self, records: Sequence[ImageRecord], devices: Sequence[Device]) -> list[DeviceImage]:
+        """Returns the SPIR-V images, executable."""
+        if not any(record.imports or record.exports for record in records):
+            return self._portable(records, devices, BundleState.EXECUTABLE)
+        parts = self._portable(records, devices, BundleState.OBJECT)
+        made = toolchain.link([part.binary for part in parts], devices, is_whole_program=False)
+        return [linked(item.image, [parts[position] for position in item.parts]) for item in made]
+
+    def _native(self, records: Sequence[ImageRecord], devices: Sequence[Device]) -> list[DeviceImage]:
+        """Returns the images with code for the driver of one of the devices; damaged code is left out."""
+        found: list[DeviceImage] = []
+        for record in records if config.native_images else ():
+            if record.native is None or record.native_code is None or not _able(record, devices):
+                continue
+            try:
+                data = self._file.blob(record.native_code)
+            except InvalidError as error:
+                logger.info("%s", error)
+                continue
+            native = NativeCode(record.target, record.native, data)
+            binary = self._spirv(record, record.code)
+            found.append(self._image(record, BundleState.EXECUTABLE, binary, native))
+        return found
+
+    def _image(
+        self, record: ImageRecord, state: BundleState, binary: SpirvImage, native: NativeCode | None = None
+    ) -> DeviceImage:
+        pairs = zip(record.kernels, record.ids, strict=True)
+        ids = {info.name: self.ids[position] for info, position in pairs}
+        symbols = {symbol: self._constants[symbol] for symbol in record.symbols}
+        return of_file(state, binary, ids, symbols, toolchain, native)
+
+    def _spirv(self, record: ImageRecord, code: int | None) -> SpirvImage:
+        """Returns an image with its code, checked."""
+        assert code is not None, "the header of an image with native code was checked to have some"
+        image = record.image(self._file.blob(code))
+        problem = _code_problem(image)
+        if problem is not None:
+            raise self._file.error(f"code {code}: {problem}")
+        return image
+
+    def _refused(
+        self, records: Sequence[ImageRecord], images: Sequence[DeviceImage]
+    ) -> dict[KernelId, Refusal]:
+        """Returns why no device can run kernels that the file has and the bundle has not."""
+        present = {id_ for image in images for id_ in image.kernel_ids}
+        found: dict[KernelId, Refusal] = {}
+        for record in records:
+            requirements = record.image(EMPTY_MODULE).requirements
+            for info, position in zip(record.kernels, record.ids, strict=True):
+                if self.ids[position] not in present:
+                    found.setdefault(self.ids[position], _refusal(info, requirements, self._file.where))
+        return found
+
+
+def _refusal(info: KernelInfo, requirements: Requirements, where: str) -> Refusal:
+    def refuse(device: Device) -> NoReturn:
+        require_device(device, info, requirements)
+        raise KernelNotSupportedError(
+            f"kernel '{info.name}': the bundle file {where} has neither SPIR-V of it that device '{device.selector}' "
+            f"({device.name}) takes nor native code for this version of its driver"
+        )
+
+    return refuse
+
+
+def _able(record: ImageRecord, devices: Sequence[Device]) -> bool:
+    """Whether one of the devices can run an image, by what the header says."""
+    requirements, env, tag = record.image(EMPTY_MODULE).requirements, record.target_env, record.native
+    return any(
+        is_supported(requirements, device)
+        and is_environment_supported(env, device)
+        and (tag is None or is_tag_of(tag, device.physical))
+        for device in devices
+    )
+
+
+# ---- kernels ----
+
+
+_loaded: WeakValueDictionary[tuple[KernelRecord, tuple[ConstantRecord, ...]], KernelId] = (
+    WeakValueDictionary()
+)
+"""The kernels of files that are in use: two files, or one file loaded twice, have the same ids."""
+
+
+def _kernel_id(record: KernelRecord, constants: Mapping[str, SpecializationId]) -> KernelId:
+    """Returns the program's id of a kernel where name and signature are the same, else one for files."""
+    signature, local_size = signature_of(record, constants), local_size_of(record, constants)
+    description = described(record.name, record.qualified_name, signature, local_size)
+    for id_ in _application_ids(record.qualified_name):
+        if id_.describe is not None and id_.describe() == description:
+            return id_
+    found = _loaded.get(description)
+    if found is None:
+        found = make_kernel_id(
+            record.name,
+            record.qualified_name,
+            units.binder(record.name, signature),
+            tuple(parameter.name for parameter in signature.parameters),
+            units.local_size_function(local_size, record.name),
+            lambda: description,
+        )
+        _loaded[description] = found
+    return found
+
+
+def _application_ids(qualified_name: str) -> list[KernelId]:
+    module = qualified_name
+    while "." in module:
+        module = module.rpartition(".")[0]
+        found = [k for k in units.kernels_of(module) if k.qualified_name == qualified_name]
+        if found:
+            return [units.id_of(kernel) for kernel in found[-1:]]
+    return []
+
+
+def _check_parameters(info: KernelInfo, expected: tuple[RuntimeParameter, ...]) -> None:
+    """Raises where the code's parameters are not those of the signature: a launch relies on it."""
+    found = [
+        (p.name, p.dtype, 0 if isinstance(p, ScalarParameter) else p.ndim, isinstance(p, LocalParameter))
+        for p in info.parameters
+        if not isinstance(p, ValueParameter)  # of foreign kernels
+    ]
+    wanted = [(p.name, p.dtype, p.ndim, p.access == "local") for p in expected]
+    if found != wanted or len(found) != len(info.parameters):
+        raise InvalidError(f"kernel {info.name!r} has other parameters in its code than in its signature")
+
+
+# ---- code ----
+
+MAX_CODE_BYTES = 8 << 20
+"""Of one SPIR-V module; checking takes about 1.5 seconds a megabyte."""
+
+
+def _code_problem(image: SpirvImage) -> str | None:
+    """Returns why the code of an image must not reach a driver, None where it may."""
+    if len(image.spirv) > MAX_CODE_BYTES:
+        return f"expected at most {MAX_CODE_BYTES} bytes of SPIR-V, found {len(image.spirv)}"
+    return _checked(image)
+
+
+@lru_cache(maxsize=256)
+def _checked(image: SpirvImage) -> str | None:
+    from ..spirv.code_checks import code_problem
+
+    return code_problem(image)

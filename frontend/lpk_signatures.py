@@ -1,0 +1,377 @@
+"""Signatures, types and specialization constants as the records of a bundle file, and back.
+
+What comes back is as good as what the decorator makes: arguments are bound, checked and taken apart by the same code.
+Records are untrusted: names, sizes, offsets and depths are checked, expressions are parsed and never executed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ..ir.errors import InvalidError
+from ..ir.lpk_records import (
+    ConstantRecord,
+    FieldRecord,
+    KernelRecord,
+    ParameterRecord,
+    SizeNameRecord,
+    SizeRecord,
+    SpecParameterRecord,
+    TypeRecord,
+)
+from .annotations import NO_DEFAULT, ParameterSpec, Signature
+from .local_size import LocalSize
+from .parameter_types import ConstType, LocalArrayType
+from .spec_constant import SpecializationId
+from .struct_types import (
+    STRUCT_ATTRIBUTE,
+    Field,
+    StructType,
+    alignment_of,
+    checked_alignment,
+    dtype_of,
+    scalar_leaves,
+    size_of,
+)
+from .struct_values import add_methods, defaults_of, from_record, to_record
+from .types import SCALAR_TYPES, ArrayType, FixedArrayType, ScalarType, Type
+from .vector_types import VecType
+
+MAX_DEPTH: Final = 16
+"""Of structs in structs."""
+MAX_SCALARS: Final = 1 << 16
+"""Of one value."""
+MAX_PARAMETERS: Final = 1024
+MAX_EXPRESSION: Final = 1024
+"""Characters of an expression of ``local_size=``."""
+
+
+# ---- to records ----
+
+
+def kernel_record(
+    name: str, qualified_name: str, signature: Signature, local_size: LocalSize | None
+) -> KernelRecord:
+    """Returns what a file says of a kernel."""
+    return KernelRecord(
+        name=name,
+        qualified_name=qualified_name,
+        parameters=tuple(_parameter_record(p) for p in signature.parameters),
+        spec_parameters=tuple(
+            SpecParameterRecord(name=key, symbol=constant.symbol)
+            for key, constant in signature.specialization_ids.items()
+        ),
+        local_size=None if local_size is None else tuple(map(_size_record, local_size.parts)),
+    )
+
+
+def described(
+    name: str, qualified_name: str, signature: Signature, local_size: LocalSize | None
+) -> tuple[KernelRecord, tuple[ConstantRecord, ...]]:
+    """Returns what a file says of a kernel, and of the constants that its signature and local size name."""
+    named = [*signature.specialization_ids.values()]
+    for part in () if local_size is None else local_size.parts:
+        named += [found for found in part.names.values() if isinstance(found, SpecializationId)]
+    constants = tuple(dict.fromkeys(map(constant_record, named)))
+    return kernel_record(name, qualified_name, signature, local_size), constants
+
+
+def constant_record(constant: SpecializationId) -> ConstantRecord:
+    """Returns what a file says of a specialization constant."""
+    return ConstantRecord(
+        symbol=constant.symbol,
+        name=constant.name,
+        type=_type_record(constant.type),
+        default=constant.default_bytes,
+    )
+
+
+def _parameter_record(parameter: ParameterSpec) -> ParameterRecord:
+    kind = parameter.type.element if isinstance(parameter.type, ConstType) else parameter.type
+    default = _host_bytes(kind, parameter.default) if parameter.has_default else None
+    return ParameterRecord(
+        name=parameter.name,
+        type=_type_record(parameter.type),
+        default=default,
+        is_keyword_only=parameter.keyword_only,
+        is_positional_only=parameter.positional_only,
+    )
+
+
+def _host_bytes(kind: Type, value: object) -> bytes:
+    return to_record(kind, value, "a default").tobytes()
+
+
+def _type_record(kind: Type) -> TypeRecord:
+    match kind:
+        case ScalarType():
+            return TypeRecord(kind="scalar", name=kind.spelling)
+        case VecType():
+            return TypeRecord(kind="vec", element=_type_record(kind.element), shape=(kind.size,))
+        case FixedArrayType():
+            return TypeRecord(kind="fixed", element=_type_record(kind.element), shape=kind.shape)
+        case ArrayType():
+            element = _type_record(kind.element)
+            return TypeRecord(kind="array", element=element, shape=(kind.ndim,), access=kind.access)
+        case ConstType():
+            return TypeRecord(kind="const", element=_type_record(kind.element))
+        case LocalArrayType():
+            return TypeRecord(kind="local", element=_type_record(kind.element), shape=(kind.ndim,))
+        case StructType():
+            return _struct_record(kind)
+        case _:
+            raise InvalidError(f"a bundle file has no parameters of type {kind!r}")
+
+
+def _struct_record(kind: StructType) -> TypeRecord:
+    defaults = defaults_of(kind)
+    fields = tuple(
+        FieldRecord(
+            name=f.name,
+            type=_type_record(f.type),
+            offset_bytes=f.offset_bytes,
+            default=_host_bytes(f.type, defaults[f.name]) if f.name in defaults else None,
+        )
+        for f in kind.fields
+    )
+    return TypeRecord(
+        kind="struct", name=kind.name, fields=fields, alignment=kind.alignment, size_bytes=kind.size_bytes
+    )
+
+
+def _size_record(part: Any) -> SizeRecord:
+    names = tuple(
+        SizeNameRecord(name=name, symbol=found.symbol)
+        if isinstance(found, SpecializationId)
+        else SizeNameRecord(name=name, symbol=None, value=found)
+        for name, found in part.names.items()
+    )
+    return SizeRecord(text=part.text, names=names)
+
+
+# ---- from records ----
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeParameter:
+    """An argument as the runtime sees it: an array, or a scalar of a value."""
+
+    name: str
+    dtype: str
+    ndim: int
+    """0 of a scalar."""
+    access: str = ""
+    """Of an array; ``local`` for one in the memory of a work-group."""
+
+
+def runtime_parameters(signature: Signature) -> tuple[RuntimeParameter, ...]:
+    """Returns what the parameters of an image of this kernel must be."""
+    return tuple(_runtime_parameters(signature))
+
+
+def _runtime_parameters(signature: Signature) -> Iterator[RuntimeParameter]:
+    for parameter in signature.parameters:
+        kind = parameter.type
+        if isinstance(kind, ArrayType | LocalArrayType):
+            access = kind.access if isinstance(kind, ArrayType) else "local"
+            yield RuntimeParameter(parameter.name, kind.element.spelling, kind.ndim, access)
+        elif not isinstance(kind, ConstType):  # which is in the code
+            for path, scalar, _ in scalar_leaves(kind):
+                yield RuntimeParameter(parameter.name + path, scalar.spelling, 0)
+
+
+def signature_of(record: KernelRecord, constants: Mapping[str, SpecializationId]) -> Signature:
+    """Returns the signature of a kernel.
+
+    Args:
+        record: of the kernel.
+        constants: by symbol.
+
+    Raises:
+        InvalidError: it describes no signature.
+    """
+    names = [p.name for p in (*record.parameters, *record.spec_parameters)]
+    if len(set(names)) != len(names) or len(names) > MAX_PARAMETERS or not all(map(_is_name, names)):
+        raise InvalidError(f"kernel {record.name!r} has parameters {names!r:.200}")
+    return Signature(
+        tuple(_parameter(p) for p in record.parameters),
+        {p.name: _constant(p.symbol, constants) for p in record.spec_parameters},
+    )
+
+
+def local_size_of(record: KernelRecord, constants: Mapping[str, SpecializationId]) -> LocalSize | None:
+    """Returns the work-group size that a kernel asks for; errors as `signature_of`."""
+    if record.local_size is None:
+        return None
+    if not 1 <= len(record.local_size) <= 3:
+        raise InvalidError(f"kernel {record.name!r} has a local size of {len(record.local_size)} dimensions")
+    parts: list[tuple[str, dict[str, SpecializationId | int]]] = []
+    for part in record.local_size:
+        if len(part.text) > MAX_EXPRESSION:
+            raise InvalidError(f"kernel {record.name!r} has a local size of {len(part.text)} characters")
+        parts.append((part.text, {n.name: _size_value(n, constants) for n in part.names}))
+    return LocalSize.of_names(parts)
+
+
+def _size_value(name: SizeNameRecord, constants: Mapping[str, SpecializationId]) -> SpecializationId | int:
+    return name.value if name.symbol is None else _constant(name.symbol, constants)
+
+
+def _constant(symbol: str, constants: Mapping[str, SpecializationId]) -> SpecializationId:
+    found = constants.get(symbol)
+    if found is None:
+        raise InvalidError(f"there is no specialization constant {symbol!r}")
+    return found
+
+
+_loaded: WeakValueDictionary[ConstantRecord, SpecializationId] = WeakValueDictionary()
+"""The constants of files that are in use, so that two files of one library share them."""
+
+
+def constant_of(record: ConstantRecord) -> SpecializationId:
+    """Returns the specialization constant of a record: the program's own of this symbol where type and default are the
+    same, else one that stands for it.
+
+    Raises:
+        InvalidError: it describes no constant.
+    """
+    own = SpecializationId.living(record.symbol)
+    if own is not None and constant_record(own) == record:
+        return own
+    found = _loaded.get(record)
+    if found is None:
+        kind = _type(record.type, MAX_DEPTH)
+        if (
+            isinstance(kind, ArrayType | ConstType | LocalArrayType)
+            or not record.symbol
+            or len(record.default) != size_of(kind)
+        ):
+            raise InvalidError(f"specialization constant {record.symbol!r} has no value of type {kind}")
+        found = SpecializationId.of_file(kind, record.symbol, record.name, record.default)
+        _loaded[record] = found
+    return found
+
+
+def _parameter(record: ParameterRecord) -> ParameterSpec:
+    kind = _type(record.type, MAX_DEPTH)
+    default: object = NO_DEFAULT
+    if record.default is not None:
+        value_type = kind.element if isinstance(kind, ConstType) else kind
+        default = _host_value(value_type, record.default, record.name)
+    return ParameterSpec(
+        name=record.name,
+        type=kind,
+        default=default,
+        keyword_only=record.is_keyword_only,
+        positional_only=record.is_positional_only,
+    )
+
+
+def _host_value(kind: Type, data: bytes, name: str) -> object:
+    if isinstance(kind, ArrayType | LocalArrayType) or len(data) != size_of(kind):
+        raise InvalidError(f"{name!r} has a default of {len(data)} bytes for type {kind}")
+    return from_record(kind, np.frombuffer(data, dtype_of(kind))[0])
+
+
+def _type(record: TypeRecord, depth: int) -> Type:
+    if not depth:
+        raise InvalidError("a type is nested too deeply")
+    match record.kind:
+        case "scalar" if record.name in SCALAR_TYPES:
+            return SCALAR_TYPES[record.name]
+        case "vec" if len(record.shape) == 1 and 2 <= record.shape[0] <= 4:
+            return VecType(_scalar(record), record.shape[0])
+        case "fixed" if _is_shape(record.shape):
+            return FixedArrayType(_scalar(record), record.shape)
+        case "array" if depth == MAX_DEPTH:
+            return _array(record, depth)
+        case "const" if depth == MAX_DEPTH and record.element is not None:
+            return ConstType(_type(record.element, depth - 1))
+        case "local" if depth == MAX_DEPTH and len(record.shape) == 1 and 1 <= record.shape[0] <= 3:
+            return _local(record)
+        case "struct":
+            return _struct(record, depth)
+        case _:
+            raise InvalidError(f"{record.kind!r} {record.name!r} {record.shape!r:.60} is no type")
+
+
+def _scalar(record: TypeRecord) -> ScalarType:
+    element = record.element
+    if element is None or element.kind != "scalar" or element.name not in SCALAR_TYPES:
+        raise InvalidError(f"a {record.kind!r} without scalar elements is no type")
+    return SCALAR_TYPES[element.name]
+
+
+def _is_shape(shape: tuple[int, ...]) -> bool:
+    total = 1
+    for length in shape:
+        total *= length
+        if length < 1 or total > MAX_SCALARS:
+            return False
+    return 1 <= len(shape) <= MAX_DEPTH
+
+
+def _array(record: TypeRecord, depth: int) -> ArrayType:
+    is_array = len(record.shape) == 1 and 1 <= record.shape[0] <= 3
+    if record.element is None or not is_array or record.access not in ("read", "write", "read_write"):
+        raise InvalidError(f"an array of {record.shape!r:.60} dimensions with access {record.access!r}")
+    return ArrayType(_type(record.element, depth - 1), record.shape[0], record.access)
+
+
+def _local(record: TypeRecord) -> LocalArrayType:
+    element = None if record.element is None else _type(record.element, 1)
+    if not isinstance(element, ScalarType | VecType):
+        raise InvalidError("an array in the memory of a work-group has scalars or vectors")
+    return LocalArrayType(element, record.shape[0])
+
+
+def _struct(record: TypeRecord, depth: int) -> StructType:
+    names = [f.name for f in record.fields]
+    if not names or len(set(names)) != len(names) or not all(map(_is_name, names)):
+        raise InvalidError(f"struct {record.name!r} has members {names!r:.200}")
+    checked_alignment(record.alignment, f"struct {record.name!r}")
+    fields: list[Field] = []
+    end = 0
+    for member in record.fields:
+        kind = _type(member.type, depth - 1)
+        if member.offset_bytes < end or member.offset_bytes % alignment_of(kind):
+            raise InvalidError(f"struct {record.name!r} has member {member.name!r} at {member.offset_bytes}")
+        fields.append(Field(member.name, kind, member.offset_bytes))
+        end = member.offset_bytes + size_of(kind)
+    if not end <= record.size_bytes <= MAX_SCALARS * 8 or record.size_bytes % record.alignment:
+        raise InvalidError(f"struct {record.name!r} has {record.size_bytes} bytes")
+    defaults = {
+        member.name: _host_value(field.type, member.default, member.name)
+        for member, field in zip(record.fields, fields, strict=True)
+        if member.default is not None
+    }
+    name = record.name if _is_name(record.name) else "Struct"
+    made = type(name, (), defaults)
+    result = StructType(name, tuple(fields), record.alignment, record.size_bytes, made)
+    if sum(1 for _ in itertools.islice(scalar_leaves(result), MAX_SCALARS + 1)) > MAX_SCALARS:
+        raise InvalidError(f"struct {record.name!r} has more than {MAX_SCALARS} scalars")
+    setattr(made, STRUCT_ATTRIBUTE, result)
+    add_methods(made, result)
+    return result
+
+
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and len(name) <= 256 and not name.startswith("__")
+
+
+__all__ = [
+    "RuntimeParameter",
+    "constant_of",
+    "constant_record",
+    "described",
+    "kernel_record",
+    "local_size_of",
+    "runtime_parameters",
+    "signature_of",
+]

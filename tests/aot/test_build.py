@@ -1,0 +1,294 @@
+"""``lapilli build``: outputs, targets, file tables."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import lapilli as lp
+from lapilli.ir.property_set import requirements_of_properties
+from lapilli.spirv.empty_module import EMPTY_MODULE
+from lapilli.spirv.file_table import HEADER, read_table
+from lapilli.spirv.lpk import SPIRV_TARGET, LpkFile
+from lapilli.spirv.reflect import reflect
+from lapilli.spirv.tools import spirv_tools
+from lapilli.tools.build import command
+
+SPLIT = """
+import lapilli as lp
+
+
+@lp.kernel
+def plain(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] = 1.0
+
+
+@lp.kernel
+def wide(x: lp.Array[lp.f64]):
+    x[lp.global_id(0)] = 1.0
+
+
+@lp.reqd_work_group_size(512)
+@lp.kernel
+def large(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] = 2.0
+"""
+
+
+def header(path):
+    return LpkFile.open(path).header
+
+
+def names(record, found):
+    return {found.kernels[position].name for position in record.ids}
+
+
+def test_the_empty_module_is_valid_and_does_nothing():
+    assert spirv_tools().validate(EMPTY_MODULE, "spv1.0") is None
+    assert reflect(EMPTY_MODULE).entry_points == ()
+
+
+@pytest.mark.behaviour("SPL-18", "AOT-04", "AOT-06", "AOT-07", "AOT-08", "AOT-10")
+def test_tables_one_for_each_output(make_project):
+    project = make_project(SPLIT)
+    folder = project.folder
+    done = project.build(
+        "-o",
+        folder / "out.table",
+        "-o",
+        f"swiftshader,{folder / 'sw.table'}",
+        "-o",
+        f"lavapipe,{folder / 'lv.table'}",
+    )
+    assert "note" not in done.output
+    plain, swiftshader, lavapipe = (read_table(folder / f"{n}.table") for n in ("out", "sw", "lv"))
+    lines = [(folder / f"{n}.table").read_text().splitlines() for n in ("out", "sw")]
+    assert lines[0][0] == lines[1][0] == HEADER == "[Code|Properties|Symbols]"
+    assert len(plain) == len(swiftshader) == len(lavapipe) == 3
+    assert [row.symbols for row in plain] == [row.symbols for row in swiftshader]
+    by_kernel = {row.symbols: row for row in plain}
+    for filtered, unsupported in ((swiftshader, {("wide",), ("large",)}), (lavapipe, set())):
+        for row in filtered:
+            assert row.is_empty == (row.symbols in unsupported)
+            assert row.properties == by_kernel[row.symbols].properties
+            assert row.is_empty or row.code == by_kernel[row.symbols].code
+    for before, after in zip(lines[0][1:], lines[1][1:], strict=True):
+        assert before.split("|")[1:] == after.split("|")[1:]
+    wide = by_kernel["wide",]
+    assert lp.Aspect.FP64 in requirements_of_properties(wide.properties).aspects
+    assert [e.name for e in reflect(wide.code).entry_points] == ["wide"]
+    data = json.loads((folder / lines[0][1 + plain.index(wide)].split("|")[1]).read_text())
+    assert data == {"SYCL/device requirements": {"aspect": {"type": "BYTE_ARRAY", "data": "06000000"}}}
+
+
+@pytest.mark.behaviour("AOT-05")
+def test_no_spirv_writes_no_plain_table(make_project):
+    project = make_project(SPLIT)
+    folder = project.folder
+    done = project.build("--no-spirv", "-o", folder / "out.table", "-o", f"lavapipe,{folder / 'lv.table'}")
+    assert not (folder / "out.table").exists() and (folder / "lv.table").exists()
+    assert "not written" in done.output
+
+
+def test_unknown_targets(make_project):
+    project = make_project(SPLIT)
+    folder = project.folder
+    for option in ("--targets", "--fixed-targets"):
+        done = project.run_build("-o", folder / "out.lpk", option, "vk_nothing")
+        assert done.exit_code == 1 and "vk_nothing" in done.output and "swiftshader" in done.output
+        assert not (folder / "out.lpk").exists()
+    done = project.build("-o", folder / "out.table", "-o", f"vk_nothing,{folder / 'x.table'}")
+    assert "note" in done.output and "vk_nothing" in done.output
+    assert read_table(folder / "x.table") == read_table(folder / "out.table")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "Missing option"),
+        (("-o", "a.lpk", "-o", "b.lpk"), "one -o FILE"),
+        (("-o", ",b.lpk"), "TARGET,FILE"),
+        (("-o", "a.lpk", "--device-code-split", "never"), "never"),
+        (("-o", "a.lpk", "--no-spirv"), "no code"),
+        (("-o", "/nowhere/at/all/a.lpk"), "cannot write"),
+        (("-o", "a.lpk", "--device-config", "absent.json"), "absent.json"),
+    ],
+)
+def test_mistakes_in_options(make_project, monkeypatch, options, message):
+    project = make_project(SPLIT)
+    monkeypatch.chdir(project.folder)
+    done = project.run_build(*options)
+    assert done.exit_code != 0 and message in done.output, done.output
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("absent.py", None, "no such file"),
+        ("json.py", "", "another module"),
+        ("aot_raises.py", "1 / 0", "ZeroDivisionError"),
+        ("aot_exits.py", "raise SystemExit(3)", "SystemExit"),
+        ("aot_syntax.py", "def", "SyntaxError"),
+        ("aot_empty.py", "", "no kernels"),
+        ("aot-dash.py", "", "no name of a module"),
+        ("aot_text.mlir", "this is no IR", "error"),
+        ("no_such_package", None, "no module"),
+        ("what is this", None, "takes a .py file"),
+    ],
+)
+def test_mistakes_in_inputs(tmp_path, monkeypatch, name, text, message):
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    done = CliRunner().invoke(command, [name, "-o", "out.lpk"])
+    assert done.exit_code == 1 and message in done.output, done.output
+    assert not (tmp_path / "out.lpk").exists()
+
+
+def test_a_kernel_that_cannot_be_compiled_fails_the_build(make_project):
+    project = make_project(
+        "import lapilli as lp\n\n\n@lp.kernel\ndef k(x: lp.Array[lp.f32]):\n    x[0] = nothing\n"
+    )
+    done = project.run_build("-o", project.folder / "out.lpk")
+    assert done.exit_code == 1 and f"{project.file}:6:12: error" in done.output
+    assert not (project.folder / "out.lpk").exists()
+
+
+def test_packages_and_ir(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "aot_package"
+    (package / "inner").mkdir(parents=True)
+    kernel = (
+        "import lapilli as lp\n\n\n@lp.kernel\ndef {}(x: lp.Array[lp.f32]):\n    x[lp.global_id(0)] = 1.0\n"
+    )
+    (package / "__init__.py").write_text(kernel.format("top"))
+    (package / "part.py").write_text(kernel.format("middle"))
+    (package / "inner" / "__init__.py").write_text("")
+    (package / "inner" / "deep.py").write_text(kernel.format("bottom"))
+    ir = tmp_path / "plain.mlir"
+    ir.write_text(
+        "func.func @fill(%x: memref<?xf32>) attributes {gpu.kernel} {\n"
+        '  %i = "gpu.global_id"() <{dimension = #gpu<dim x>}> : () -> index\n  %c = arith.constant 4.0 : f32\n'
+        "  memref.store %c, %x[%i] : memref<?xf32>\n  return\n}\n"
+    )
+    for inputs in (["aot_package"], [str(package)]):
+        done = CliRunner().invoke(command, [*inputs, str(ir), "-o", "out.lpk"])
+        assert done.exit_code == 0, done.output
+        found = {kernel.qualified_name for kernel in header(tmp_path / "out.lpk").kernels}
+        assert found == {
+            "aot_package.top",
+            "aot_package.part.middle",
+            "aot_package.inner.deep.bottom",
+            "plain.fill",
+        }
+    done = CliRunner().invoke(command, [str(package / "inner" / "deep.py"), "-o", "one.lpk"])
+    assert done.exit_code == 0, done.output
+    assert [k.qualified_name for k in header(tmp_path / "one.lpk").kernels] == [
+        "aot_package.inner.deep.bottom"
+    ]
+
+
+@pytest.mark.device
+@pytest.mark.behaviour("AOT-01", "AOT-11", "AOT-12", "KB-05")
+def test_native_images_are_tagged_and_hold_no_spirv(make_project, device):
+    project = make_project(SPLIT)
+    file = project.folder / "out.lpk"
+    project.build("-o", file, "--targets", device.selector)
+    found = header(file)
+    native = [image for image in found.images if image.native is not None]
+    assert {image.target for image in found.images} == {SPIRV_TARGET, device.selector}
+    assert native
+    for image in native:
+        assert image.native.device_uuid == device.physical.device_uuid
+        assert image.native.driver_uuid == device.physical.driver_uuid
+        assert LpkFile.open(file).blob(image.native_code)[:4] != b"\x03\x02\x23\x07"
+        sources = [i for i in found.images if i.target == SPIRV_TARGET and i.ids == image.ids]
+        assert [i.code for i in sources] == [image.code]  # one copy, which the native image refers to
+    bundle = lp.load_kernel_bundle(lp.Context([device]), file)
+    holding = [image for image in bundle if image.has_kernel("plain")]
+    assert {image.target for image in holding} == {device.selector, "vulkan1.2"} and len(holding) == 2
+
+
+@pytest.mark.behaviour("FT-03")
+def test_native_code_is_for_targets_in_both_lists(make_project):
+    project = make_project(SPLIT.replace("lp.f64", "lp.f32").replace("@lp.reqd_work_group_size(512)\n", ""))
+    present = {device.selector for device in lp.devices()}
+    if not {"lavapipe", "swiftshader"} <= present:
+        pytest.skip("needs lavapipe and SwiftShader")
+    file = project.folder / "out.lpk"
+    project.build(
+        "-o", file, "--targets", "lavapipe,swiftshader", "--fixed-targets", "swiftshader,nvidia_h200"
+    )
+    assert {image.target for image in header(file).images} == {SPIRV_TARGET, "swiftshader"}
+    with pytest.raises(lp.KernelNotSupportedError, match="-fsycl-fixed-targets=swiftshader,nvidia_h200"):
+        lp.load_kernel_bundle(lp.Context([lp.device("lavapipe")]), file).get_kernel("plain")
+    assert lp.load_kernel_bundle(lp.Context([lp.device("swiftshader")]), file).has_kernel("plain")
+
+
+@pytest.mark.device
+@pytest.mark.behaviour("AOT-09", "AOT-10")
+def test_drivers_see_only_what_their_target_can_run(make_project, device):
+    project = make_project(SPLIT)
+    file = project.folder / "out.lpk"
+    with lp.trace() as trace:
+        project.build("-o", file, "--targets", device.selector)
+    made = sorted(event.kernel for event in trace.events if event.kind == "pipeline")
+    able = [k for k in ("large", "plain", "wide") if device.info.max_work_group_size >= 512 or k == "plain"]
+    assert made == able
+    assert {event.device for event in trace.events if event.kind == "pipeline"} == {device.selector}
+
+
+@pytest.mark.behaviour("AOT-02", "AOT-03", "AOT-14")
+def test_targets_of_ones_own(make_project):
+    project = make_project(SPLIT)
+    folder = project.folder
+    config = folder / "config.json"
+    config.write_text(
+        json.dumps(
+            {
+                "targets": {
+                    "my_gpu": {"device": "10de:abcd", "aspects": ["gpu", "fp64"], "max_work_group_size": 256}
+                }
+            }
+        )
+    )
+    for name in ("my_gpu", "vk_10de_abcd", "10de:abcd"):
+        done = project.build(
+            "--device-config", config, "-o", folder / "out.table", "-o", f"{name},{folder / 'mine.table'}"
+        )
+        assert "note" not in done.output
+        empty = {row.symbols for row in read_table(folder / "mine.table") if row.is_empty}
+        assert empty == {("large",)}
+    assert "my_gpu" in project.run_build("-o", folder / "x.lpk", "--targets", "my_gpu").output
+
+
+def test_targets_whose_device_is_absent_are_noted(make_project):
+    project = make_project(SPLIT)
+    file = project.folder / "out.lpk"
+    done = project.build("-o", file, "--targets", "raspberry_pi_5")
+    assert "note: target raspberry_pi_5" in done.output
+    assert {image.target for image in header(file).images} == {SPIRV_TARGET}
+
+
+@pytest.mark.parametrize(("mode", "count"), [("per_kernel", 2), ("off", 1)])
+def test_code_split(make_project, mode, count):
+    kernel = "@lp.kernel\ndef {}(x: lp.Array[lp.f32]):\n    x[lp.global_id(0)] = 1.0\n\n\n"
+    project = make_project("import lapilli as lp\n\n\n" + kernel.format("one") + kernel.format("two"))
+    project.build("-o", project.folder / "out.lpk", "--device-code-split", mode)
+    assert len(header(project.folder / "out.lpk").images) == count
+
+
+def test_levels_and_debug_information(make_project):
+    project = make_project(SPLIT)
+    sizes = {}
+    for options in (("-O0",), ("-O1",), ("-O2",), ("-g",)):
+        project.build("-o", project.folder / "out.lpk", *options)
+        found = LpkFile.open(project.folder / "out.lpk")
+        env = found.header.images[0].target_env
+        assert env.optimisation_level == {"-O0": 0, "-O2": 2}.get(options[0], 1)
+        assert env.debug_info == (options == ("-g",))
+        sizes[options] = len(found.blob(0))
+    assert sizes["-g",] > sizes["-O1",]

@@ -1,0 +1,82 @@
+"""``lapilli build``: compiles kernels ahead of time.
+
+    lapilli build kernels.py -o kernels.lpk --targets lavapipe,nvidia_h200
+    lapilli build package -o all.table -o lavapipe,lavapipe.table
+
+Python inputs are imported: what they do at import, they do here.
+"""
+
+from __future__ import annotations
+
+import click
+
+from ..ir.errors import Error
+from .output import fail
+
+
+def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+@click.command("build")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT…")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    required=True,
+    metavar="[TARGET,]FILE",
+    help="File to write: a file table where it ends in .table, else a bundle file.  TARGET,FILE: for one target.",
+)
+@click.option("--targets", callback=_names, metavar="A,B", help="Targets that native code is made for.")
+@click.option(
+    "--fixed-targets", callback=_names, metavar="A,B", help="All kernels run on these targets and no others."
+)
+@click.option(
+    "--device-code-split",
+    type=click.Choice(["auto", "per_kernel", "per_source", "off"]),
+    help="How finely kernels are divided into images.",
+)
+@click.option(
+    "--device-config", "device_configs", multiple=True, metavar="FILE", help="Targets of your own, as JSON."
+)
+@click.option("--no-spirv", is_flag=True, help="Leave SPIR-V out: only native code, and no plain table.")
+@click.option("-O0", "opt_level", flag_value=0, type=int, help="Fold nothing.")
+@click.option("-O1", "opt_level", flag_value=1, type=int, help="The default.")
+@click.option("-O2", "opt_level", flag_value=2, type=int, help="Spend more time.")
+@click.option("-g", "debug", is_flag=True, help="Images say which source line they come from.")
+def command(
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    targets: tuple[str, ...] | None,
+    fixed_targets: tuple[str, ...] | None,
+    device_code_split: str | None,
+    device_configs: tuple[str, ...],
+    no_spirv: bool,
+    opt_level: int | None,
+    debug: bool,
+) -> None:
+    """Compiles the kernels of Python files, packages and .mlir files to a bundle file or to file tables."""
+    from ..frontend.lpk_building import BuildRequest, build
+
+    try:
+        result = build(
+            BuildRequest(
+                inputs=inputs,
+                outputs=outputs,
+                targets=targets or (),
+                fixed_targets=fixed_targets,
+                device_code_split=device_code_split,
+                device_configs=device_configs,
+                opt_level=opt_level,
+                debug=True if debug else None,
+                has_spirv=not no_spirv,
+            )
+        )
+    except Error as error:
+        fail(error)
+    for note in result.notes:
+        click.echo(f"note: {note}", err=True)
+    for file in result.files:
+        click.echo(f"wrote {file}", err=True)
