@@ -213,7 +213,10 @@ class LoadedFile:
             return self._portable(records, devices, BundleState.EXECUTABLE)
         parts = self._portable(records, devices, BundleState.OBJECT)
         made = toolchain.link([part.binary for part in parts], devices, is_whole_program=False)
-        return [linked(item.image, [parts[position] for position in item.parts]) for item in made]
+        return [
+            linked(item.image, [parts[position] for position in item.parts], item.spec_symbols)
+            for item in made
+        ]
 
     def _native(self, records: Sequence[ImageRecord], devices: Sequence[Device]) -> list[DeviceImage]:
         """Returns the images with code for the driver of one of the devices; damaged code is left out."""

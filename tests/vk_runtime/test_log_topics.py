@@ -56,7 +56,7 @@ def test_topics_choose_what_is_said(tmp_path: Path) -> None:
 @pytest.mark.device
 def test_a_level_is_for_all_of_lapilli(tmp_path: Path) -> None:
     info = run(tmp_path, "info")
-    assert "INFO lapilli.vk_runtime.logical_device: made a VkDevice" in info
+    assert "INFO lapilli.vk_runtime.logical_device: use a VkDevice" in info
     assert "DEBUG" not in info
     assert "launch: kernel grow" in run(tmp_path, "debug")
 
