@@ -27,10 +27,12 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ..ir.call_graph import Function, functions, has_body, resolve
+from ..ir.call_graph import Function, function_name, functions, has_body, resolve
+from ..ir.dialects import aspect
 from ..ir.dialects.kernel import is_kernel
 from ..ir.dialects.kernel_atomic import NATIVE, AtomicRMWOp
 from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRoundsOp
+from .errors import UncountedLoopError
 from .optimise.constants import constant_integer
 from .optimise.fold_control_flow import trip_count
 from .unroll import unroll_for, unroll_short_loops, unroll_while
@@ -44,6 +46,8 @@ _BELOW = (2, 6)
 def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
     """Changes the kernels of `module`, and their helpers, for a driver with this cap; `level` of optimisation."""
     found = [function for function in functions(module) if has_body(function)]
+    for function in found:
+        _check_exported(function, cap)
     bounds = _Bounds()
     kernels = [f for f in found if is_kernel(f) and not _is_below(bounds.of_function(f), cap)]
     known: dict[Operation, int] = {}
@@ -64,6 +68,30 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
     for function in reached:
         for block in function.body.blocks:
             instrument.block(block, is_outermost=True)
+
+
+def _check_exported(function: Function, cap: int) -> None:
+    """Unrolls the loops of an exported function; raises where one is left, as nobody counts its rounds."""
+    if is_kernel(function) or not aspect.is_external(function):
+        return
+    name = function_name(function)
+    pending, seen = [function], {function}
+    while pending:
+        reached = pending.pop()
+        unroll_short_loops(reached)
+        for op in reached.body.walk():
+            if isinstance(op, scf.ForOp | scf.WhileOp):
+                raise UncountedLoopError(
+                    f"the exported function '{name}' has a loop here; the device's driver ends all loops of a kernel "
+                    f"after {cap:,} rounds without saying so, and rounds are not counted across modules: give the "
+                    "loop few rounds that are known now, write it in the kernel, or make the function a plain helper",
+                    op,
+                    function=name,
+                )
+        for callee in _callees(reached):
+            if callee not in seen:
+                seen.add(callee)
+                pending.append(callee)
 
 
 def _is_below(bound: int | None, cap: int) -> bool:

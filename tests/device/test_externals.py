@@ -243,3 +243,37 @@ def test_nan_survives_a_linked_function(device: lp.Device, load: Load) -> None:
     found = y.numpy()
     assert np.isnan(found[:2]).all()
     assert np.signbit(found[2])
+
+
+LOOPS = """
+@lp.external
+def short(x: lp.f32) -> lp.f32:
+    for _ in range(3):
+        x += 1.0
+    return x
+
+@lp.external
+def long(x: lp.f32) -> lp.f32:
+    rounds = 0
+    while rounds < 200000:
+        rounds += 1
+    return x + lp.f32(rounds)
+"""
+
+
+def test_loops_that_nobody_counts_are_refused_where_the_driver_cuts_them_short(device: lp.Device, load: Load):
+    load("ext_short", LOOPS.split("@lp.external\ndef long")[0])
+    user = load("ext_short_user", "import ext_short\n" + _caller("ext_short.short"))
+    assert np.array_equal(run(user.k, device), NUMBERS + 3)
+    load("ext_long", LOOPS)
+    user = load("ext_long_user", "import ext_long\n" + _caller("ext_long.long"))
+    if device.target_env.loop_iteration_cap is None:
+        assert np.array_equal(run(user.k, device), NUMBERS + 200000)
+    else:
+        with pytest.raises(lp.BuildError, match="the exported function 'long' has a loop here") as caught:
+            run(user.k, device)
+        assert caught.value.code == "LP2086"
+
+
+def _caller(function: str) -> str:
+    return f"@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    i = lp.global_id(0)\n    y[i] = {function}(y[i])\n"
