@@ -71,6 +71,9 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
         with profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes):
             np.copyto(out, mapped.reshape(out.shape))
         return
+    if buffer.queue is not queue:
+        # The copy would wait on the device, but what the other queue's kernels report is for whoever reads.
+        wait_for_uses(device, buffer, writes_only=True)
     is_direct = out.flags.c_contiguous and out.dtype == native
     target = out if is_direct else np.empty(out.shape, native)
     flat = target.reshape(-1).view(np.uint8)

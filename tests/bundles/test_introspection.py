@@ -49,6 +49,8 @@ def with_memory(x: lp.Array[lp.f32]):
 
 
 def kernel_of(context: lp.Context, function: object) -> lp.Kernel:
+    if not lp.has_kernel_bundle(context, state=EXECUTABLE, kernel=function):
+        pytest.skip("no device of the context runs this kernel")
     return lp.get_kernel_bundle(context, state=EXECUTABLE, kernel=function).get_kernel(function)
 
 
