@@ -175,7 +175,7 @@ def test_a_constant_read_in_another_module_has_the_value_set_by_the_caller(
     np.testing.assert_array_equal(run(user.k, device, {constants.OFFSET: 100.0}), NUMBERS * 2 + 102)
 
 
-@pytest.mark.behaviour("EXT-09")
+@pytest.mark.behaviour("EXT-09", "RT-07")
 def test_what_a_linked_function_uses_counts(device: lp.Device, load: Load) -> None:
     load(
         "ext_wide",

@@ -416,3 +416,15 @@ def test_a_python_kernel_calls_a_function_of_a_spirv_module(context, queue, devi
     x = lp.asarray(np.arange(10, dtype=np.float32), device=device)
     queue.parallel_for(10, linked.get_kernel(source_importer.calls_foreign), x)
     np.testing.assert_array_equal(x.numpy(), 2 * np.arange(10) + 1)
+
+
+@pytest.mark.behaviour("KB-16", "KID-09")
+def test_kernels_from_source_have_no_id(device: lp.Device):
+    before = set(lp.get_kernel_ids())
+    bundle = lp.build(create(device.default_context), [device])
+    assert isinstance(bundle, lp.KernelBundle)
+    assert bundle.ext_oneapi_has_kernel("iota")
+    assert bundle.get_kernel_ids() in ([], ())
+    assert set(lp.get_kernel_ids()) == before
+    with pytest.raises(lp.UnknownKernelError):
+        lp.get_kernel_id("iota")
