@@ -238,7 +238,8 @@ def _coarse_executable(
     if is_plain or not device.coarsening.is_worthwhile(plain.kernel, range_.extents):
         return None
     env = environment_of(kernel, device.target_env)
-    env = replace(env, lanes_per_invocation=device.coarsening.lanes)
+    choice = device.coarsening
+    env = replace(env, lanes_per_invocation=choice.lanes, splits_branches=choice.splits_branches)
     coarse = executable_for(kernel, len(range_.extents), device, env, constants=constants)
     return coarse if fits(coarse.kernel, range_.extents) else None
 

@@ -58,6 +58,8 @@ class TargetEnv:
     optional_aspects: tuple[int, ...] = ()
     """Aspects, ascending, whose instructions the code may use where there is another way without: atomics of
     floats.  An image that uses one requires it."""
+    splits_branches: bool = True
+    """Whether an invocation of several work-items may have branches that they disagree about."""
     lanes_per_invocation: int = 1
     """Neighbouring work-items that an invocation may do where it saves memory accesses: 4, or 1 for never."""
     debug_info: bool = False

@@ -50,12 +50,13 @@ MAXIMUM_CARRIED = 32
 """Values that a loop of a variant may carry: more do not fit into registers."""
 
 
-def coarsened(kernel: Function, lanes: int) -> func.FuncOp | None:
+def coarsened(kernel: Function, lanes: int, *, splits_branches: bool = True) -> func.FuncOp | None:
     """Returns the form of a kernel that saves most; None where none pays.
 
     Args:
         kernel: optimised; it stays as it is.
         lanes: work-items of an invocation along the last dimension, and along the one before where that pays.
+        splits_branches: whether they may disagree about branches.
     """
     rank = kernel_rank(kernel)
     blocks = list(kernel.body.blocks)
@@ -64,12 +65,12 @@ def coarsened(kernel: Function, lanes: int) -> func.FuncOp | None:
     if not isinstance(kernel, func.FuncOp) or rank is None or len(blocks) != 1 or not is_plain:
         return None
     plain = _cost(blocks[0], 1.0)
-    row = _widened(kernel, rank, Lanes.block(1, lanes))
+    row = _widened(kernel, rank, Lanes.block(1, lanes), splits_branches)
     if row is None:
         return None
     best = row
     if rank > 1 and _has_loop(kernel):
-        square = _widened(kernel, rank, Lanes.block(lanes, lanes))
+        square = _widened(kernel, rank, Lanes.block(lanes, lanes), splits_branches)
         if square is not None and square.cost_per_item < ROWS_WORTHWHILE * row.cost_per_item:
             best = square
     return best.function if best.cost_per_item <= WORTHWHILE * plain and plain else None
@@ -81,12 +82,12 @@ class _Variant:
     cost_per_item: float
 
 
-def _widened(kernel: func.FuncOp, rank: int, lanes: Lanes) -> _Variant | None:
+def _widened(kernel: func.FuncOp, rank: int, lanes: Lanes, splits_branches: bool) -> _Variant | None:
     source = kernel.body.block
     block = Block(arg_types=[argument.type for argument in source.args])
     try:
         axes = Axes(source, rank, lanes.axes)
-        widening = Widening(axes, lanes, source, block)
+        widening = Widening(axes, lanes, source, block, splits_branches=splits_branches)
     except NotCoarsenableError:
         return None
     if _carries_too_much(block):

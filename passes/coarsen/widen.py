@@ -53,10 +53,14 @@ class Widening:
         axes: of the values of the kernel.
         lanes: all of an invocation's.
         block: the new function's entry block, with the kernel's arguments.
+        splits_branches: whether there may be branches that the lanes disagree about.
     """
 
-    def __init__(self, axes: Axes, lanes: Lanes, source: Block, block: Block) -> None:
+    def __init__(
+        self, axes: Axes, lanes: Lanes, source: Block, block: Block, *, splits_branches: bool = True
+    ) -> None:
         self._axes = axes
+        self._splits_branches = splits_branches
         self._lanes = lanes
         self._all_lanes = lanes
         self._values: dict[SSAValue, dict[LaneKey, SSAValue]] = {
@@ -340,6 +344,8 @@ class Widening:
         if len(self._lanes.keys(axes)) == 1:
             self._uniform_if(op)
             return
+        if not self._splits_branches:
+            raise NotCoarsenableError("a branch that work-items disagree about")
         keys = self._lanes.keys(axes)
         everywhere = self._value(op.operands[0], keys[0])
         for key in keys[1:]:

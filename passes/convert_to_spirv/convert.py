@@ -98,7 +98,7 @@ def _coarsened(kernels: list[Function], env: TargetEnv) -> list[Function]:
         return kernels
     from ..coarsen.coarsen import coarsened
 
-    return [coarsened(kernel, lanes) or kernel for kernel in kernels]
+    return [coarsened(kernel, lanes, splits_branches=env.splits_branches) or kernel for kernel in kernels]
 
 
 def _assemble(module: ModuleLowering, entries: list[KernelEntry]) -> spirv.ModuleOp:

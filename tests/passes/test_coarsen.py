@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 import lapilli as lp
 from lapilli.frontend.compile import analyse_kernels
 from lapilli.frontend.kernel import KernelFunction
 from lapilli.ir.target_env import TargetEnv
-from lapilli.passes.coarsen.coarsen import CoarsenPass
+from lapilli.passes.coarsen.coarsen import CoarsenPass, coarsened
 from lapilli.passes.errors import PassError
 
 
@@ -141,3 +142,16 @@ def test_kernels_that_cannot_gain_or_would_see_it_stay_as_they_are(make: object)
 def test_another_number_of_lanes_is_refused():
     with pytest.raises(PassError, match="lanes is 4"):
         CoarsenPass(lanes=3).apply(Context(), ModuleOp([]))
+
+
+def test_branches_that_work_items_disagree_about_may_be_left_out():
+    @lp.kernel
+    def border(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = x[i] if i > 0 else 0.0
+
+    (image,) = analyse_kernels([border], TargetEnv()).images
+    (kernel,) = [op for op in image.module.walk() if op.name == "func.func"]
+    assert isinstance(kernel, func.FuncOp)
+    assert coarsened(kernel, 4) is not None
+    assert coarsened(kernel, 4, splits_branches=False) is None
