@@ -156,6 +156,7 @@ class Device:
         if adopted is not None:
             self._logical = LogicalDevice(physical, staged_memory=staged_memory, adopted=adopted)
         self._is_forked = False
+        self._is_shut_down = False
         self._default_queue: Queue | None = None
         self.own_context: Context | None = None
         """Set by `context.default_context` for a device that is not listed."""
@@ -258,8 +259,7 @@ class Device:
                         f"device '{self.selector}' is a VkDevice of the application, whose features are fixed: it "
                         "cannot be masked"
                     )
-                if base._is_forked:
-                    raise forked_error(self.name)
+                base._require_instance()
                 selector = f"{base.selector}[{mask}]"
                 found = Device(base._unmasked, selector, staged_memory=base._staged_memory, mask=mask)
                 found._base = base
@@ -277,11 +277,17 @@ class Device:
         if logical is not None:
             return logical
         with self._lock:
-            if self._is_forked:
-                raise forked_error(self.name)
+            self._require_instance()
             if self._logical is None:
                 self._logical = LogicalDevice(self._physical, staged_memory=self._staged_memory)
             return self._logical
+
+    def _require_instance(self) -> None:
+        """Raises DeviceLostError where a VkDevice cannot be made any more."""
+        if self._is_forked:
+            raise forked_error(self.name)
+        if self._is_shut_down:
+            raise DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
 
     @property
     def is_open(self) -> bool:
@@ -382,12 +388,19 @@ class Device:
         self._lock.release()
 
     def shut_down(self) -> None:
-        """Destroys the VkDevice and everything on it; for the runtime's end."""
+        """Destroys the VkDevice and everything on it, as far as that is safe; for the runtime's end."""
+        with self._lock:
+            self._is_shut_down = True
         for masked in self._masked.values():
             masked.shut_down()
-        with self._lock:
-            if self._logical is not None:
-                self._logical.close()
+        if self._logical is not None:
+            self._logical.close()
+
+    @property
+    def is_destroyed(self) -> bool:
+        """Whether there is no VkDevice, neither its own nor that of a masked device."""
+        made = [self._logical, *(masked._logical for masked in self._masked.values())]
+        return all(logical is None or logical.is_destroyed for logical in made)
 
     def __repr__(self) -> str:
         return f"<lapilli.Device {self.selector}: {self.name}>"

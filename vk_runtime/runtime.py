@@ -1,7 +1,8 @@
 """The process's runtime: every entry point, its instance, and the devices behind it.
 
 Made at the first question for a device, taken down in order when the interpreter exits: devices, then
-instances.  Driver libraries stay loaded, because drivers do not survive being unloaded.
+instances.  A device that another thread still uses is left as it is, and its instance with it: see `logical_device`.
+Driver libraries stay loaded, because drivers do not survive being unloaded.
 """
 
 from __future__ import annotations
@@ -160,10 +161,12 @@ class Runtime:
         """Destroys every device, then every instance; idempotent."""
         if os.getpid() != self._process_id:
             return  # a forked child does not own the driver's threads
-        for device in self.devices:
+        for device in self._all_devices:
             device.shut_down()
+        in_use = {id(device.physical.instance) for device in self._all_devices if not device.is_destroyed}
         for instance in self._instances:
-            instance.close()
+            if id(instance) not in in_use:
+                instance.close()
         self._instances.clear()
 
 
