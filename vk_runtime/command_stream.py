@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import InvalidError
+from ..ir.errors import Error, InvalidError
 from . import profile
 from .barriers import BARRIER
 from .command_buffer import CommandBuffer
@@ -108,6 +108,17 @@ class CommandStream(Handle):
         """The VkSemaphore that counts up as its submissions end."""
         return self._clock.raw
 
+    @property
+    def progress(self) -> int:
+        """How many submissions have ended, as the driver says it now; may be asked without the lock, in a visit."""
+        return self._clock.ask()
+
+    def running(self) -> list[str]:
+        """Returns the names of the kernels that are submitted and have not ended.  Call it with the lock held."""
+        completed = self._clock.completed
+        submitted = [item for item in self._in_flight if item.value > completed]
+        return [name for item in submitted for name in item.kernel_names()]
+
     @abstractmethod
     def wait_for(self, value: int) -> None:
         """Waits until the timeline reaches `value`."""
@@ -127,7 +138,11 @@ class CommandStream(Handle):
         command_buffer = self._free.pop() if self._free else self._new_command_buffer()
         is_timed = self.is_profiling or bool(profile.active)
         self._is_serial = is_timed or self.is_in_order
-        command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
+        try:
+            command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
+        except Error:
+            self._free.append(command_buffer)
+            raise
         command_buffer.value = self._submitted + 1
         self._logical.busy.add(self)
         self.recording = command_buffer
@@ -319,9 +334,11 @@ class CommandStream(Handle):
                 self._clock.read()
             while self._in_flight and self._in_flight[0].value <= self._clock.completed:
                 command_buffer = self._in_flight.popleft()
-                command_buffer.retire()
-                if isinstance(command_buffer, CommandBuffer):
-                    self._free.append(command_buffer)
+                try:
+                    command_buffer.retire()
+                finally:
+                    if isinstance(command_buffer, CommandBuffer):
+                        self._free.append(command_buffer)
         if not self._in_flight and self.recording is None:
             self._logical.busy.discard(self)
 

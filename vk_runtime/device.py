@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.aspects import Aspect
 from ..ir.config import config
 from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
-from ..ir.errors import InvalidError
+from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .backend import Backend
 from .coarse_record import COARSENING, NO_COARSENING, Coarsening
@@ -395,12 +395,6 @@ class Device:
             masked.shut_down()
         if self._logical is not None:
             self._logical.close()
-
-    @property
-    def is_destroyed(self) -> bool:
-        """Whether there is no VkDevice, neither its own nor that of a masked device."""
-        made = [self._logical, *(masked._logical for masked in self._masked.values())]
-        return all(logical is None or logical.is_destroyed for logical in made)
 
     def __repr__(self) -> str:
         return f"<lapilli.Device {self.selector}: {self.name}>"

@@ -300,7 +300,7 @@ class Graph:
                         "graph for the other queue",
                         code="LP1606",
                     )
-            batch = Batch(self._submitted, len(self._segments), (self._segments, uses))
+            batch = Batch(self._submitted, self._segments, uses)
             queue.submit_batch(batch, uses)
             for node in self._reporting:
                 node.note_replay(queue, batch.value)

@@ -35,6 +35,7 @@ from .memory import MemoryAllocator
 from .memory_plan import plan_memory
 from .physical_device import PhysicalDevice, feature_structs
 from .pipeline import PipelineStore
+from .reports import quiet
 
 if TYPE_CHECKING:
     from .command_stream import CommandStream
@@ -101,7 +102,8 @@ class LogicalDevice:
         self.is_destroyed = False
         """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
-        self._visits: deque[None] = deque()
+        self.visits: deque[None] = deque()
+        """One entry for each thread that is inside without the lock; see `visit`."""
         self.views: deque[None] = deque()
         """One entry for each view of its memory that the host holds."""
         self.raw = self._create() if adopted is None else adopted.raw
@@ -223,18 +225,40 @@ class LogicalDevice:
         Raises:
             DeviceLostError: as `require_usable`.
         """
-        self._visits.append(None)  # before the question, so that `close` either sees it or is seen by it
+        self.visits.append(None)  # before the question, so that `close` either sees it or is seen by it
         try:
             self.require_usable()
             yield
         finally:
-            self._visits.pop()
+            self.visits.pop()
 
     def collect(self) -> None:
         """Retires finished submissions, destroys what nobody needs any more.  Call it with the lock held."""
         for queue in tuple(self.busy):
             queue.retire()
-        self.graveyard.drain()
+        self.drain()
+
+    def drain(self) -> None:
+        """Destroys what nobody needs any more.  Call it with the lock held.
+
+        On a lost device nothing is destroyed before it is closed: what was submitted before may still run.
+        """
+        if not self.lost_because:
+            self.graveyard.drain()
+
+    def progress(self) -> int:
+        """Returns a number that grows as submissions end."""
+        with self.visit():
+            return sum(queue.progress for queue in tuple(self.queues))
+
+    def running_kernels(self) -> list[str]:
+        """Returns the names of kernels that are submitted and have not ended; none where the lock is not free."""
+        if not self.lock.acquire(timeout=1):
+            return []
+        try:
+            return list(dict.fromkeys(name for queue in tuple(self.busy) for name in queue.running()))
+        finally:
+            self.lock.release()
 
     def submit_everything(self) -> None:
         """Submits what is recorded on every queue, and lets go of what has run.  Call it with the lock held."""
@@ -278,8 +302,9 @@ class LogicalDevice:
         """Waits for the work, and does what is owed to it."""
         if self.is_lost:
             return
+        with contextlib.suppress(Error), quiet():
+            self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
         with contextlib.suppress(Error):
-            self.wait_idle()  # in slices: vkDeviceWaitIdle hears no Ctrl-C, and of no watchdog
             self.pipelines.cache.save()
             for queue in tuple(self.queues):
                 queue.end_reports()
@@ -292,9 +317,9 @@ class LogicalDevice:
             # Commands that went before a failed submission still run.  A device that is lost ends in finite time.
             self.vk.vkDeviceWaitIdle(self.raw)
         end = time.monotonic() + _PATIENCE_S
-        while self._visits and time.monotonic() < end:
+        while self.visits and time.monotonic() < end:
             time.sleep(0.001)
-        return not self._visits and not self.views
+        return not self.visits and not self.views
 
     def _destroy(self) -> None:
         for queue in tuple(self.queues):

@@ -89,8 +89,11 @@ class Pipeline(Handle):
         entries: tuple[SpecEntry, ...],
         sub_group_size: int | None,
         flags: int = 0,
+        kernel_name: str = "",
     ) -> None:
         self.layout = layout
+        self.kernel_name = kernel_name or entry_point
+        """What messages call it."""
         required: Any = NULL
         if sub_group_size is not None:
             required = make(
@@ -168,7 +171,16 @@ class PipelineStore:
         layout = self._layout(kernel)
         sub_group_size = self._required_sub_group_size(kernel)
         with profile.span("pipeline", kernel.name, device=selector):
-            made = Pipeline(self._device, cache, module, layout, kernel.entry_point, entries, sub_group_size)
+            made = Pipeline(
+                self._device,
+                cache,
+                module,
+                layout,
+                kernel.entry_point,
+                entries,
+                sub_group_size,
+                kernel_name=kernel.name,
+            )
         trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
         return made
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.config import config
 from ..ir.errors import Error, RuntimeFailure
-from . import log_topics
+from . import log_topics, profile
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
 from .errors import VulkanError
@@ -161,11 +161,14 @@ class Runtime:
         """Destroys every device, then every instance; idempotent."""
         if os.getpid() != self._process_id:
             return  # a forked child does not own the driver's threads
-        for device in self._all_devices:
+        for device in self.devices:
             device.shut_down()
-        in_use = {id(device.physical.instance) for device in self._all_devices if not device.is_destroyed}
+        own = [logical for logical in tuple(profile.devices) if logical.physical.instance in self._instances]
+        for logical in own:  # those that no list has, made for tests and by tools
+            logical.close()
+        in_use = [logical.physical.instance for logical in own if not logical.is_destroyed]
         for instance in self._instances:
-            if id(instance) not in in_use:
+            if instance not in in_use:
                 instance.close()
         self._instances.clear()
 

@@ -42,8 +42,11 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
         return
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
-        mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
-        with profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes):
+        with (
+            device.visit(),
+            profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes),
+        ):
+            mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
             np.copyto(mapped.reshape(source.shape), source)
         return
     flat = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
@@ -67,8 +70,11 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
     native = out.dtype.newbyteorder("=")
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=True)
-        mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=native)
-        with profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes):
+        with (
+            device.visit(),
+            profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes),
+        ):
+            mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=native)
             np.copyto(out, mapped.reshape(out.shape))
         return
     if buffer.queue is not queue:
@@ -85,7 +91,8 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
             _record_copy(queue, device, buffer, staging, start, 0, piece.size, "download")
             value = staging.last_write
         queue.wait_for(value)
-        with profile.span("copy", "from staging", device=queue.device.selector, nbytes=piece.size):
+        span = profile.span("copy", "from staging", device=queue.device.selector, nbytes=piece.size)
+        with device.visit(), span:
             piece[:] = np.frombuffer(staging.host_bytes(piece.size), np.uint8)
     if target is not out:
         np.copyto(out, target)
@@ -103,7 +110,7 @@ def fill(
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
         nbytes = count * pattern.itemsize
-        with profile.span("copy", "fill", device=queue.device.selector, nbytes=nbytes):
+        with device.visit(), profile.span("copy", "fill", device=queue.device.selector, nbytes=nbytes):
             np.frombuffer(buffer.host_bytes(nbytes), dtype=pattern.dtype)[:] = pattern
         return
     if pattern.itemsize not in (1, 2, 4, 8):

@@ -38,31 +38,31 @@ LIMITS = DeviceLimits(
 
 def physical_device(driver: FakeDriver, *, is_gpu: bool, **changes: Any) -> PhysicalDevice:
     """Returns what a driver would say about it."""
-    fields: dict[str, Any] = dict(
-        instance=driver.instance,
-        raw=ffi.cast("VkPhysicalDevice", 8),
-        name="fake GPU" if is_gpu else "fake CPU",
-        device_type=VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU if is_gpu else VK_PHYSICAL_DEVICE_TYPE_CPU,
-        vendor_id=1,
-        device_id=2,
-        driver_id=0,
-        driver_name="fake",
-        driver_info="1.0",
-        device_uuid=bytes(16),
-        driver_uuid=bytes(16),
-        driver_version=1,
-        pipeline_cache_uuid=bytes(16),
-        reported_api_version=(1, 3, 0),
-        api_version=(1, 3),
-        extensions=frozenset(),
-        features=frozenset({"robustBufferAccess", "timelineSemaphore"}),
-        limits=LIMITS,
-        signed_zero_inf_nan_preserve_bits=(32,),
-        subgroup_size=4,
-        sub_group_sizes=(4,),
-        can_choose_subgroup_size=False,
-        subgroup_operations=1,
-        memory_types=tuple(
+    fields: dict[str, Any] = {
+        "instance": driver.instance,
+        "raw": ffi.cast("VkPhysicalDevice", 8),
+        "name": "fake GPU" if is_gpu else "fake CPU",
+        "device_type": VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU if is_gpu else VK_PHYSICAL_DEVICE_TYPE_CPU,
+        "vendor_id": 1,
+        "device_id": 2,
+        "driver_id": 0,
+        "driver_name": "fake",
+        "driver_info": "1.0",
+        "device_uuid": bytes(16),
+        "driver_uuid": bytes(16),
+        "driver_version": 1,
+        "pipeline_cache_uuid": bytes(16),
+        "reported_api_version": (1, 3, 0),
+        "api_version": (1, 3),
+        "extensions": frozenset(),
+        "features": frozenset({"robustBufferAccess", "timelineSemaphore"}),
+        "limits": LIMITS,
+        "signed_zero_inf_nan_preserve_bits": (32,),
+        "subgroup_size": 4,
+        "sub_group_sizes": (4,),
+        "can_choose_subgroup_size": False,
+        "subgroup_operations": 1,
+        "memory_types": tuple(
             MemoryType(
                 index=index,
                 properties=properties,
@@ -77,11 +77,11 @@ def physical_device(driver: FakeDriver, *, is_gpu: bool, **changes: Any) -> Phys
                 )
             )
         ),
-        compute_units=None,
-        queue_family_index=0,
-        compute_queue_families=(0,),
-        timestamp_valid_bits=64,
-    )
+        "compute_units": None,
+        "queue_family_index": 0,
+        "compute_queue_families": (0,),
+        "timestamp_valid_bits": 64,
+    }
     known = {name: value for name, value in (fields | changes).items() if name in PhysicalDevice.__slots__}
     return PhysicalDevice(**known)
 

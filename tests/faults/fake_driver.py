@@ -27,7 +27,13 @@ HEAP_BYTES = 32 << 20
 ALIGNMENT = 16
 
 TELLS_LOSS = frozenset(
-    {"vkQueueSubmit", "vkWaitSemaphores", "vkGetSemaphoreCounterValue", "vkDeviceWaitIdle", "vkGetQueryPoolResults"}
+    {
+        "vkQueueSubmit",
+        "vkWaitSemaphores",
+        "vkGetSemaphoreCounterValue",
+        "vkDeviceWaitIdle",
+        "vkGetQueryPoolResults",
+    }
 )
 """Functions that return VK_ERROR_DEVICE_LOST once the device is lost."""
 
@@ -82,7 +88,9 @@ class FakeDriver:
         self._ticks = itertools.count(1, 50)
         self._pools: defaultdict[Object, list[Object]] = defaultdict(list)
         self._pointers: dict[str, Any] = {}
-        names = [name for name, _ in inspect.getmembers(type(self), inspect.isfunction) if name.startswith("vk")]
+        names = [
+            name for name, _ in inspect.getmembers(type(self), inspect.isfunction) if name.startswith("vk")
+        ]
         for name in names:
             self._pointers[name] = ffi.callback(f"PFN_{name}", self._entry(name))
         self.instance: Any = SimpleNamespace(
@@ -107,7 +115,7 @@ class FakeDriver:
             number, self.calls[name] = self.calls[name], self.calls[name] + 1
             result = self._faults.get((name, number))
             if result is not None:
-                if result == VK_ERROR_DEVICE_LOST:
+                if result == VK_ERROR_DEVICE_LOST and self.living:
                     self.is_lost = True
                     self._pending.clear()
                 return result
@@ -239,7 +247,9 @@ class FakeDriver:
     ) -> None:
         for index in range(count):
             self._find("ShaderModule", infos[index].stage.module)
-            self._make("Pipeline", out, index=index).uses = {self._find("PipelineLayout", infos[index].layout)}
+            self._make("Pipeline", out, index=index).uses = {
+                self._find("PipelineLayout", infos[index].layout)
+            }
 
     def vkDestroyPipeline(self, device: Any, handle: Any, allocator: Any) -> None:
         self._destroy("Pipeline", handle)
@@ -322,7 +332,9 @@ class FakeDriver:
         a, b = self._find("Buffer", source), self._find("Buffer", target)
         found = self._recording(handle, a, b)
         for index in range(count):
-            found.content.append(("copy", a, b, *(getattr(regions[index], n) for n in ("srcOffset", "dstOffset", "size"))))
+            found.content.append(
+                ("copy", a, b, *(getattr(regions[index], n) for n in ("srcOffset", "dstOffset", "size")))
+            )
 
     def vkCmdFillBuffer(self, handle: Any, target: Any, offset: int, size: int, word: int) -> None:
         found = self._find("Buffer", target)
@@ -363,7 +375,9 @@ class FakeDriver:
         for index in range(count):
             info = submits[index]
             values = ffi.cast("VkTimelineSemaphoreSubmitInfo*", info.pNext)
-            buffers = [self._find("CommandBuffer", info.pCommandBuffers[i]) for i in range(info.commandBufferCount)]
+            buffers = [
+                self._find("CommandBuffer", info.pCommandBuffers[i]) for i in range(info.commandBufferCount)
+            ]
             for item in buffers:
                 if item.state != "executable":
                     self.violations.append(f"a command buffer is submitted that is {item.state}")
@@ -417,5 +431,3 @@ class FakeDriver:
             if not self._run_one():
                 return VK_TIMEOUT
         return 0
-
-

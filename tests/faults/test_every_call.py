@@ -6,7 +6,6 @@ closed.  Unless the device is lost the same program then runs from start to end;
 
 from __future__ import annotations
 
-import gc
 from functools import cache
 
 import pytest
@@ -29,7 +28,14 @@ OUT_OF_MEMORY = frozenset({*MEMORY, OUT_OF_POOL, FRAGMENTED_POOL, FRAGMENTATION}
 LOST = VK_ERROR_DEVICE_LOST
 
 RESULTS: dict[str, tuple[int, ...]] = {
-    "vkCreateDevice": (*MEMORY, LOST, INITIALIZATION_FAILED, EXTENSION_NOT_PRESENT, FEATURE_NOT_PRESENT, TOO_MANY_OBJECTS),
+    "vkCreateDevice": (
+        *MEMORY,
+        LOST,
+        INITIALIZATION_FAILED,
+        EXTENSION_NOT_PRESENT,
+        FEATURE_NOT_PRESENT,
+        TOO_MANY_OBJECTS,
+    ),
     "vkAllocateMemory": (*MEMORY, TOO_MANY_OBJECTS),
     "vkMapMemory": (*MEMORY, MAP_FAILED),
     "vkCreateBuffer": MEMORY,
@@ -108,7 +114,9 @@ def run_with(function: str, result: int, call: int, is_gpu: bool) -> None:
         assert isinstance(raised[0], expected(function, result)), f"{place}: {raised[0]!r}"
         assert function in str(raised[0]), f"{place}: {raised[0]}"
     else:
-        is_absorbed = result == VK_TIMEOUT or function in CLOSING or (function in RETRIED and result in OUT_OF_MEMORY)
+        is_absorbed = (
+            result == VK_TIMEOUT or function in CLOSING or (function in RETRIED and result in OUT_OF_MEMORY)
+        )
         assert is_absorbed or program.notes, f"{place}: nothing was told"
     if is_lost:
         later = raised[1:]
@@ -118,11 +126,12 @@ def run_with(function: str, result: int, call: int, is_gpu: bool) -> None:
     else:
         again = Program(device).run()
         assert again == [None] * len(again), f"{place}: afterwards {again}"
-    del program, errors, raised
-    gc.collect()
     device.shut_down()
     left = [item.kind for item in driver.living.values()]
-    assert (driver.violations, left) == ([], [], ), place
+    assert (driver.violations, left) == (
+        [],
+        [],
+    ), place
 
 
 @pytest.mark.parametrize("is_gpu", [False, True], ids=["cpu", "gpu"])
