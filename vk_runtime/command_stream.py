@@ -333,14 +333,20 @@ class CommandStream(Handle):
             if self._in_flight[-1].value > self._clock.completed:  # else a wait has just told
                 self._clock.read()
             while self._in_flight and self._in_flight[0].value <= self._clock.completed:
-                command_buffer = self._in_flight.popleft()
-                try:
-                    command_buffer.retire()
-                finally:
-                    if isinstance(command_buffer, CommandBuffer):
-                        self._free.append(command_buffer)
+                self._retire(self._in_flight.popleft())
         if not self._in_flight and self.recording is None:
             self._logical.busy.discard(self)
+
+    def _retire(self, command_buffer: CommandBuffer | Batch) -> None:
+        try:
+            command_buffer.retire()
+        except Error:  # its times could not be read; it can be used again all the same
+            if isinstance(command_buffer, CommandBuffer):
+                self._free.append(command_buffer)
+            raise
+        # After Ctrl-C in there it is half cleared, and not used again.
+        if isinstance(command_buffer, CommandBuffer):
+            self._free.append(command_buffer)
 
     def poll(self, value: int) -> bool:
         """Returns whether the timeline has reached `value`; submits what is recorded towards it."""
