@@ -361,6 +361,12 @@ class CommandStream(Handle):
             self.retire()
             return True
 
+    def drop_recording(self) -> None:
+        """Forgets what is recorded and will never be submitted.  Call it with the lock held."""
+        if self.recording is not None:
+            self.recording.forget()
+        self.recording = self.latest = None
+
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""
         for command_buffer in (*self._in_flight, *([self.recording] if self.recording else [])):

@@ -188,6 +188,10 @@ class LogicalDevice:
     def lose(self, reason: str) -> None:
         """Makes every later use raise a DeviceLostError that tells `reason`; the first one counts."""
         self.lost_because = self.lost_because or reason
+        if self.lock.acquire(timeout=1):  # whoever waits has not got it
+            for queue in tuple(self.queues):
+                queue.drop_recording()  # so that the next launch asks for a new one, and is told
+            self.lock.release()
 
     def fail(self, result: int, function: str) -> None:
         """Raises what a VkResult of a submission means: whatever it is, the commands are lost, and with them

@@ -304,6 +304,8 @@ class Queue(CommandStream):
         self.throw_asynchronous()
 
     def _wait_for_all(self) -> None:
+        if self._logical.is_lost:
+            self._logical.require_usable()  # what was recorded is gone, and would look like done
         with self._lock:
             recording = self.recording
             value = self._submitted if recording is None else recording.value

@@ -81,6 +81,8 @@ class FakeDriver:
         self.is_lost = False
         self.is_hung = False
         """Whether nothing that is submitted ever ends."""
+        self.is_slow = False
+        """Whether waiting ends without a result, and each question for a semaphore lets one submission end."""
         self.living: dict[int, Object] = {}
         self._faults: dict[tuple[str, int], int] = {}
         self._handles = itertools.count(0x1000, 16)
@@ -428,6 +430,6 @@ class FakeDriver:
     def vkWaitSemaphores(self, device: Any, info: Any, timeout: int) -> int:
         found = self._find("Semaphore", info.pSemaphores[0])
         while found.content < info.pValues[0]:
-            if not self._run_one():
+            if self.is_slow or not self._run_one():
                 return VK_TIMEOUT
         return 0
