@@ -227,8 +227,8 @@ _HOST_CODES: dict[str, str] = {
         "zero. Kernels in Python never contain it; IR written by hand may."
     ),
     "LP4200": (
-        "The driver lost the device, or did not take commands. Its arrays and queues cannot be used any more: start a new "
-        "process. Later uses raise the same, with the reason."
+        "The driver lost the device, or did not take commands. Its arrays and queues cannot be used any more: start "
+        "a new process. Later uses raise the same, with the reason."
     ),
     "LP4201": (
         "Nothing that runs on the device has ended for LAPILLI_HANG_TIMEOUT seconds. Look for a loop without end, or a "
