@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .logical_device import LogicalDevice
     from .memory import Buffer
     from .reports import HostReport
+    from .tracked import Tracked
 
 logger = logging.getLogger(__name__)
 
@@ -367,7 +368,7 @@ class Queue(Handle):
         logical.check(result, "vkAllocateCommandBuffers")
         return CommandBuffer(logical, out[0])
 
-    def order(self, uses: Sequence[tuple[Buffer, bool]], value: int) -> None:
+    def order(self, uses: Sequence[tuple[Tracked, bool]], value: int) -> None:
         """Puts a barrier before the next command where it needs one, and notes what the command uses.
 
         Args:
@@ -386,7 +387,7 @@ class Queue(Handle):
             epoch = self.barrier()
         self._note_uses(uses, value, epoch)
 
-    def _note_uses(self, uses: Sequence[tuple[Buffer, bool]], value: int, epoch: int) -> None:
+    def _note_uses(self, uses: Sequence[tuple[Tracked, bool]], value: int, epoch: int) -> None:
         for buffer, writes in uses:
             buffer.last_use = value
             if writes:
@@ -402,7 +403,7 @@ class Queue(Handle):
         self._epoch += 1
         return self._epoch
 
-    def order_again(self, uses: Sequence[tuple[Buffer, bool]]) -> None:
+    def order_again(self, uses: Sequence[tuple[Tracked, bool]]) -> None:
         """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
         epoch = self.barrier()
         for buffer, writes in uses:
@@ -411,7 +412,7 @@ class Queue(Handle):
             else:
                 buffer.read_epoch = epoch
 
-    def _take_over(self, buffer: Buffer) -> None:
+    def _take_over(self, buffer: Tracked) -> None:
         """Makes this queue the one that orders the uses of `buffer`."""
         other = buffer.queue
         if isinstance(other, Queue):
@@ -474,7 +475,7 @@ class Queue(Handle):
         if interrupt is not None:
             raise interrupt
 
-    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Buffer, bool]]) -> None:
+    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Tracked, bool]]) -> None:
         """Submits command buffers that are recorded already, behind everything that this queue has recorded.
 
         Call it with the device's lock held.
@@ -618,7 +619,7 @@ class Queue(Handle):
         if self.reports.pending and not is_quiet():
             self._read_reports()
 
-    def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Buffer, bool]]) -> Event:
+    def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Tracked, bool]]) -> Event:
         """Notes a launch that ran on the host, so that the next wait, or read of what it wrote, shows its report.
 
         Args:
