@@ -224,7 +224,7 @@ class LaunchRecord:
             if wait_events:
                 self._wait_on_device(queue, wait_events)
             latest = queue.latest
-            streams = self._streams(args) if self._checker.stream_names else {}
+            streams: Streams = self._streams(args) if self._checker.stream_names else {}
             if latest is not None and latest[0] is self and latest[1] == uses:
                 self._dispatch_again(queue, event, first, uses, values)
             elif (
