@@ -110,7 +110,9 @@ def _step(fb: FunctionBuilder, kind: Type, value: Value, node: ast.expr) -> tupl
         inner = FixedArrayType(kind.element, rest) if rest else kind.element
         return bounded_step(fb, value, length, node), inner
     what = f"'{name}'" if name is not None else describe(value)
-    expected = {StructType: "the name of a member", ScalarType: "nothing more"}.get(
-        type(kind), "an integer index"
-    )
+    expected = "an integer index"
+    if isinstance(kind, StructType):
+        expected = "the name of a member"
+    elif isinstance(kind, ScalarType):
+        expected = "nothing more"
     raise fb.error(node, f"{what} leads nowhere in {kind!r}; expected {expected}", "LP2046")
