@@ -22,7 +22,7 @@ from typing import Any, NoReturn, TypeVar, overload
 from ..ir.errors import CompileError, InvalidError
 from .annotations import Signature, enclosing_names, resolve_function_signature
 from .errors import compile_error, signature_error
-from .parameter_types import ConstType, LocalArrayType
+from .parameter_types import ConstType, LocalArrayType, StreamType
 from .source import FunctionSource, definition_location, plain_function
 from .types import ArrayType, Type
 
@@ -112,7 +112,7 @@ class ExternalFunction:
         for name in self.signature.handlers:
             self._refuse_parameter(name, "lp.KernelHandler")
         for parameter in self.signature.parameters:
-            if isinstance(parameter.type, ConstType | LocalArrayType):
+            if isinstance(parameter.type, ConstType | LocalArrayType | StreamType):
                 self._refuse_parameter(parameter.name, repr(parameter.type))
             if isinstance(parameter.type, ArrayType):
                 raise self._error(

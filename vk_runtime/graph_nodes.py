@@ -104,7 +104,7 @@ class LaunchNode(Node):
 
     def encode(self, command_buffer: CommandBuffer) -> None:
         if self.reports is None:
-            self.reports = self.record.new_reports()
+            self.reports = self.record.new_reports(self.args)
         command_buffer.keep.append(self.reports)
         self.record.encode(command_buffer, self.args, self.reports)
 

@@ -24,7 +24,7 @@ from .indirect_planner import (
 from .indirect_range import CheckedIndirectRange, IndirectRange, check_indirect_range, extents_on_host
 from .launch import KernelBinding, LaunchRecord, kernel_pipeline, launch
 from .launch_plan import LaunchPlan, plan_launch
-from .reports import KernelReport
+from .reports import KernelReport, Streams
 from .requirements import require_device, require_limits
 from .specialization import emulated_values, local_entries
 
@@ -98,9 +98,12 @@ class IndirectRecord(LaunchRecord):
         uses, values = super().check(given)
         return [*uses, (cast("Array", counts).buffer, False)], values
 
-    def new_reports(self) -> tuple[KernelReport, ...]:
+    def new_reports(self, args: Sequence[object]) -> tuple[KernelReport, ...]:
         """Returns the planner's report buffer and the kernel's own."""
-        return (KernelReport(self.device.logical, self._reported, 1), *super().new_reports())
+        return (KernelReport(self.device.logical, self._reported, 1), *super().new_reports(args))
+
+    def _streams(self, args: Sequence[object]) -> Streams:
+        return super()._streams(args[:-1])
 
     def encode(
         self, command_buffer: CommandBuffer, args: Sequence[object], reports: Sequence[KernelReport]
@@ -114,11 +117,19 @@ class IndirectRecord(LaunchRecord):
         record_barrier(self.device.logical, command_buffer)
         self._dispatch_planned(command_buffer, place, kernel_set, values)
 
-    def _dispatch(self, queue: Queue, event: Event, step: Step, uses: Uses, values: Sequence[Scalar]) -> None:
+    def _dispatch(
+        self,
+        queue: Queue,
+        event: Event,
+        step: Step,
+        uses: Uses,
+        values: Sequence[Scalar],
+        streams: Streams,
+    ) -> None:
         """Records planner and kernel; in the order of `LaunchRecord._dispatch`, for the same reasons."""
         reports = [queue.reports.of(self.device.logical, (self._binding, "range"), self._reported, 1)]
         if self._has_report:
-            reports.append(self._report_of(queue))
+            reports.append(self._report_of(queue, streams))
         place = queue.argument_block(self._block_at + self._block_bytes)
         planner_set, kernel_set = self._descriptors(place, uses, values, reports)
         command_buffer = queue.open()
