@@ -19,6 +19,7 @@ from .aspect_warnings import warn_once
 from .builder import build_module
 from .captures import Captures
 from .compile_options import options_of
+from .external_warnings import warn_of_externals
 from .externals import EXTERNALS, ExternalFunction
 
 
@@ -60,6 +61,7 @@ def link_externals(image: DeviceImage, captures: Captures) -> DeviceImage:
         captures.include(compiled.captures)
         images.append(compiled.image)
         pending += [(name, compiled.image, compiled.captures.imports) for name in compiled.image.imports]
+    warn_of_externals(image, images[1:])
     return link_images(images) if image.is_object else image
 
 
