@@ -16,6 +16,7 @@ from .integer_division import floor_divide, modulo
 from .ir_types import BOOL, F32, I32, WEAK_FLOAT, ir_type
 from .powers import power
 from .promotion import MixedSignsError, low_bits, promote, settled
+from .streams import KernelStream, write_statement
 from .types import ScalarType, bf16
 from .values import Composite, Scalar, Static, Tuple, Value, constant, describe, number_hint
 from .vector_operators import by_component
@@ -61,6 +62,8 @@ def compile_binary(fb: FunctionBuilder, node: ast.BinOp) -> Value:
     while isinstance(spine[-1].left, ast.BinOp):
         spine.append(spine[-1].left)
     value = fb.evaluate(spine[-1].left)
+    if isinstance(value, Static) and isinstance(value.obj, KernelStream):
+        return write_statement(fb, value.obj, value, list(reversed(spine)))
     for part in reversed(spine):
         right = fb.evaluate(part.right)
         fb.node = part

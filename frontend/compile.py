@@ -23,6 +23,7 @@ from ..ir.kernel_info import (
     LocalParameter,
     Parameter,
     ScalarParameter,
+    StreamParameter,
 )
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
@@ -46,7 +47,7 @@ from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .function_attributes import attributes_of
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
-from .parameter_types import ConstType, LocalArrayType
+from .parameter_types import ConstType, LocalArrayType, StreamType
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
 from .struct_types import scalar_leaves
@@ -287,6 +288,8 @@ def _parameters(name: str, type_: Type) -> list[Parameter]:
         return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=type_.access)]
     if isinstance(type_, LocalArrayType):
         return [LocalParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim)]
+    if isinstance(type_, StreamType):
+        return [StreamParameter(name=name)]
     if isinstance(type_, ConstType):
         return []
     return [

@@ -23,7 +23,7 @@ from ..ir.errors import CompileError, InvalidError
 from .annotations import Signature, enclosing_names, resolve_function_signature
 from .errors import compile_error, signature_error
 from .function_attributes import attributes_of
-from .parameter_types import ConstType, LocalArrayType
+from .parameter_types import ConstType, LocalArrayType, StreamType
 from .source import FunctionSource, definition_location, plain_function
 from .types import ArrayType, Type
 
@@ -125,7 +125,7 @@ class ExternalFunction:
         for name in self.signature.handlers:
             self._refuse_parameter(name, "lp.KernelHandler")
         for parameter in self.signature.parameters:
-            if isinstance(parameter.type, ConstType | LocalArrayType):
+            if isinstance(parameter.type, ConstType | LocalArrayType | StreamType):
                 self._refuse_parameter(parameter.name, repr(parameter.type))
             if isinstance(parameter.type, ArrayType):
                 raise self._error(

@@ -14,6 +14,7 @@ from ..ir.kernel_info import (
     Parameter,
     Requirements,
     ScalarParameter,
+    StreamParameter,
     ValueParameter,
 )
 from ..ir.target_env import TargetEnv
@@ -26,6 +27,7 @@ from .aspect_warnings import warn_once
 from .compile_options import options_of
 from .lpk_inputs import import_units, is_ir
 from .lpk_signatures import described
+from .parameter_types import StreamType
 from .spec_constant import SpecializationId
 from .types import Access, ArrayType, Type, parse_type
 from .unit_images import UnitImage, images_of_unit
@@ -154,6 +156,8 @@ def _type(parameter: Parameter) -> Type:
             return ArrayType(parse_type(parameter.dtype), parameter.ndim, _access(parameter))
         case ScalarParameter():
             return parse_type(parameter.dtype)
+        case StreamParameter():
+            return StreamType()
         case LocalParameter() | ValueParameter():
             raise InvalidError(
                 f"lapilli build: IR has no parameter '{parameter.name}' of type {parameter.dtype}"

@@ -104,7 +104,7 @@ class LaunchNode(Node):
 
     def encode(self, command_buffer: CommandBuffer) -> None:
         if self.report is None:
-            self.report = self.record.new_report()
+            self.report = self.record.new_report(self.args)
         command_buffer.keep.append(self.report)
         self.record.encode(command_buffer, self.args, self.report)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..ir.kernel_info import BufferParameter, KernelInfo, LocalMemory
+from ..ir.stream import Stream
 from ..spirv.device_image import DeviceImage
 from . import graph_recording, profile, trace
 from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
@@ -20,7 +21,7 @@ from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
 from .pipeline import Pipeline
-from .reports import KernelReport
+from .reports import KernelReport, Streams
 from .requirements import require_device, require_limits
 from .specialization import SpecEntry, emulated_values, local_entries, spec_entries
 
@@ -104,7 +105,9 @@ class LaunchRecord:
             isinstance(p, BufferParameter) and p.access != "read" for p in binding.kernel.parameters
         )
         self._has_values = binding.packer.has_values
-        self._is_repeatable = self._is_block_pushed and not self._has_more
+        # Each stream has a report buffer of its own.
+        has_streams = bool(self._checker.stream_names)
+        self._is_repeatable = self._is_block_pushed and not self._has_more and not has_streams
         self._sets = ffi.new("VkDescriptorSet[]", 1)
         self._dynamic_offset = ffi.new("uint32_t[]", 1)
 
@@ -146,12 +149,22 @@ class LaunchRecord:
         """Checks arguments as `launch` does and returns them taken apart."""
         return self._checker.check(args, self._device)
 
-    def new_report(self) -> KernelReport | None:
+    def new_report(self, args: Sequence[object]) -> KernelReport | None:
         """Returns a report buffer for launches by a graph; None where the kernel has nothing to report.  Call it with
         the device's lock held."""
         if not self._has_report:
             return None
-        return KernelReport(self._device.logical, self._binding.kernel, self._report_rank)
+        kernel = self._binding.kernel
+        return KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args))
+
+    def _streams(self, args: Sequence[object]) -> Streams:
+        """Returns the streams among the arguments of a launch, by the names of their parameters."""
+        names = self._checker.stream_names
+        return (
+            {name: stream for name, stream in zip(names, args, strict=True) if isinstance(stream, Stream)}
+            if names
+            else {}
+        )
 
     def encode(
         self, command_buffer: CommandBuffer, args: Sequence[object], report: KernelReport | None
@@ -210,22 +223,28 @@ class LaunchRecord:
         with self._lock:
             if wait_events:
                 self._wait_on_device(queue, wait_events)
-            latest = queue.latest
+            latest, streams = queue.latest, self._streams(args)
             if latest is not None and latest[0] is self and latest[1] == uses:
                 self._dispatch_again(queue, event, first, uses, values)
             else:
-                self._dispatch(queue, event, first, uses, values)
+                self._dispatch(queue, event, first, uses, values, streams)
             if self._has_more:
                 pieces = self.plan.pieces
                 next(pieces)
                 for piece in pieces:
-                    self._dispatch(queue, event, self._step(piece), uses, values)
+                    self._dispatch(queue, event, self._step(piece), uses, values, streams)
             if trace.active:
                 self.note_launch()
         return event
 
     def _dispatch(
-        self, queue: Queue, event: Event, step: _Step, uses: Uses, values: Sequence[Scalar]
+        self,
+        queue: Queue,
+        event: Event,
+        step: _Step,
+        uses: Uses,
+        values: Sequence[Scalar],
+        streams: Streams,
     ) -> None:
         """Records one dispatch.
 
@@ -234,7 +253,7 @@ class LaunchRecord:
         """
         hidden, groups = step
         descriptor_set = None
-        report = self._report_of(queue) if self._has_report else None
+        report = self._report_of(queue, streams) if self._has_report else None
         if self._is_block_pushed:
             self._pack_into(self._block_memory, 0, *hidden, *values)
             if self._set_layout is not None:
@@ -325,9 +344,9 @@ class LaunchRecord:
         arrays = [] if self._packer.has_addresses else uses
         return arrays if report is None else [*arrays, (report.buffer, True)]
 
-    def _report_of(self, queue: Queue) -> KernelReport:
+    def _report_of(self, queue: Queue, streams: Streams) -> KernelReport:
         binding = self._binding
-        return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank)
+        return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank, streams)
 
     def _write_block(
         self,

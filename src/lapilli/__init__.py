@@ -65,6 +65,7 @@ _NAMES_BY_MODULE = {
     ),
     "ir.aspects": "Aspect",
     "ir.config": "config",
+    "ir.stream": "Stream",
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
