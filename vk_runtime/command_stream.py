@@ -23,6 +23,7 @@ from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .repeated_launches import RepeatedLaunches
 from .submitter import Submitter
 from .timeline import Timeline
 from .timeline_semaphore import TimelineSemaphore
@@ -69,6 +70,8 @@ class CommandStream(Handle):
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
         self.latest: tuple[object, object] | None = None
         """The launch record of the last command of the open command buffer, and the memory that it uses."""
+        self.repeated = RepeatedLaunches(logical)
+        """Launches that are waited for one at a time, again and again."""
         self._in_flight: deque[CommandBuffer | Batch] = deque()
         self._free: list[CommandBuffer] = []
         self._submitted = 0
@@ -108,6 +111,16 @@ class CommandStream(Handle):
         """The VkSemaphore that counts up as its submissions end."""
         return self._clock.raw
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that was submitted is known to have run."""
+        return not self._in_flight
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a command that is recorded now is timed."""
+        return self.is_profiling or bool(profile.active)
+
     @abstractmethod
     def wait_for(self, value: int) -> None:
         """Waits until the timeline reaches `value`."""
@@ -125,7 +138,7 @@ class CommandStream(Handle):
             return recording
         self._make_room()
         command_buffer = self._free.pop() if self._free else self._new_command_buffer()
-        is_timed = self.is_profiling or bool(profile.active)
+        is_timed = self.is_timed
         self._is_serial = is_timed or self.is_in_order
         command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
         command_buffer.value = self._submitted + 1
@@ -319,6 +332,8 @@ class CommandStream(Handle):
                 self._clock.read()
             while self._in_flight and self._in_flight[0].value <= self._clock.completed:
                 command_buffer = self._in_flight.popleft()
+                if isinstance(command_buffer, CommandBuffer):
+                    self.repeated.note_submission(command_buffer.launch_count)
                 command_buffer.retire()
                 if isinstance(command_buffer, CommandBuffer):
                     self._free.append(command_buffer)
@@ -344,5 +359,6 @@ class CommandStream(Handle):
             command_buffer.forget()
         self._in_flight.clear()
         self._free.clear()
+        self.repeated.clear()
         self.recording = self.latest = None
         self._waits.clear()

@@ -223,10 +223,15 @@ class LaunchRecord:
         with self._lock:
             if wait_events:
                 self._wait_on_device(queue, wait_events)
-            latest, streams = queue.latest, self._streams(args)
+            latest = queue.latest
+            streams: Streams = self._streams(args) if self._checker.stream_names else {}
             if latest is not None and latest[0] is self and latest[1] == uses:
                 self._dispatch_again(queue, event, first, uses, values)
-            else:
+            elif (
+                wait_events
+                or queue.recording is not None
+                or not self._repeat(queue, event, args, first[0], uses, values)
+            ):
                 self._dispatch(queue, event, first, uses, values, streams)
             if self._has_more:
                 pieces = self.plan.pieces
@@ -310,6 +315,30 @@ class LaunchRecord:
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
+
+    def _repeat(
+        self,
+        queue: Queue,
+        event: Event,
+        args: Sequence[object],
+        hidden: tuple[Scalar, ...],
+        uses: Uses,
+        values: Sequence[Scalar],
+    ) -> bool:
+        """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""
+        repeated = queue.repeated
+        if not queue.is_idle:
+            repeated.note_haste()
+            return False
+        if not (repeated.is_expected and self._is_repeatable) or self._has_report or queue.is_timed:
+            return False
+        self._pack_into(self._block_memory, 0, *hidden, *values)
+        batch = repeated.find(self, args, uses, self._block_memory[:])
+        if batch is None:
+            return False
+        queue.submit_batch(batch, uses)
+        event.value = batch.value
+        return True
 
     def _bind_set(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet) -> None:
         command_buffer.keep.append(descriptor_set)
