@@ -14,7 +14,7 @@ from ..spirv.link_images import link_images
 from ..vk_runtime.toolchain import LinkedImage
 from .compile import compile_lock
 from .external_warnings import warn_of_externals
-from .linking import exporter, object_image
+from .linking import exported_needs, exporter, object_image
 from .spec_constant import find_id_of
 
 
@@ -71,7 +71,7 @@ def _linked(
     together = [*(images[number] for number in parts), *added.values()]
     image = images[first]
     if image.is_object and image.kernels:
-        warn_of_externals(image, together)
+        warn_of_externals(image.requirements, exported_needs(together))
         image = link_images(together)
     symbols = [constant.symbol for provider in added.values() for constant in provider.spec_constants]
     constants = {symbol: found for symbol in symbols if (found := find_id_of(symbol)) is not None}

@@ -12,25 +12,21 @@ from ..ir.aspects import aspect_spelling
 from ..ir.errors import Diagnostic
 from ..ir.external_texts import is_declarable, other_fixed_targets, other_sub_group_size, unexpected_aspect
 from ..ir.kernel_info import Requirements
-from ..spirv.device_image import DeviceImage
 from .aspect_warnings import warn_once
 from .externals import EXTERNALS
 
 
-def warn_of_externals(user: DeviceImage, providers: Iterable[DeviceImage]) -> None:
-    """Warns of what linked functions need and an image's kernels do not, once per function and need in the process.
+def warn_of_externals(expected: Requirements, linked: Iterable[tuple[str, Requirements]]) -> None:
+    """Warns of what linked functions need and their callers' image does not, once per function and need in the process.
 
     Args:
-        user: the image whose kernels call them.
-        providers: images of exported functions, before linking; those that have kernels too are left out.
+        expected: what the image of the kernels requires without them.
+        linked: the symbol of each exported function, and what its image requires.
     """
-    for provider in providers:
-        if provider is user or provider.kernels:
-            continue
-        for symbol in provider.exports:
-            units = {function.unit for function in EXTERNALS.exporting(symbol)}
-            found = external_diagnostics(symbol, provider.requirements, user.requirements)
-            warn_once(found, units.pop() if len(units) == 1 else "")
+    for symbol, needed in linked:
+        units = {function.unit for function in EXTERNALS.exporting(symbol)}
+        found = external_diagnostics(symbol, needed, expected)
+        warn_once(found, units.pop() if len(units) == 1 else "")
 
 
 def external_diagnostics(
