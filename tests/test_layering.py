@@ -44,6 +44,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
+        "frontend.indirect_launch",
         "frontend.interpretation",
         "frontend.inspection",
         "frontend.linking",

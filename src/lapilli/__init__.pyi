@@ -65,6 +65,7 @@ from .vk_runtime.event import Event as Event
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
+from .vk_runtime.indirect_range import IndirectRange as IndirectRange
 from .vk_runtime.info import info as info
 from .vk_runtime.interop.queries import SYCL_BACKEND_VULKAN as SYCL_BACKEND_VULKAN
 from .vk_runtime.interop.queries import is_backend_active as is_backend_active
@@ -439,7 +440,7 @@ class _KernelFunction:
         self, stage: Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
     ) -> str: ...
     def __getitem__(
-        self, launch_range: int | tuple[int, ...] | list[int] | NdRange
+        self, launch_range: int | tuple[int, ...] | list[int] | NdRange | IndirectRange
     ) -> _LaunchConfiguration: ...
 
 @overload
