@@ -27,6 +27,7 @@ from ..ir.kernel_info import (
     Parameter,
     Requirements,
     ScalarParameter,
+    StreamParameter,
     ValueParameter,
 )
 from ..ir.lpk_records import ConstantRecord, KernelRecord
@@ -338,7 +339,12 @@ def _application_ids(qualified_name: str) -> list[KernelId]:
 def _check_parameters(info: KernelInfo, expected: tuple[RuntimeParameter, ...]) -> None:
     """Raises where the code's parameters are not those of the signature: a launch relies on it."""
     found = [
-        (p.name, p.dtype, 0 if isinstance(p, ScalarParameter) else p.ndim, _memory(p))
+        (
+            p.name,
+            p.dtype,
+            0 if isinstance(p, ScalarParameter | StreamParameter) else p.ndim,
+            _memory(p),
+        )
         for p in info.parameters
         if not isinstance(p, ValueParameter)  # of foreign kernels
     ]

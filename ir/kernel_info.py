@@ -15,6 +15,9 @@ from typing import cast
 
 from .errors import InvalidError, Location
 
+STREAM_DTYPE = "Stream"
+"""The type of stream parameters, as lapilli spells it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferParameter:
@@ -133,7 +136,18 @@ class ImageParameter:
         return self.descriptor in ("sampled", "sampler")
 
 
-Parameter = BufferParameter | ScalarParameter | ValueParameter | LocalParameter | ImageParameter
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamParameter:
+    """A text stream; the argument is a `stream.Stream`, of which the device knows nothing."""
+
+    name: str
+    dtype: str = STREAM_DTYPE
+    """What messages and `kernel.parameters` call it."""
+
+
+Parameter = (
+    BufferParameter | ScalarParameter | ValueParameter | LocalParameter | StreamParameter | ImageParameter
+)
 
 
 class LocalMemory:
@@ -348,6 +362,8 @@ class Site:
     dtypes: tuple[str, ...] = ()
     """Types of the values."""
     location: Location | None = None
+    stream: str = ""
+    """Of a print: the stream parameter that it goes to; empty: sys.stdout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,10 @@ from ..ir.kernel_info import (
     LocalParameter,
     Parameter,
     ScalarParameter,
+    StreamParameter,
     ValueParameter,
 )
+from ..ir.stream import Stream
 from .array import Array, signature
 from .bundle_errors import OutOfContextError
 from .foreign_arguments import misfit, packed_value
@@ -71,6 +73,9 @@ class ArgumentChecker:
         self._parameters = tuple(parameters)
         self._expected = tuple(_expected(parameter) for parameter in parameters)
         self._places = _places(parameters)
+        is_streaming = any(isinstance(p, StreamParameter) for p in parameters)
+        self.stream_names: tuple[str, ...] = tuple(p.name for p in parameters) if is_streaming else ()
+        """The names of all parameters, where there are streams among them."""
         # lp.Array may be the same memory as another lp.Array, and lp.In as another lp.In; nothing else may.
         self._conflicts: tuple[tuple[int, int], ...] = tuple(
             (first, second)
@@ -93,6 +98,8 @@ class ArgumentChecker:
         for index, (kind, _, _, _) in enumerate(self._expected):
             if kind is LocalMemory:
                 self._require_local(index, args[index])
+            elif kind is Stream:
+                self._require_stream(index, args[index])
             elif kind is Array:
                 self._require_array(index, args[index], device)
             elif kind is ImageParameter:
@@ -132,6 +139,9 @@ class ArgumentChecker:
                 if used is None:
                     return None
                 uses += used
+            elif kind is Stream:
+                if not isinstance(arg, Stream):
+                    return None
             elif arg.__class__ is kind and least <= arg <= most:
                 scalars.append(arg)
             else:
@@ -205,6 +215,12 @@ class ArgumentChecker:
         if len(arg.shape) != ndim:
             raise KernelArgumentError(
                 f"{self._label(index)}: {expected} with {ndim} dimension{'s' * (ndim != 1)}, found {arg!r}"
+            )
+
+    def _require_stream(self, index: int, arg: object) -> None:
+        if not isinstance(arg, Stream):
+            raise KernelArgumentError(
+                f"{self._label(index)}: expected an lp.Stream, found {_describe(arg)}; make one with lp.Stream()"
             )
 
     def _no_array(self, index: int, arg: object) -> NoReturn:
@@ -290,6 +306,8 @@ def _expected(parameter: Parameter) -> _Expected:
         from .image_arguments import image_uses
 
         return ImageParameter, image_uses, None, parameter
+    if isinstance(parameter, StreamParameter):
+        return Stream, None, None, dtype
     if isinstance(parameter, BufferParameter):
         wanted = signature(dtype, parameter.ndim) if parameter.ndim else f"Array of {dtype}"
         return Array, None, parameter.access != "read", wanted
@@ -421,7 +439,7 @@ class ArgumentPacker:
                 sources.append(("scalar", scalars, 0))
                 scalars += 1
                 continue
-            if isinstance(parameter, LocalParameter):
+            if isinstance(parameter, LocalParameter | StreamParameter):
                 continue
             if isinstance(parameter, ImageParameter):
                 for dimension, offset in enumerate(parameter.scale_offsets_bytes):

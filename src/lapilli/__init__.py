@@ -66,6 +66,7 @@ _NAMES_BY_MODULE = {
     "ir.aspects": "Aspect",
     "ir.config": "config",
     "ir.image_formats": "ImageFormat",
+    "ir.stream": "Stream",
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
@@ -92,6 +93,7 @@ _NAMES_BY_MODULE = {
     "vk_runtime.device_selection": "select_device",
     "vk_runtime.image_sampler": "AddressingMode CoordinateNormalizationMode FilteringMode ImageSampler",
     "vk_runtime.images": "SampledImage UnsampledImage",
+    "vk_runtime.indirect_range": "IndirectRange",
     "vk_runtime.info": "info",
     "vk_runtime.event": "Event",
     "vk_runtime.graph": "Graph graph",
