@@ -12,6 +12,7 @@ Nothing here imports the compiler.
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import sys
 import types
@@ -22,6 +23,7 @@ from typing import Any, NoReturn, TypeVar, overload
 from ..ir.errors import CompileError, InvalidError
 from .annotations import Signature, enclosing_names, resolve_function_signature
 from .errors import compile_error, signature_error
+from .function_attributes import attributes_of
 from .parameter_types import ConstType, LocalArrayType
 from .source import FunctionSource, definition_location, plain_function
 from .types import ArrayType, Type
@@ -54,14 +56,27 @@ class ExternalFunction:
         self.signature: Signature = signature
         self.result: Type | None = result
         """Type of the returned value; None: it returns nothing."""
-        self.declared_aspects: tuple[int, ...] | None = None
-        """Aspects that it may use, as its callers are told; None where nothing is declared."""
         self.compiled: dict[Hashable, Any] = {}
         """What `frontend.linking` has made of it, by whatever that depends on."""
         self._source: FunctionSource | None = None
+        self._check_attributes()
         self._check_signature()
         if not is_defined:
             self._check_is_declaration()
+
+    def with_function(self, function: types.FunctionType) -> ExternalFunction:
+        """Returns the same function with the attributes of `function`; an exported one takes this one's place.
+
+        Raises:
+            CompileError: an attribute that only kernels take.
+        """
+        made = copy.copy(self)
+        functools.update_wrapper(made, function)
+        made.function, made.compiled, made._source = function, {}, None
+        made._check_attributes()
+        if made.is_defined:
+            EXTERNALS.add(made)
+        return made
 
     @property
     def unit(self) -> str:
@@ -91,18 +106,14 @@ class ExternalFunction:
         kind = "external" if self.is_defined else "extern"
         return f"<lp.{kind} '{self.symbol}' {self.signature} -> {self.result}>"
 
-    def refuse_attribute(self, attribute: str) -> NoReturn:
-        """Raises for an attribute that only kernels take, such as ``lp.reqd_work_group_size``.
-
-        Raises:
-            CompileError: always.
-        """
-        raise self._error(
-            None,
-            f"{attribute} is not allowed on the external function '{self.__name__}'; expected a kernel",
-            "LP2083",
-            "put it on the kernels that call the function",
-        )
+    def _check_attributes(self) -> None:
+        if attributes_of(self.function).reqd_work_group_size is not None:
+            raise self._error(
+                None,
+                f"lp.reqd_work_group_size is not allowed on the external function '{self.__name__}'; expected a kernel",
+                "LP2083",
+                "put it on the kernels that call the function",
+            )
 
     def _check_signature(self) -> None:
         for name, kind in self.signature.work_items.items():

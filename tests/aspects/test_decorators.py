@@ -8,7 +8,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.builder import build_module
-from lapilli.frontend.function_attributes import FunctionAttributes, attributes_of, check_exported
+from lapilli.frontend.function_attributes import FunctionAttributes, attributes_of
 from lapilli.ir.dialects import aspect
 
 
@@ -175,11 +175,3 @@ def test_what_cannot_be_decorated(thing):
 def test_a_class_takes_only_uses_aspects():
     with pytest.raises(lp.InvalidError, match="class"):
         lp.device_has()(int)
-
-
-@pytest.mark.behaviour("EXT-05")
-def test_an_exported_function_has_no_work_group_size():
-    with pytest.raises(lp.CompileError, match="exported") as caught:
-        check_exported(lp.reqd_work_group_size(8)(body))
-    assert caught.value.errc is lp.Errc.BUILD
-    check_exported(lp.reqd_sub_group_size(8)(body))

@@ -15,6 +15,7 @@ import lapilli as lp
 from lapilli.frontend.builder import build_module
 from lapilli.frontend.captures import Captures
 from lapilli.frontend.externals import EXTERNALS, ExternalFunction
+from lapilli.frontend.function_attributes import attributes_of
 from lapilli.frontend.linking import link_externals, object_image
 from lapilli.ir.target_env import TargetEnv
 from lapilli.passes.pipeline import analyse, lower_image
@@ -219,13 +220,30 @@ def test_a_declaration_has_no_body(load: Load) -> None:
 
 
 @pytest.mark.behaviour("EXT-05")
-def test_attributes_of_kernels_are_refused() -> None:
+@pytest.mark.parametrize(
+    "decorators", ["@lp.external\n@lp.reqd_work_group_size(8)", "@lp.reqd_work_group_size(8)\n@lp.external"]
+)
+def test_attributes_of_kernels_are_refused(load: Load, decorators: str) -> None:
     with pytest.raises(
-        lp.CompileError, match=r"lp\.reqd_work_group_size is not allowed on the external .* 'doubled'"
+        lp.CompileError, match=r"lp\.reqd_work_group_size is not allowed on the external .* 'sized'"
     ) as e:
-        external(doubled).refuse_attribute("lp.reqd_work_group_size")
+        load("ext_sized", f"{decorators}\ndef sized(x: lp.f32) -> lp.f32:\n    return x\n")
     assert e.value.code == "LP2083"
     assert e.value.errc is lp.Errc.BUILD
+    with pytest.raises(lp.CompileError, match="is not allowed"):
+        lp.reqd_work_group_size(8)(doubled)
+
+
+@pytest.mark.parametrize(
+    "decorators",
+    ["@lp.external\n@lp.device_has(lp.Aspect.FP64)", "@lp.device_has(lp.Aspect.FP64)\n@lp.external"],
+)
+def test_attributes_stand_in_any_order(load: Load, decorators: str) -> None:
+    module = load("ext_ordered", f"{decorators}\ndef ordered(x: lp.f32) -> lp.f32:\n    return x + 1.0\n")
+    made = external(module.ordered)
+    assert (made.symbol, made.is_defined, made(2.0)) == ("ordered", True, 3.0)
+    assert attributes_of(made).device_has == {lp.Aspect.FP64}
+    assert EXTERNALS.of_unit("ext_ordered") == (made,)
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", 7, "tab\t"])
@@ -249,12 +267,14 @@ def test_two_functions_of_one_linker_name_in_one_kernel(load: Load) -> None:
 
 
 @pytest.mark.behaviour("EXT-08")
-def test_declared_aspects_stand_on_the_declaration(load: Load) -> None:
+@pytest.mark.parametrize("decorator", ["device_has", "uses_aspects"])
+@pytest.mark.parametrize("is_above", [True, False])
+def test_declared_aspects_stand_on_the_declaration(load: Load, decorator: str, is_above: bool) -> None:
+    lines = [f"@lp.{decorator}(lp.Aspect.FP64)", '@lp.extern("f")']
     module = load(
         "ext_declared",
-        '@lp.extern("f")\ndef f(x: lp.f32) -> lp.f32: ...\n'
+        "\n".join(lines if is_above else reversed(lines)) + "\ndef f(x: lp.f32) -> lp.f32: ...\n"
         "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[0] = f(y[0])\n",
     )
-    module.f.declared_aspects = (int(lp.Aspect.FP64),)
     image, _ = compiled(module.k)
     assert image.kernel("k").aspects == (lp.Aspect.FP64,)
