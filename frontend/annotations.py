@@ -18,7 +18,7 @@ import numpy as np
 
 from ..ir.errors import CompileError, InvalidError, KernelArgumentError
 from .errors import compile_error, signature_error
-from .parameter_types import ConstType, LocalArrayType, WorkItemType
+from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
 from .spec_constant import SpecializationId
 from .struct_types import value_type_of
 from .struct_values import host_value
@@ -334,6 +334,8 @@ class _SignatureReader:
         mark = getattr(annotation, "__lapilli_annotation__", None)
         if isinstance(mark, str) and mark in _ACCESS:
             return self.array_type(name, annotation, mark)
+        if mark == "stream":
+            return StreamType()
         if isinstance(annotation, WorkItemType | ConstType | LocalArrayType):
             return annotation
         composite = value_type_of(annotation)
@@ -387,6 +389,13 @@ class _SignatureReader:
                 f"'{name}' is {resolved!r}, which the runtime supplies; it has a default, {default!r}",
                 "LP2015",
                 "leave the default out",
+            )
+        if isinstance(resolved, StreamType):
+            raise self.error(
+                name,
+                f"stream parameter '{name}' has a default, {default!r}; streams have none",
+                "LP2015",
+                "give a stream at each launch",
             )
         if isinstance(resolved, ConstType):
             resolved = resolved.element

@@ -70,7 +70,7 @@ from .function_builder import FunctionBuilder
 from .inference import infer_types
 from .ir_types import INDEX_TYPE
 from .module_builder import ModuleBuilder
-from .parameter_types import ConstType, LocalArrayType
+from .parameter_types import ConstType, LocalArrayType, StreamType
 from .parameter_values import bind_parameters, constant_values, has_shared_parameters
 from .source import FunctionSource
 from .struct_types import scalar_leaves
@@ -351,6 +351,9 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
             parameters.append(
                 KernelParameter(name=p.name, dtype=p.type.element.spelling, ndim=p.type.ndim, is_shared=True)
             )
+            continue
+        if isinstance(p.type, StreamType):
+            parameters.append(KernelParameter(name=p.name, dtype=p.type.spelling))
             continue
         if isinstance(p.type, ConstType):
             continue

@@ -14,6 +14,7 @@ from ..ir.kernel_info import (
     Parameter,
     Requirements,
     ScalarParameter,
+    StreamParameter,
     ValueParameter,
 )
 from ..ir.target_env import TargetEnv
@@ -22,9 +23,11 @@ from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.spec_values import SpecConstant
 from . import units
 from .annotations import ParameterSpec, Signature
+from .aspect_warnings import warn_once
 from .compile_options import options_of
 from .lpk_inputs import import_units, is_ir
 from .lpk_signatures import described
+from .parameter_types import StreamType
 from .spec_constant import SpecializationId
 from .types import Access, ArrayType, Type, parse_type
 from .unit_images import UnitImage, images_of_unit
@@ -118,6 +121,7 @@ def _of_ir(path: Path, env: TargetEnv) -> list[BuiltImage]:
     env = options.environment(env)
     module = parse_module(text, str(path)).module
     analysis = analyse(module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+    warn_once(analysis.diagnostics, str(path))
     images = [build_image(lower_image(image, env), env) for image in analysis.images]
     for image in images:
         if image.imports:
@@ -152,6 +156,8 @@ def _type(parameter: Parameter) -> Type:
             return ArrayType(parse_type(parameter.dtype), parameter.ndim, _access(parameter))
         case ScalarParameter():
             return parse_type(parameter.dtype)
+        case StreamParameter():
+            return StreamType()
         case LocalParameter() | ValueParameter():
             raise InvalidError(
                 f"lapilli build: IR has no parameter '{parameter.name}' of type {parameter.dtype}"

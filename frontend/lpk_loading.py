@@ -20,7 +20,14 @@ from weakref import WeakValueDictionary
 
 from ..ir.config import config
 from ..ir.errors import Error, InvalidError, KernelNotSupportedError
-from ..ir.kernel_info import KernelInfo, LocalParameter, Requirements, ScalarParameter, ValueParameter
+from ..ir.kernel_info import (
+    KernelInfo,
+    LocalParameter,
+    Requirements,
+    ScalarParameter,
+    StreamParameter,
+    ValueParameter,
+)
 from ..ir.lpk_records import ConstantRecord, KernelRecord
 from ..spirv.device_image import DeviceImage as SpirvImage
 from ..spirv.empty_module import EMPTY_MODULE
@@ -331,7 +338,12 @@ def _application_ids(qualified_name: str) -> list[KernelId]:
 def _check_parameters(info: KernelInfo, expected: tuple[RuntimeParameter, ...]) -> None:
     """Raises where the code's parameters are not those of the signature: a launch relies on it."""
     found = [
-        (p.name, p.dtype, 0 if isinstance(p, ScalarParameter) else p.ndim, isinstance(p, LocalParameter))
+        (
+            p.name,
+            p.dtype,
+            0 if isinstance(p, ScalarParameter | StreamParameter) else p.ndim,
+            isinstance(p, LocalParameter),
+        )
         for p in info.parameters
         if not isinstance(p, ValueParameter)  # of foreign kernels
     ]

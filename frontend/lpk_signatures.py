@@ -27,7 +27,7 @@ from ..ir.lpk_records import (
 )
 from .annotations import NO_DEFAULT, ParameterSpec, Signature
 from .local_size import LocalSize
-from .parameter_types import ConstType, LocalArrayType
+from .parameter_types import ConstType, LocalArrayType, StreamType
 from .spec_constant import SpecializationId
 from .struct_types import (
     STRUCT_ATTRIBUTE,
@@ -123,6 +123,8 @@ def _type_record(kind: Type) -> TypeRecord:
             return TypeRecord(kind="const", element=_type_record(kind.element))
         case LocalArrayType():
             return TypeRecord(kind="local", element=_type_record(kind.element), shape=(kind.ndim,))
+        case StreamType():
+            return TypeRecord(kind="stream")
         case StructType():
             return _struct_record(kind)
         case _:
@@ -181,6 +183,8 @@ def _runtime_parameters(signature: Signature) -> Iterator[RuntimeParameter]:
         if isinstance(kind, ArrayType | LocalArrayType):
             access = kind.access if isinstance(kind, ArrayType) else "local"
             yield RuntimeParameter(parameter.name, kind.element.spelling, kind.ndim, access)
+        elif isinstance(kind, StreamType):
+            yield RuntimeParameter(parameter.name, kind.spelling, 0)
         elif not isinstance(kind, ConstType):  # which is in the code
             for path, scalar, _ in scalar_leaves(kind):
                 yield RuntimeParameter(parameter.name + path, scalar.spelling, 0)
@@ -248,7 +252,7 @@ def constant_of(record: ConstantRecord) -> SpecializationId:
     if found is None:
         kind = _type(record.type, MAX_DEPTH)
         if (
-            isinstance(kind, ArrayType | ConstType | LocalArrayType)
+            isinstance(kind, ArrayType | ConstType | LocalArrayType | StreamType)
             or not record.symbol
             or len(record.default) != size_of(kind)
         ):
@@ -274,7 +278,7 @@ def _parameter(record: ParameterRecord) -> ParameterSpec:
 
 
 def _host_value(kind: Type, data: bytes, name: str) -> object:
-    if isinstance(kind, ArrayType | LocalArrayType) or len(data) != size_of(kind):
+    if isinstance(kind, ArrayType | LocalArrayType | StreamType) or len(data) != size_of(kind):
         raise InvalidError(f"{name!r} has a default of {len(data)} bytes for type {kind}")
     return from_record(kind, np.frombuffer(data, dtype_of(kind))[0])
 
@@ -295,6 +299,8 @@ def _type(record: TypeRecord, depth: int) -> Type:
             return ConstType(_type(record.element, depth - 1))
         case "local" if depth == MAX_DEPTH and len(record.shape) == 1 and 1 <= record.shape[0] <= 3:
             return _local(record)
+        case "stream" if depth == MAX_DEPTH:
+            return StreamType()
         case "struct":
             return _struct(record, depth)
         case _:

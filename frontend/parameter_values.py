@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from .annotations import ParameterSpec, Signature
@@ -16,9 +17,10 @@ from .constant_arguments import Constants, Leaves, MissingConstantError, default
 from .function_builder import AccessUse, FunctionBuilder
 from .ir_types import ir_type, memref_type
 from .local_arrays import local_array_parameter, local_memref_type
-from .parameter_types import ConstType, LocalArrayType, WorkItemType
+from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
 from .spec_parameters import IN_KERNEL
 from .specialization import read_specialization
+from .streams import KernelStream
 from .struct_types import scalar_leaves
 from .types import ArrayType, FixedArrayType, ScalarType, Type
 from .values import Array, FixedArray, LocalArray, Scalar, Static, Value
@@ -63,6 +65,12 @@ def bind_parameters(
             fb.env[name] = _array(fb, kind, position, name, types)
         elif isinstance(kind, LocalArrayType):
             fb.env[name] = _shared_array(fb, kind, position, name, types)
+        elif isinstance(kind, StreamType):
+            types.append(i32)
+            fb.prologue.insert_arg(
+                i32, len(types) - 1
+            )  # so that arguments have their places; nobody reads it
+            fb.env[name] = Static(KernelStream(name), name)
         elif isinstance(kind, ConstType):
             fb.env[name] = _constant(fb, kind.element, constants[name])
             _declare(fb, name, kind.element)

@@ -15,6 +15,9 @@ from typing import cast
 
 from .errors import InvalidError, Location
 
+STREAM_DTYPE = "Stream"
+"""The type of stream parameters, as lapilli spells it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferParameter:
@@ -98,7 +101,16 @@ class LocalParameter:
     """SpecId of each extent (i32, slowest dimension first); None: the kernel does not use it."""
 
 
-Parameter = BufferParameter | ScalarParameter | ValueParameter | LocalParameter
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamParameter:
+    """A text stream; the argument is a `stream.Stream`, of which the device knows nothing."""
+
+    name: str
+    dtype: str = STREAM_DTYPE
+    """What messages and `kernel.parameters` call it."""
+
+
+Parameter = BufferParameter | ScalarParameter | ValueParameter | LocalParameter | StreamParameter
 
 
 class LocalMemory:
@@ -313,6 +325,8 @@ class Site:
     dtypes: tuple[str, ...] = ()
     """Types of the values."""
     location: Location | None = None
+    stream: str = ""
+    """Of a print: the stream parameter that it goes to; empty: sys.stdout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

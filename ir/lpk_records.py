@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-TypeKind = Literal["scalar", "vec", "fixed", "struct", "array", "const", "local"]
+TypeKind = Literal["scalar", "vec", "fixed", "struct", "array", "const", "local", "stream"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from ..ir.kernel_info import (
     Parameter,
     ScalarParameter,
     SpecConstantInfo,
+    StreamParameter,
     ValueParameter,
     template_problem,
 )
@@ -135,7 +136,10 @@ def _site_problems(kernel: KernelInfo) -> Iterator[str]:
         yield f"a report buffer at binding {kernel.abi.report_binding}, where another buffer is"
     if kernel.sites and kernel.abi.report_binding is None:
         yield "checks or prints without a report buffer"
+    streams = {p.name for p in kernel.parameters if isinstance(p, StreamParameter)}
     for site in kernel.sites:
+        if site.stream and (site.kind != "print" or site.stream not in streams):
+            yield f"a {site.kind} for the stream {site.stream!r}, which is no parameter"
         if site.kind not in SITE_KINDS:
             yield f"no check is called {site.kind!r}"
         if len(site.dtypes) > MAXIMUM_SITE_VALUES or set(site.dtypes) - SITE_DTYPES:
@@ -197,6 +201,8 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
 
 
 def _parameter_problems(parameter: Parameter) -> Iterator[str]:
+    if isinstance(parameter, StreamParameter):
+        return
     if isinstance(parameter, ValueParameter):
         yield from _value_problems(parameter)
         return

@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.lpk_records",
                 "ir.property_set",
                 "ir.site_text",
+                "ir.stream",
                 "ir.size_arithmetic",
             ),
             *("spirv.device_image", "spirv.lpk", "spirv.reflect", "spirv.binary"),
@@ -43,6 +44,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
+        "frontend.indirect_launch",
         "frontend.interpretation",
         "frontend.inspection",
         "frontend.linking",
@@ -83,6 +85,7 @@ STANDARD_LIBRARY_SEAMS = (
     "ir.kernel_info",
     "ir.property_set",
     "ir.size_arithmetic",
+    "ir.stream",
     "spirv.device_image",
     "spirv.lpk",
 )

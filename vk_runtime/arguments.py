@@ -20,8 +20,10 @@ from ..ir.kernel_info import (
     LocalParameter,
     Parameter,
     ScalarParameter,
+    StreamParameter,
     ValueParameter,
 )
+from ..ir.stream import Stream
 from .array import Array, signature
 from .bundle_errors import OutOfContextError
 from .foreign_arguments import misfit, packed_value
@@ -68,6 +70,9 @@ class ArgumentChecker:
         self._kernel = kernel
         self._parameters = tuple(parameters)
         self._expected = tuple(_expected(parameter) for parameter in parameters)
+        is_streaming = any(isinstance(p, StreamParameter) for p in parameters)
+        self.stream_names: tuple[str, ...] = tuple(p.name for p in parameters) if is_streaming else ()
+        """The names of all parameters, where there are streams among them."""
         arrays = [p for p in parameters if isinstance(p, BufferParameter)]
         self._arrays = tuple(arrays)
         # lp.Array may be the same memory as another lp.Array, and lp.In as another lp.In; nothing else may.
@@ -92,6 +97,8 @@ class ArgumentChecker:
         for index, (kind, _, _, _) in enumerate(self._expected):
             if kind is LocalMemory:
                 self._require_local(index, args[index])
+            elif kind is Stream:
+                self._require_stream(index, args[index])
             elif kind is Array:
                 self._require_array(index, args[index], device)
         raise AssertionError("what the quick check refuses is named above")
@@ -123,6 +130,9 @@ class ArgumentChecker:
                 uses.append((buffer, most))
             elif kind is LocalMemory:
                 if arg.__class__ is not kind or len(arg.shape) != least:
+                    return None
+            elif kind is Stream:
+                if not isinstance(arg, Stream):
                     return None
             elif arg.__class__ is kind and least <= arg <= most:
                 scalars.append(arg)
@@ -191,6 +201,12 @@ class ArgumentChecker:
                 f"{self._label(index)}: {expected} with {ndim} dimension{'s' * (ndim != 1)}, found {arg!r}"
             )
 
+    def _require_stream(self, index: int, arg: object) -> None:
+        if not isinstance(arg, Stream):
+            raise KernelArgumentError(
+                f"{self._label(index)}: expected an lp.Stream, found {_describe(arg)}; make one with lp.Stream()"
+            )
+
     def _no_array(self, index: int, arg: object) -> NoReturn:
         expected = f"expected lp.{self._expected[index][3]}"
         if isinstance(arg, np.ndarray):
@@ -249,6 +265,8 @@ def _expected(parameter: Parameter) -> _Expected:
     if isinstance(parameter, LocalParameter):
         rank = "" if parameter.ndim == 1 else f", {parameter.ndim}"
         return LocalMemory, parameter.ndim, None, f"LocalArray[{dtype}{rank}]"
+    if isinstance(parameter, StreamParameter):
+        return Stream, None, None, dtype
     if isinstance(parameter, BufferParameter):
         wanted = signature(dtype, parameter.ndim) if parameter.ndim else f"Array of {dtype}"
         return Array, None, parameter.access != "read", wanted
@@ -380,7 +398,7 @@ class ArgumentPacker:
                 sources.append(("scalar", scalars, 0))
                 scalars += 1
                 continue
-            if isinstance(parameter, LocalParameter):
+            if isinstance(parameter, LocalParameter | StreamParameter):
                 continue
             if parameter.address_offset_bytes is not None:
                 fields.append((parameter.address_offset_bytes, "Q"))

@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .barriers import record_barrier, record_host_barrier
 from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
 from .handle import Handle
 from .headers import NULL, ffi, make
-from .queue import record_barrier, record_host_barrier
 
 if TYPE_CHECKING:
     from .graph_nodes import Node

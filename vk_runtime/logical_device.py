@@ -30,6 +30,7 @@ from .physical_device import PhysicalDevice, feature_structs
 from .pipeline import PipelineStore
 
 if TYPE_CHECKING:
+    from .command_stream import CommandStream
     from .queue import Queue
 
 logger = logging.getLogger(__name__)
@@ -92,7 +93,7 @@ class LogicalDevice:
         self.vk_queue = self._first_queue() if adopted is None else adopted.vk_queue
         plan = plan_memory(physical.memory_types, physical.device_type, staged=staged_memory)
         self.memory = MemoryAllocator(self, plan)
-        self.busy: set[Queue] = set()
+        self.busy: set[CommandStream] = set()
         """Queues with work that is recorded or in flight: they stay alive until it is done."""
         self.launches = LaunchCache()
         """What repeated launches reuse."""

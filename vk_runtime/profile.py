@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from .command_buffer import CommandBuffer
+    from .command_stream import CommandStream
     from .graph_commands import Batch
     from .logical_device import LogicalDevice
     from .physical_device import PhysicalDevice
@@ -370,7 +371,7 @@ class Stages:
             running.add_host("compile", name, start, self._start_ns, device=self._device)
 
 
-def note_submission(queue: Queue, submitted: CommandBuffer | Batch) -> None:
+def note_submission(queue: CommandStream, submitted: CommandBuffer | Batch) -> None:
     """Notes when a command buffer is submitted.  A batch is a graph's: its commands are not timed."""
     submitted.submitted_ns = start = now()
     if submitted.raw is None:

@@ -35,6 +35,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
+from ..kernel_info import STREAM_DTYPE
 from . import kernel_atomic, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
 from .kernel_wide import LoadWideOp, StoreWideOp
@@ -157,7 +158,9 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
     if unknown := sorted(entry.data.keys() - known):
         raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(known)}")
     name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
-    if dtype not in DTYPES and (ndim is None or not dtype.startswith(("Vec[", "{"))):
+    if dtype == STREAM_DTYPE and (ndim is not None or type_ != i32):
+        raise VerifyException(f"{where}: a stream is an i32 of no meaning, found {type_}")
+    if dtype not in (*DTYPES, STREAM_DTYPE) and (ndim is None or not dtype.startswith(("Vec[", "{"))):
         raise VerifyException(f"{where}: unknown dtype '{dtype}', expected one of {', '.join(DTYPES)}")
     if isinstance(type_, MemRefType) != (ndim is not None):
         raise VerifyException(

@@ -42,6 +42,7 @@ from ...ir.dialects.kernel import (
 )
 from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
 from ...ir.kernel_info import (
+    STREAM_DTYPE,
     AspectUse,
     BufferParameter,
     KernelInfo,
@@ -50,6 +51,7 @@ from ...ir.kernel_info import (
     Parameter,
     ScalarParameter,
     SpecField,
+    StreamParameter,
 )
 from ...ir.target_env import BindingModel
 from ..errors import PassError, operation_location
@@ -446,6 +448,9 @@ class KernelEntry:
         infos: list[Parameter] = []
         binding = 0
         for number, parameter in enumerate(self._parameters):
+            if parameter.dtype == STREAM_DTYPE:
+                infos.append(StreamParameter(name=parameter.name))
+                continue
             if parameter.ndim is None:
                 offset = self._block.offset_bytes(FieldKey(number, FieldKind.SCALAR))
                 infos.append(ScalarParameter(name=parameter.name, dtype=parameter.dtype, offset_bytes=offset))

@@ -1,7 +1,7 @@
 # What type checkers see.  Kernel code is Python that never runs, so its names are typed by what they compute:
 # the float types are float, the integer types int, arrays give Any.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, dataclass_transform, overload
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
@@ -65,6 +65,7 @@ from .vk_runtime.event import Event as Event
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
+from .vk_runtime.indirect_range import IndirectRange as IndirectRange
 from .vk_runtime.info import info as info
 from .vk_runtime.interop.queries import SYCL_BACKEND_VULKAN as SYCL_BACKEND_VULKAN
 from .vk_runtime.interop.queries import is_backend_active as is_backend_active
@@ -133,6 +134,44 @@ class In(_ArrayParameter):
 class Out(_ArrayParameter):
     def __class_getitem__(cls, parameters: Any) -> Any: ...
     def __setitem__(self, index: _Index, value: Any) -> None: ...
+
+class _Manipulator:
+    def __call__(self, value: int) -> _Manipulator: ...
+
+class _TextSink(Protocol):
+    def write(self, text: str, /) -> object: ...
+
+class Stream:
+    endl: _Manipulator
+    flush: _Manipulator
+    dec: _Manipulator
+    hex: _Manipulator
+    oct: _Manipulator
+    fixed: _Manipulator
+    scientific: _Manipulator
+    defaultfloat: _Manipulator
+    showbase: _Manipulator
+    noshowbase: _Manipulator
+    showpos: _Manipulator
+    noshowpos: _Manipulator
+    setw: _Manipulator
+    setprecision: _Manipulator
+    def __init__(
+        self, size: int = 65536, work_item_buffer_size: int = 1024, *, file: _TextSink | None = None
+    ) -> None: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def work_item_buffer_size(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
+    def get_size(self) -> int: ...
+    def get_work_item_buffer_size(self) -> int: ...
+    def get_max_statement_size(self) -> int: ...
+    # In a kernel: writes a value, or applies a manipulator, and gives the stream again.
+    def __lshift__(self, value: Any) -> Stream: ...
+    # What print(…, file=out) asks of a file.
+    def write(self, text: str, /) -> int: ...
 
 class LocalArray(_ArrayParameter):
     def __class_getitem__(cls, parameters: Any) -> Any: ...
@@ -401,7 +440,7 @@ class _KernelFunction:
         self, stage: Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
     ) -> str: ...
     def __getitem__(
-        self, launch_range: int | tuple[int, ...] | list[int] | NdRange
+        self, launch_range: int | tuple[int, ...] | list[int] | NdRange | IndirectRange
     ) -> _LaunchConfiguration: ...
 
 @overload

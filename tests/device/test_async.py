@@ -13,7 +13,7 @@ import threading
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import queue as queue_module
+from lapilli.vk_runtime import timeline_semaphore
 from lapilli.vk_runtime.constants import VK_TIMEOUT
 from lapilli.vk_runtime.headers import make
 
@@ -114,23 +114,25 @@ def test_ctrl_c_in_a_long_wait_leaves_the_queue_usable(device, monkeypatch):
     x = lp.zeros(64, device=device)
     queue = lp.Queue(device)
     event = add_one[64].on(queue)(x)
-    real = queue._wait_semaphores
+    real = queue._clock._wait_semaphores
 
     def interrupted(*_):
         signal.raise_signal(signal.SIGINT)
         return VK_TIMEOUT
 
-    monkeypatch.setattr(queue, "_wait_semaphores", interrupted)
-    monkeypatch.setattr(queue, "_spin_until", lambda _: False)
+    monkeypatch.setattr(queue._clock, "_wait_semaphores", interrupted)
+    monkeypatch.setattr(queue._clock, "_spin_until", lambda _: False)
     with pytest.raises(KeyboardInterrupt):
         event.wait()
-    monkeypatch.setattr(queue, "_wait_semaphores", real)
+    monkeypatch.setattr(queue._clock, "_wait_semaphores", real)
     add_one[64].on(queue)(x).wait()
     assert event.done and (x.numpy() == 2).all()
 
 
 def test_other_threads_run_during_a_wait(device, monkeypatch):
-    monkeypatch.setattr(queue_module, "_WAIT_SLICE_NS", 60_000_000_000)  # it does not come back by itself
+    monkeypatch.setattr(
+        timeline_semaphore, "_WAIT_SLICE_NS", 60_000_000_000
+    )  # it does not come back by itself
     queue = lp.Queue(device)
     queue._submitted = 1  # as if the device were at work
     thread = threading.Thread(target=queue.wait_for, args=(1,))

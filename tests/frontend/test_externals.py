@@ -15,7 +15,6 @@ import lapilli as lp
 from lapilli.frontend.builder import build_module
 from lapilli.frontend.captures import Captures
 from lapilli.frontend.externals import EXTERNALS, ExternalFunction
-from lapilli.frontend.function_attributes import attributes_of
 from lapilli.frontend.linking import link_externals, object_image
 from lapilli.ir.target_env import TargetEnv
 from lapilli.passes.pipeline import analyse, lower_image
@@ -219,33 +218,6 @@ def test_a_declaration_has_no_body(load: Load) -> None:
     assert (caught.value.code, caught.value.location and caught.value.location.line) == ("LP2081", 4)
 
 
-@pytest.mark.behaviour("EXT-05")
-@pytest.mark.parametrize(
-    "decorators", ["@lp.external\n@lp.reqd_work_group_size(8)", "@lp.reqd_work_group_size(8)\n@lp.external"]
-)
-def test_attributes_of_kernels_are_refused(load: Load, decorators: str) -> None:
-    with pytest.raises(
-        lp.CompileError, match=r"lp\.reqd_work_group_size is not allowed on the external .* 'sized'"
-    ) as e:
-        load("ext_sized", f"{decorators}\ndef sized(x: lp.f32) -> lp.f32:\n    return x\n")
-    assert e.value.code == "LP2083"
-    assert e.value.errc is lp.Errc.BUILD
-    with pytest.raises(lp.CompileError, match="is not allowed"):
-        lp.reqd_work_group_size(8)(doubled)
-
-
-@pytest.mark.parametrize(
-    "decorators",
-    ["@lp.external\n@lp.device_has(lp.Aspect.FP64)", "@lp.device_has(lp.Aspect.FP64)\n@lp.external"],
-)
-def test_attributes_stand_in_any_order(load: Load, decorators: str) -> None:
-    module = load("ext_ordered", f"{decorators}\ndef ordered(x: lp.f32) -> lp.f32:\n    return x + 1.0\n")
-    made = external(module.ordered)
-    assert (made.symbol, made.is_defined, made(2.0)) == ("ordered", True, 3.0)
-    assert attributes_of(made).device_has == {lp.Aspect.FP64}
-    assert EXTERNALS.of_unit("ext_ordered") == (made,)
-
-
 @pytest.mark.parametrize("name", ["", "a\0b", 7, "tab\t"])
 def test_symbols_are_printable_text(name: str) -> None:
     with pytest.raises(lp.InvalidError, match="expected the symbol"):
@@ -267,14 +239,24 @@ def test_two_functions_of_one_linker_name_in_one_kernel(load: Load) -> None:
 
 
 @pytest.mark.behaviour("EXT-08")
-@pytest.mark.parametrize("decorator", ["device_has", "uses_aspects"])
-@pytest.mark.parametrize("is_above", [True, False])
-def test_declared_aspects_stand_on_the_declaration(load: Load, decorator: str, is_above: bool) -> None:
-    lines = [f"@lp.{decorator}(lp.Aspect.FP64)", '@lp.extern("f")']
+@pytest.mark.parametrize("where", ["above", "below"])
+def test_declared_aspects_stand_on_the_declaration(load: Load, where: str) -> None:
+    lines = ['@lp.extern("f")', "@lp.device_has(lp.Aspect.FP64)"]
+    head = "\n".join(lines if where == "below" else lines[::-1])
     module = load(
-        "ext_declared",
-        "\n".join(lines if is_above else reversed(lines)) + "\ndef f(x: lp.f32) -> lp.f32: ...\n"
+        f"ext_declared_{where}",
+        f"{head}\ndef f(x: lp.f32) -> lp.f32: ...\n"
         "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[0] = f(y[0])\n",
     )
     image, _ = compiled(module.k)
     assert image.kernel("k").aspects == (lp.Aspect.FP64,)
+
+
+def test_what_a_declaration_uses_counts(load: Load) -> None:
+    module = load(
+        "ext_declared_use",
+        '@lp.extern("f")\n@lp.uses_aspects(lp.Aspect.FP16)\ndef f(x: lp.f32) -> lp.f32: ...\n'
+        "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[0] = f(y[0])\n",
+    )
+    image, _ = compiled(module.k)
+    assert image.kernel("k").aspects == (lp.Aspect.FP16,)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import queue as queue_module
+from lapilli.vk_runtime import command_stream
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.launch import launch
 
@@ -53,14 +53,14 @@ def test_polling_submits(device, queue, x):
 
 def test_many_pending_launches_submit_themselves(device, queue, x):
     y = zeros(device)
-    events = [saxpy(queue, 1.0, x, y) for _ in range(queue_module.SUBMIT_AFTER + 1)]
+    events = [saxpy(queue, 1.0, x, y) for _ in range(command_stream.SUBMIT_AFTER + 1)]
     assert [events[0].value, events[-1].value] == [1, 2]
     assert (y.numpy() == len(events)).all()
 
 
 def test_submissions_in_flight_are_bounded(device, queue, x, monkeypatch):
-    monkeypatch.setattr(queue_module, "SUBMIT_AFTER", 1)
-    monkeypatch.setattr(queue_module, "MAX_IN_FLIGHT", 3)
+    monkeypatch.setattr(command_stream, "SUBMIT_AFTER", 1)
+    monkeypatch.setattr(command_stream, "MAX_IN_FLIGHT", 3)
     y = zeros(device)
     for _ in range(50):
         saxpy(queue, 1.0, x, y)
@@ -117,7 +117,7 @@ def test_event_of_another_device_is_waited_for(device, x):
         pytest.skip("one device only")
     event = saxpy(other.default_queue, 1.0, lp.ones(256, device=other), zeros(other))
     saxpy(device.default_queue, 1.0, x, zeros(device), [event])
-    assert event.value <= other.default_queue._completed
+    assert event.value <= other.default_queue._clock.completed
 
 
 def test_queue_that_nobody_holds_finishes_its_work(device, x):
@@ -135,7 +135,7 @@ def test_arrays_may_go_before_their_launch_ends(device, queue):
 def test_elapsed_ns(device, x):
     queue = lp.Queue(device, profiling=True)
     y = zeros(device)
-    events = [saxpy(queue, 1.0, x, y) for _ in range(queue_module.SUBMIT_AFTER + 3)]
+    events = [saxpy(queue, 1.0, x, y) for _ in range(command_stream.SUBMIT_AFTER + 3)]
     assert all(0 < event.elapsed_ns < 60e9 for event in events)
     assert (y.numpy() == len(events)).all()
 
@@ -190,17 +190,17 @@ def test_lost_device_stays_lost(device):
 
 def test_queues_that_nobody_waits_for_run_and_go(device, x):
     kept = len(device.logical.queues)
-    y = [zeros(device) for _ in range(4 * queue_module.MAX_BUSY)]
+    y = [zeros(device) for _ in range(4 * command_stream.MAX_BUSY)]
     for array in y:
         saxpy(lp.Queue(device), 1.0, x, array)
-    assert sum(queue.recording is not None for queue in device.logical.busy) <= queue_module.MAX_BUSY
+    assert sum(queue.recording is not None for queue in device.logical.busy) <= command_stream.MAX_BUSY
     assert all((array.numpy() == 1).all() for array in y)
     del y, array
     device.default_queue.wait()
     with device.logical.lock:
         device.logical.collect()
     gc.collect()
-    assert len(device.logical.queues) <= kept + queue_module.MAX_BUSY + 1
+    assert len(device.logical.queues) <= kept + command_stream.MAX_BUSY + 1
 
 
 @pytest.mark.parametrize("function", ["_end", "_submit_to_driver"])
@@ -208,7 +208,7 @@ def test_a_submission_that_the_driver_refuses_is_an_error_and_not_a_hang(device,
     own = Device(device.physical, device.selector)
     queue = lp.Queue(own)
     event = saxpy(queue, 1.0, lp.ones(256, device=own), zeros(own))
-    setattr(queue, function, lambda *_: -1)  # VK_ERROR_OUT_OF_HOST_MEMORY
+    setattr(queue._submitter, function, lambda *_: -1)  # VK_ERROR_OUT_OF_HOST_MEMORY
     for use in (event.wait, event.wait, lambda: event.done, lambda: lp.zeros(3, device=own)):
         with pytest.raises(lp.DeviceLostError):
             use()

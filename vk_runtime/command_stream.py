@@ -1,0 +1,364 @@
+"""CommandStream: what a queue records, orders, submits and recycles; the lower half of `queue.Queue`.
+
+Commands are recorded into an open command buffer and submitted together when somebody waits, reads an array
+back or polls an event, or when `SUBMIT_AFTER` of them are pending: a submission costs ten times a recording.
+Commands of one queue run in any order, except where they touch the same memory: a barrier goes between.
+
+A barrier splits the commands of a queue into *epochs*.  Each buffer remembers the epoch in which it was
+last read and written, so a hazard is one comparison.  A buffer that another queue used last is handed over:
+that queue's work is submitted, and this queue's next submission waits for it on the device.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import InvalidError
+from . import profile
+from .barriers import BARRIER
+from .command_buffer import CommandBuffer
+from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
+from .handle import Handle
+from .headers import NULL, ffi, make
+from .repeated_launches import RepeatedLaunches
+from .submitter import Submitter
+from .timeline import Timeline
+from .timeline_semaphore import TimelineSemaphore
+
+if TYPE_CHECKING:
+    from .device import Device
+    from .graph_commands import Batch
+    from .memory import Buffer
+
+SUBMIT_AFTER = 64
+"""Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
+the device does not idle long before the first."""
+
+MAX_BUSY = 32
+"""Queues of a device that may hold recorded work: one more makes all submit, so that queues that nobody waits
+for run, and go, in the end."""
+
+MAX_IN_FLIGHT = 64
+"""Submissions that may wait for the device; more make the host wait, so that memory stays bounded."""
+
+
+class CommandStream(Handle):
+    """Command buffers of one device in the order of one timeline semaphore.
+
+    Args:
+        device: where they run.
+        is_in_order: commands run one after the other.
+        is_profiling: every command is timed; commands then run one after the other, too.
+    """
+
+    def __init__(self, device: Device, *, is_in_order: bool, is_profiling: bool) -> None:
+        logical = device.logical
+        logical.require_usable()
+        self._device = device
+        self._logical = logical
+        self._lock = logical.lock
+        self.is_profiling = is_profiling
+        self.is_in_order = is_in_order
+        self._is_serial = is_profiling or is_in_order
+        """Whether its commands run one after the other; also while a profile times them."""
+        self.submit_after = SUBMIT_AFTER
+        """Commands that make the open command buffer be submitted."""
+        self.recording: CommandBuffer | None = None
+        """The open command buffer, of whoever holds the device's lock; `open` begins one."""
+        self.latest: tuple[object, object] | None = None
+        """The launch record of the last command of the open command buffer, and the memory that it uses."""
+        self.repeated = RepeatedLaunches(logical)
+        """Launches that are waited for one at a time, again and again."""
+        self._in_flight: deque[CommandBuffer | Batch] = deque()
+        self._free: list[CommandBuffer] = []
+        self._submitted = 0
+        self._epoch = 0
+        self._waits: dict[Timeline, int] = {}
+        self.vk_queue: Any = logical.vk_queue
+        """The VkQueue that it submits to; queues of a device mostly share one."""
+        with self._lock:
+            # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
+            self._clock = TimelineSemaphore(logical)
+            self._pool = self._create_pool()
+        self._submitter = Submitter(logical, self._clock)
+        self._record_barrier = logical.vk.vkCmdPipelineBarrier
+
+    def _create_pool(self) -> Any:
+        logical = self._logical
+        vk = logical.vk
+        info = make(
+            "VkCommandPoolCreateInfo",
+            flags=VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+            queueFamilyIndex=logical.physical.queue_family_index,
+        )
+        pool = ffi.new("VkCommandPool*")
+        logical.check(vk.vkCreateCommandPool(logical.raw, info, NULL, pool), "vkCreateCommandPool")
+        raw = pool[0]
+        # A queue with work in flight is in `LogicalDevice.busy` and so alive: nothing is pending here.
+        self._own(logical.graveyard, lambda: vk.vkDestroyCommandPool(logical.raw, raw, NULL))
+        return raw
+
+    @property
+    def device(self) -> Device:
+        """The device that it runs on."""
+        return self._device
+
+    @property
+    def semaphore(self) -> Any:
+        """The VkSemaphore that counts up as its submissions end."""
+        return self._clock.raw
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that was submitted is known to have run."""
+        return not self._in_flight
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a command that is recorded now is timed."""
+        return self.is_profiling or bool(profile.active)
+
+    @abstractmethod
+    def wait_for(self, value: int) -> None:
+        """Waits until the timeline reaches `value`."""
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Submits what is recorded and waits for everything in it."""
+
+    # ---- recording; the caller holds the device's lock ----
+
+    def open(self) -> CommandBuffer:
+        """Returns the command buffer that is being recorded, beginning one where there is none."""
+        recording = self.recording
+        if recording is not None:
+            return recording
+        self._make_room()
+        command_buffer = self._free.pop() if self._free else self._new_command_buffer()
+        is_timed = self.is_timed
+        self._is_serial = is_timed or self.is_in_order
+        command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
+        command_buffer.value = self._submitted + 1
+        self._logical.busy.add(self)
+        self.recording = command_buffer
+        return command_buffer
+
+    def _make_room(self) -> None:
+        """Makes sure that one more submission may follow; waits where too many are in flight."""
+        self._logical.require_usable()
+        if self.is_closed:
+            raise InvalidError("this queue was closed; make another with lp.Queue()")
+        if self._in_flight:
+            self.retire()
+            if len(self._in_flight) >= MAX_IN_FLIGHT:
+                self._clock.block_until(self._in_flight[0].value)
+                self.retire()
+        busy = self._logical.busy
+        if self not in busy and len(busy) >= MAX_BUSY:
+            self._logical.submit_everything()
+
+    def _new_command_buffer(self) -> CommandBuffer:
+        logical = self._logical
+        info = make("VkCommandBufferAllocateInfo", commandPool=self._pool, commandBufferCount=1)
+        out = ffi.new("VkCommandBuffer*")
+        result = logical.vk.vkAllocateCommandBuffers(logical.raw, info, out)
+        logical.check(result, "vkAllocateCommandBuffers")
+        return CommandBuffer(logical, out[0])
+
+    def order(self, uses: Sequence[tuple[Buffer, bool]], value: int) -> None:
+        """Puts a barrier before the next command where it needs one, and notes what the command uses.
+
+        Args:
+            uses: buffers, each with whether the command writes it.
+            value: timeline value of the open command buffer.
+        """
+        self.latest = None
+        epoch = self._epoch
+        is_hazard = self._is_serial
+        for buffer, writes in uses:
+            if buffer.queue is not self:
+                self._take_over(buffer)
+            elif buffer.write_epoch == epoch or (writes and buffer.read_epoch == epoch):
+                is_hazard = True
+        if is_hazard:
+            epoch = self.barrier()
+        self._note_uses(uses, value, epoch)
+
+    def _note_uses(self, uses: Sequence[tuple[Buffer, bool]], value: int, epoch: int) -> None:
+        for buffer, writes in uses:
+            buffer.last_use = value
+            if writes:
+                buffer.write_epoch = epoch
+                buffer.last_write = value
+            else:
+                buffer.read_epoch = epoch
+
+    def barrier(self) -> int:
+        """Records a barrier between everything before and everything after; returns the new epoch."""
+        command_buffer = self.recording or self.open()
+        self._record_barrier(command_buffer.raw, *BARRIER)
+        self._epoch += 1
+        return self._epoch
+
+    def order_again(self, uses: Sequence[tuple[Buffer, bool]]) -> None:
+        """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
+        epoch = self.barrier()
+        for buffer, writes in uses:
+            if writes:
+                buffer.write_epoch = epoch
+            else:
+                buffer.read_epoch = epoch
+
+    def _take_over(self, buffer: Buffer) -> None:
+        """Makes this queue the one that orders the uses of `buffer`."""
+        other = buffer.queue
+        if isinstance(other, CommandStream):
+            other.latest = None
+        if other is not None and buffer.last_use:
+            self.wait_on_device(other, buffer.last_use)
+        buffer.queue = self
+        buffer.read_epoch = buffer.write_epoch = -1
+        buffer.last_write = buffer.last_use = 0
+
+    def wait_on_device(self, other: Timeline, value: int) -> None:
+        """Makes what is recorded from here on wait for a timeline, or for earlier commands of this queue."""
+        if other is self:
+            self.barrier()
+            return
+        if other.is_closed:  # it waited for all its work
+            return
+        other.submit_up_to(value)
+        self._waits[other] = max(value, self._waits.get(other, 0))
+
+    def points(self, value: int) -> tuple[tuple[Any, int]]:
+        """Returns the semaphore and value that say when `value` is reached."""
+        return ((self._clock.raw, value),)
+
+    def submit_up_to(self, value: int) -> None:
+        """Submits what is recorded towards `value`."""
+        if value > self._submitted:
+            self.flush()
+
+    def argument_block(self, nbytes: int) -> tuple[Buffer, int]:
+        """Returns memory for an argument block of the command buffer that is open after this call."""
+        while True:
+            command_buffer = self.open()
+            block = command_buffer.argument_block(nbytes)
+            # Memory that ran out may have made the allocator wait, and so submit the command buffer.
+            if command_buffer is self.recording:
+                return block
+
+    def note_launch(self, command_buffer: CommandBuffer) -> None:
+        """Counts a command, and submits where enough are pending."""
+        command_buffer.launch_count += 1
+        if command_buffer.launch_count >= self.submit_after:
+            self.flush()
+
+    # ---- submission and retirement ----
+
+    def flush(self) -> None:
+        """Submits what is recorded, without waiting for it.
+
+        Raises:
+            DeviceLostError: the driver lost the device, or does not take the submission.
+        """
+        interrupt: KeyboardInterrupt | None = None
+        with self._lock:
+            while self.recording is not None:
+                try:
+                    self._submit(self.recording)
+                except KeyboardInterrupt as error:  # a command buffer cannot stay half submitted: go on first
+                    interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Buffer, bool]]) -> None:
+        """Submits command buffers that are recorded already, behind everything that this queue has recorded.
+
+        Call it with the device's lock held.
+
+        Args:
+            batch: begins with a barrier and ends with one for the host.
+            uses: every buffer that it touches, and whether it writes it.
+
+        Raises:
+            DeviceLostError: the driver lost the device, or does not take the submission.
+        """
+        self.flush()
+        self._make_room()
+        self._logical.busy.add(self)
+        batch.value = self._submitted + 1
+        self._epoch += 1
+        interrupt: KeyboardInterrupt | None = None
+        while self._submitted < batch.value:
+            try:
+                for buffer, _ in uses:
+                    if buffer.queue is not self:
+                        self._take_over(buffer)
+                self._submit(batch)
+            except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
+                interrupt = error
+        self._note_uses(uses, batch.value, self._epoch)
+        if interrupt is not None:
+            raise interrupt
+
+    def _submit(self, command_buffer: CommandBuffer | Batch) -> None:
+        """Ends and submits the open command buffer.  Ctrl-C may stop it anywhere; a second call goes on there."""
+        logical, results, submitter = self._logical, command_buffer.results, self._submitter
+        logical.require_usable()
+        if not results:
+            submitter.end(command_buffer)
+        if results[0] >= 0 and len(results) == 1:
+            if profile.active:
+                profile.note_submission(self, command_buffer)
+            submitter.submit(self.vk_queue, command_buffer, self._waits)
+        if results[-1] < 0:
+            self.recording = self.latest = None
+            logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
+        if not self._in_flight or self._in_flight[-1] is not command_buffer:
+            self._in_flight.append(command_buffer)
+        if self._waits:
+            self._waits = {}
+        self._submitted = command_buffer.value
+        self.recording = self.latest = None
+
+    def retire(self) -> None:
+        """Recycles the command buffers that the device has run.  Call it with the lock held."""
+        if self._in_flight:
+            if self._in_flight[-1].value > self._clock.completed:  # else a wait has just told
+                self._clock.read()
+            while self._in_flight and self._in_flight[0].value <= self._clock.completed:
+                command_buffer = self._in_flight.popleft()
+                if isinstance(command_buffer, CommandBuffer):
+                    self.repeated.note_submission(command_buffer.launch_count)
+                command_buffer.retire()
+                if isinstance(command_buffer, CommandBuffer):
+                    self._free.append(command_buffer)
+        if not self._in_flight and self.recording is None:
+            self._logical.busy.discard(self)
+
+    def poll(self, value: int) -> bool:
+        """Returns whether the timeline has reached `value`; submits what is recorded towards it."""
+        if value <= self._clock.completed:
+            return True
+        with self._lock:
+            self._logical.require_usable()
+            if value > self._submitted:
+                self.flush()
+            if self._clock.read() < value:
+                return False
+            self.retire()
+            return True
+
+    def abandon(self) -> None:
+        """Lets go of everything, run or not: the device is going away."""
+        for command_buffer in (*self._in_flight, *([self.recording] if self.recording else [])):
+            command_buffer.forget()
+        self._in_flight.clear()
+        self._free.clear()
+        self.repeated.clear()
+        self.recording = self.latest = None
+        self._waits.clear()

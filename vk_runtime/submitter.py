@@ -1,0 +1,86 @@
+"""Ending and submitting command buffers: the two driver calls, with structs that are made once.
+
+Ctrl-C may stop Python between any two steps, and a submission cannot be taken back or made twice.  So each of the two
+calls is made by `map`, which notes its result before Python looks for signals; calling again goes on behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .barriers import HOST_BARRIER, STAGES
+from .headers import NULL, ffi, make
+
+if TYPE_CHECKING:
+    from .command_buffer import CommandBuffer
+    from .graph_commands import Batch
+    from .logical_device import LogicalDevice
+    from .timeline import Timeline
+    from .timeline_semaphore import TimelineSemaphore
+
+
+class Submitter:
+    """Submits command buffers that signal one timeline semaphore.  Use it with the device's lock held.
+
+    Args:
+        device: borrowed.
+        semaphore: gets the value of each command buffer when it has run.
+    """
+
+    def __init__(self, device: LogicalDevice, semaphore: TimelineSemaphore) -> None:
+        vk = device.vk
+        self._record_barrier = vk.vkCmdPipelineBarrier
+        self._end, self._submit_to_driver = vk.vkEndCommandBuffer, vk.vkQueueSubmit
+        self._signal_value = ffi.new("uint64_t[]", 1)
+        self._timeline = make(
+            "VkTimelineSemaphoreSubmitInfo",
+            signalSemaphoreValueCount=1,
+            pSignalSemaphoreValues=self._signal_value,
+        )
+        self._info = make(
+            "VkSubmitInfo",
+            pNext=self._timeline,
+            commandBufferCount=1,
+            signalSemaphoreCount=1,
+            pSignalSemaphores=semaphore.raw_array,
+        )
+
+    def end(self, command_buffer: CommandBuffer | Batch) -> None:
+        """Ends a command buffer; its first result says how that went."""
+        # The timeline alone does not make device writes visible to the host (Vulkan 1.3, 7.6).
+        self._record_barrier(command_buffer.raw, *HOST_BARRIER)
+        command_buffer.results.extend(map(self._end, (command_buffer.raw,)))
+
+    def submit(
+        self, vk_queue: Any, command_buffer: CommandBuffer | Batch, waits: Mapping[Timeline, int]
+    ) -> None:
+        """Submits what has been ended; its second result says how that went.
+
+        Args:
+            vk_queue: the VkQueue.
+            command_buffer: signals its `value`.
+            waits: timelines, each with the value that it must have reached first.
+        """
+        info = self._info
+        info.pCommandBuffers, info.commandBufferCount = command_buffer.submitted, command_buffer.count
+        self._signal_value[0] = command_buffer.value
+        if waits or info.waitSemaphoreCount:
+            command_buffer.keep.append(self._set_waits(waits))
+        command_buffer.results.extend(map(self._submit_to_driver, (vk_queue,), (1,), (info,), (NULL,)))
+
+    def _set_waits(self, waits: Mapping[Timeline, int]) -> tuple[object, ...]:
+        """Fills in the semaphores that the submission waits for; returns what must live until it has run."""
+        info, timeline = self._info, self._timeline
+        points = [point for other, value in waits.items() for point in other.points(value)]
+        count = len(points)
+        if not count:
+            info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
+            return ()
+        info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
+        semaphores = ffi.new("VkSemaphore[]", [semaphore for semaphore, _ in points])
+        values = ffi.new("uint64_t[]", [value for _, value in points])
+        stages = ffi.new("VkPipelineStageFlags[]", [STAGES] * count)
+        info.pWaitSemaphores, info.pWaitDstStageMask = semaphores, stages
+        timeline.pWaitSemaphoreValues = values
+        return semaphores, values, stages, *waits

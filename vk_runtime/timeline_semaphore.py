@@ -1,0 +1,103 @@
+"""A timeline semaphore of our own, and waiting for it.
+
+A wait blocks in slices, so that Ctrl-C is seen between two; on GPUs it polls for a moment first, because the driver
+takes longer to wake a thread than a short kernel takes to run.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from .constants import VK_SEMAPHORE_TYPE_TIMELINE, VK_TIMEOUT
+from .handle import Handle
+from .headers import NULL, ffi, make
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+
+_WAIT_SLICE_NS = 200_000_000
+"""A wait returns to Python this often, for Ctrl-C."""
+
+_SPIN_NS = 50_000
+"""How long a wait for a GPU polls before it blocks: an H200 answers a poll in 14 µs, a wait in 47 µs."""
+
+
+class TimelineSemaphore(Handle):
+    """A VkSemaphore that counts up as submissions end.  Threads may wait for it at the same time.
+
+    Args:
+        device: borrowed; make it with the device's lock held.
+    """
+
+    def __init__(self, device: LogicalDevice) -> None:
+        self._device = device
+        info = make(
+            "VkSemaphoreCreateInfo",
+            pNext=make("VkSemaphoreTypeCreateInfo", semaphoreType=VK_SEMAPHORE_TYPE_TIMELINE),
+        )
+        out = ffi.new("VkSemaphore*")
+        vk = device.vk
+        device.check(vk.vkCreateSemaphore(device.raw, info, NULL, out), "vkCreateSemaphore")
+        self.raw = raw = out[0]
+        self.raw_array = ffi.new("VkSemaphore[]", [raw])
+        """VkSemaphore[1], for the structs that take an array."""
+        self.completed = 0
+        """The highest value that it is known to have reached."""
+        self._counter = ffi.new("uint64_t*")
+        self._wait_semaphores = vk.vkWaitSemaphores
+        self._wait_structs: list[tuple[Any, Any]] = []
+        # A queue with work in flight is in `LogicalDevice.busy` and so alive: nothing is pending here.
+        self._own(device.graveyard, lambda: vk.vkDestroySemaphore(device.raw, raw, NULL))
+
+    def read(self) -> int:
+        """Asks the driver how far it is and returns that.  Call it with the device's lock held."""
+        device, counter = self._device, self._counter
+        result = device.vk.vkGetSemaphoreCounterValue(device.raw, self.raw, counter)
+        device.check(result, "vkGetSemaphoreCounterValue")
+        self.completed = max(self.completed, counter[0])
+        return self.completed
+
+    def block_until(self, value: int) -> None:
+        """Waits until it reaches `value`; what leads there must have been submitted."""
+        device = self._device
+        device.require_usable()
+        if not device.is_cpu and self._spin_until(value):
+            return
+        while not self.wait_slice(value):
+            pass
+
+    def wait_slice(self, value: int) -> bool:
+        """Waits until it reaches `value`, or a fifth of a second; returns whether it has.
+
+        Other threads run meanwhile.  What leads there must have been submitted.
+        """
+        device = self._device
+        device.require_usable()
+        # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
+        info, target = self._wait_structs.pop() if self._wait_structs else self._new_wait_struct()
+        target[0] = value
+        result = self._wait_semaphores(device.raw, info, _WAIT_SLICE_NS)
+        self._wait_structs.append((info, target))
+        if result == VK_TIMEOUT:
+            return False
+        device.check(result, "vkWaitSemaphores")
+        self.completed = max(self.completed, value)
+        return True
+
+    def _new_wait_struct(self) -> tuple[Any, Any]:
+        target = ffi.new("uint64_t[]", 1)
+        info = make("VkSemaphoreWaitInfo", semaphoreCount=1, pSemaphores=self.raw_array, pValues=target)
+        return info, target
+
+    def _spin_until(self, value: int) -> bool:
+        end = time.perf_counter_ns() + _SPIN_NS
+        counter = ffi.new("uint64_t*")
+        device = self._device
+        read = device.vk.vkGetSemaphoreCounterValue
+        while time.perf_counter_ns() < end:
+            device.check(read(device.raw, self.raw, counter), "vkGetSemaphoreCounterValue")
+            if counter[0] >= value:
+                self.completed = max(self.completed, counter[0])
+                return True
+        return False
