@@ -6,7 +6,7 @@ import pytest
 
 import lapilli as lp
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.filterwarnings("ignore::lapilli.AspectWarning")]
 
 INPUT, OBJECT, EXECUTABLE = lp.BundleState.INPUT, lp.BundleState.OBJECT, lp.BundleState.EXECUTABLE
 
