@@ -16,7 +16,7 @@ from ..ir.errors import KernelArgumentError
 from ..ir.kernel_info import LocalMemory
 from .annotations import Signature
 from .constant_arguments import NO_CONSTANTS, Constants, Leaves
-from .parameter_types import ConstType, LocalArrayType
+from .parameter_types import ConstType, LocalArrayType, StreamType
 from .struct_values import leaf_values
 from .types import ArrayType, ScalarType
 
@@ -97,7 +97,7 @@ def taken_apart(signature: Signature, values: tuple[object, ...], kernel_name: s
             flat.append(value)
             if isinstance(value, LocalMemory):
                 shapes.append(value.shape)
-        elif isinstance(kind, ArrayType | ScalarType):
+        elif isinstance(kind, ArrayType | ScalarType | StreamType):
             flat.append(value)
         else:
             flat += leaf_values(kind, value, what)

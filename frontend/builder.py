@@ -67,10 +67,11 @@ from .external_functions import build_external
 from .externals import ExternalFunction
 from .function_attributes import attributes_of
 from .function_builder import FunctionBuilder
+from .image_types import ImageType
 from .inference import infer_types
 from .ir_types import INDEX_TYPE
 from .module_builder import ModuleBuilder
-from .parameter_types import ConstType, LocalArrayType
+from .parameter_types import ConstType, LocalArrayType, StreamType
 from .parameter_values import bind_parameters, constant_values, has_shared_parameters
 from .source import FunctionSource
 from .struct_types import scalar_leaves
@@ -343,7 +344,8 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
                     dtype=p.type.element.spelling,
                     ndim=p.type.ndim,
                     access=_access(fb, i, p.type),
-                    may_alias=p.type.access == "read_write",
+                    may_alias=p.type.access == "read_write" and not isinstance(p.type, ImageType),
+                    is_image=isinstance(p.type, ImageType),
                 )
             )
             continue
@@ -351,6 +353,9 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
             parameters.append(
                 KernelParameter(name=p.name, dtype=p.type.element.spelling, ndim=p.type.ndim, is_shared=True)
             )
+            continue
+        if isinstance(p.type, StreamType):
+            parameters.append(KernelParameter(name=p.name, dtype=p.type.spelling))
             continue
         if isinstance(p.type, ConstType):
             continue

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import InvalidError, KernelArgumentError, KernelTrap, NdRangeError
+from ..ir.errors import FeatureNotSupportedError, InvalidError, KernelArgumentError, KernelTrap, NdRangeError
 from ..ir.interpret.launch import (
     DEFAULT_STEP_LIMIT,
     DEFAULT_SUB_GROUP_SIZE,
@@ -24,19 +24,28 @@ from ..ir.interpret.launch import (
     SharedArray,
     interpret_module,
 )
-from ..ir.kernel_info import BufferParameter, LocalMemory, LocalParameter, Parameter, ScalarParameter
+from ..ir.kernel_info import (
+    BufferParameter,
+    LocalMemory,
+    LocalParameter,
+    Parameter,
+    ScalarParameter,
+    StreamParameter,
+)
+from ..ir.stream import Stream
 from ..vk_runtime import trace
 from ..vk_runtime.arguments import scalar_value
 from ..vk_runtime.array import Array
 from ..vk_runtime.dtypes import numpy_dtype
 from ..vk_runtime.event import Event
-from ..vk_runtime.reports import HostReport, quiet
+from ..vk_runtime.reports import HostReport, Output, quiet, show
 from .arguments import LaunchArguments, bind_arguments, taken_apart
 from .captures import Captures
 from .checking import checks_of
 from .compile import parameters_of
 from .compile_options import options_of
 from .constant_arguments import NO_CONSTANTS, Constants
+from .image_types import ImageType
 from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
 
 if TYPE_CHECKING:
@@ -85,6 +94,7 @@ def interpret(
         raise InvalidError(
             f"interpret: sub_group_size is a power of two from 1 to 128; found {sub_group_size}"
         )
+    _refuse_images(kernel)
     values = bind_arguments(kernel.signature, tuple(args), kwargs or {}, kernel.name)
     given = LaunchArguments(values)
     if kernel.signature.has_composites:
@@ -97,6 +107,8 @@ def interpret(
     checked = _range(kernel, range_)
     module = _module(kernel, len(checked.extents), tuple(optional_aspects), given.constants)
     shape = LaunchShape(range_=checked.extents, local=_local_size(kernel, module, checked, local))
+    names = (parameter.name for parameter in parameters_of(kernel))
+    streams = {name: v for name, v in zip(names, given.values, strict=True) if isinstance(v, Stream)}
     try:
         interpret_module(
             module,
@@ -107,6 +119,7 @@ def interpret(
                 constant.symbol: constant.to_bytes(value) for constant, value in (spec or {}).items()
             },
             options=Options(sub_group_size=sub_group_size, step_limit=step_limit),
+            write=lambda name, text: _write(streams.get(name), text),
         )
     finally:
         for array in arrays.values():
@@ -134,12 +147,18 @@ def interpret_launch(
     device, plan = queue.device, record.plan
     hosts: dict[int, tuple[Array, npt.NDArray[Any], HostArray]] = {}
     bound: list[Argument] = []
+    streams: dict[str, Stream] = {}
     with quiet():  # what earlier launches report waits for a wait of the user's
         for event in events:
             event.wait()
+        _refuse_images(kernel)
         for parameter, value in zip(parameters_of(kernel), values, strict=True):
             if isinstance(value, LocalMemory):
                 bound.append(SharedArray(value.shape))
+                continue
+            if isinstance(value, Stream):
+                streams[parameter.name] = value
+                bound.append(0)
                 continue
             if not isinstance(value, Array):
                 scalar = next(scalars)
@@ -155,12 +174,17 @@ def interpret_launch(
     size = max(device.info.sub_group_sizes, default=DEFAULT_SUB_GROUP_SIZE)
     trace.record("launch", kernel=kernel.name, device=device.selector)
     changed: frozenset[int] = frozenset(range(len(bound)))  # where it traps, as far as it came
-    printed: list[str] = []
+    printed: Output = []
+
+    def write(name: str, text: str) -> None:
+        stream = streams.get(name)
+        printed.append((stream, text if stream is None else stream.cut(text), 0))
+
     failed: KernelTrap | None = None
     try:
         options = Options(sub_group_size=min(size, 128))
         changed = interpret_module(
-            module, kernel.name, shape, bound, spec_values=dict(spec), options=options, write=printed.append
+            module, kernel.name, shape, bound, spec_values=dict(spec), options=options, write=write
         )
     except KernelTrap as trap:
         if trap.code != KernelTrap.code:
@@ -175,8 +199,22 @@ def interpret_launch(
         uses = tuple((array.buffer, id(host) in written) for array, _, host in hosts.values())
         event = Event(queue, 0)
         if printed or failed is not None:
-            event = queue.note_host_launch(HostReport("".join(printed), failed), uses)
+            event = queue.note_host_launch(HostReport(printed, failed), uses)
     return event
+
+
+def _refuse_images(kernel: KernelFunction) -> None:
+    """Raises where a kernel has images."""
+    for parameter in kernel.signature.parameters:
+        if isinstance(parameter.type, ImageType):
+            raise FeatureNotSupportedError(
+                f"kernel '{kernel.name}': parameter '{parameter.name}' is {parameter.type!r}, and the interpreter "
+                "has no images; run it on a device"
+            )
+
+
+def _write(stream: Stream | None, text: str) -> None:
+    show([(stream, text if stream is None else stream.cut(text), 0)])
 
 
 def _bytes_of(data: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
@@ -284,6 +322,10 @@ def _argument(
                 f"{what}: expected lp.local(shape) of {parameter.ndim} dimensions, found {value!r}"
             )
         return SharedArray(value.shape)
+    if isinstance(parameter, StreamParameter):
+        if not isinstance(value, Stream):
+            raise KernelArgumentError(f"{what}: expected an lp.Stream, found {type(value).__name__}")
+        return 0
     if isinstance(parameter, ScalarParameter):
         try:
             return _number(scalar_value(value, dtype), dtype)

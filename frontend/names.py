@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
+from ..ir.stream import Manipulator, Stream
 from .builtins import BUILTINS, BuiltinFunction
 from .captured_data import captured_array, captured_struct
 from .captures import is_watched
@@ -26,6 +27,7 @@ from .parts import array_part, composite_attribute, load_part
 from .scope import MISSING
 from .spec_constant import SpecializationId, placeholder_id
 from .specialization import read_specialization
+from .streams import KernelStream
 from .struct_types import StructType
 from .struct_values import struct_of_value
 from .subscripts import array_attribute
@@ -180,7 +182,7 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
             return captured(fb, obj[()], name, node)
         case tuple():
             return _captured_tuple(fb, cast("tuple[object, ...]", obj), name, node)
-        case Type() | Intrinsic() | Namespace() | python_types.ModuleType() | str() | None:
+        case Type() | Manipulator() | Intrinsic() | Namespace() | python_types.ModuleType() | str() | None:
             return Static(obj, name)
         case KernelFunction():
             raise fb.error(
@@ -275,6 +277,8 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     base = fb.evaluate(node.value)
     if isinstance(base, Static) and isinstance(base.obj, WorkItem):
         return member(fb, base.obj, node)
+    if isinstance(base, Static) and isinstance(base.obj, KernelStream):
+        return _stream_member(fb, base, node)
     of_id = id_member(fb, base, node)
     if of_id is not None:
         return of_id
@@ -287,6 +291,20 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     if isinstance(base, Static) and not isinstance(base.obj, str | BuiltinFunction | None):
         return _static_attribute(fb, base, node)
     raise fb.error(node, f"{describe(base)} has no attribute '{node.attr}' in kernels", "LP2046")
+
+
+def _stream_member(fb: FunctionBuilder, base: Static, node: ast.Attribute) -> Value:
+    """Returns a manipulator by way of the stream: ``out.endl``."""
+    found = getattr(Stream, node.attr, None)
+    if isinstance(found, Manipulator):
+        return Static(found, f"{base.name}.{node.attr}")
+    names = [name for name in vars(Stream) if isinstance(getattr(Stream, name), Manipulator)]
+    raise fb.error(
+        node,
+        f"a stream has no attribute '{node.attr}' in kernels",
+        "LP2046",
+        hint=f"write values with <<; its manipulators are {', '.join(names)}",
+    )
 
 
 def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) -> Value:

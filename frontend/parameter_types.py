@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NoReturn, cast
 
 from ..ir.errors import CompileError, InvalidError
+from ..ir.kernel_info import STREAM_DTYPE
 from .struct_types import StructType, value_type_of
 from .types import MAX_DIMENSIONS, FixedArrayType, ScalarType, Type, integer_of
 from .vector_types import VecType
@@ -84,6 +85,19 @@ class LocalArrayType(Type):
 
     def __repr__(self) -> str:
         return f"lp.LocalArray[{self.element!r}{f', {self.ndim}' if self.ndim != 1 else ''}]"
+
+
+@dataclass(frozen=True, repr=False)
+class StreamType(Type):
+    """Type of a text stream, `ir.stream.Stream`; a kernel writes to it."""
+
+    @property
+    def spelling(self) -> str:
+        """``Stream``."""
+        return STREAM_DTYPE
+
+    def __repr__(self) -> str:
+        return "lp.Stream"
 
 
 class _Annotation:

@@ -94,23 +94,21 @@ class Segment:
         """The VkCommandBuffer."""
         return self._command_buffer.raw
 
-    def kernel_names(self) -> list[str]:
-        """Returns the kernels that it launches, each once."""
-        return self._command_buffer.kernel_names()
-
 
 class Batch:
     """One submission of command buffers that are recorded already; to a queue, what its own command buffer is."""
 
-    def __init__(self, submitted: Any, segments: Sequence[Segment], uses: object) -> None:
+    def __init__(
+        self, submitted: Any, count: int, keep: Sequence[object], kernel_names: Sequence[str] = ()
+    ) -> None:
         self.raw: Any = None
         """The VkCommandBuffer to end; there is none."""
         self.submitted = submitted
         """VkCommandBuffer[]."""
-        self.count = len(segments)
+        self.count = count
         """How many."""
-        self._segments = segments
-        self.keep: list[object] = [segments, uses]
+        self._kernel_names = kernel_names
+        self.keep: list[object] = [*keep]
         """What must live until the device has run them."""
         self.results: list[int] = [0]
         """As of a command buffer that has been ended."""
@@ -119,13 +117,12 @@ class Batch:
         self.submitted_ns = 0
         """As of a command buffer."""
 
-    def kernel_names(self) -> list[str]:
+    def kernel_names(self) -> Sequence[str]:
         """Returns the kernels that it launches."""
-        return [name for segment in self._segments for name in segment.kernel_names()]
+        return self._kernel_names
 
     def retire(self) -> None:
         """Lets go of everything; the device has run the commands."""
-        self._segments = ()
         self.keep.clear()
 
     forget = retire

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,6 +22,7 @@ from ..ir.config import config
 from ..ir.errors import KernelTrap
 from ..ir.kernel_info import KernelInfo, ReportWord, Site
 from ..ir.site_text import shown, text_of, trap_of
+from ..ir.stream import Stream
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
@@ -33,6 +36,15 @@ _DTYPES = {
 }  # fmt: skip
 
 
+Streams = Mapping[str, Stream]
+"""The streams of a launch by the names of their parameters."""
+
+NO_STREAMS: Streams = MappingProxyType({})
+
+Output = list[tuple["Stream | None", str, int]]
+"""Printed text in order: its stream, None for ``sys.stdout``, and how many statements of the stream were lost."""
+
+
 class Report(Protocol):
     """What launches of a kernel have to tell."""
 
@@ -43,7 +55,7 @@ class Report(Protocol):
         """Whether there is nothing so far."""
         ...
 
-    def take(self) -> tuple[str, KernelTrap | None]:
+    def take(self) -> tuple[Output, KernelTrap | None]:
         """Returns the printed lines and the failure, once."""
         ...
 
@@ -51,11 +63,16 @@ class Report(Protocol):
 class KernelReport:
     """The report buffer of one kernel on one queue.  Use it with the device's lock held."""
 
-    def __init__(self, device: LogicalDevice, kernel: KernelInfo, rank: int) -> None:
+    def __init__(
+        self, device: LogicalDevice, kernel: KernelInfo, rank: int, streams: Streams = NO_STREAMS
+    ) -> None:
         self.kernel = kernel
+        self.streams = streams
         self._rank = rank
-        prints = any(site.kind == "print" for site in kernel.sites)
-        self._capacity = min(config.print_size, MAXIMUM_PRINT_SIZE_BYTES) // 4 if prints else 0
+        prints = any(site.kind == "print" and not site.stream for site in kernel.sites)
+        size = config.print_size if prints else 0
+        size += sum(stream.size for stream in set(streams.values()))
+        self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES) // 4
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
         self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(self.buffer.host_bytes(), np.uint32)
         self._words[:] = 0
@@ -69,10 +86,10 @@ class KernelReport:
         words = self._words
         return not (words[ReportWord.TRAPPED] or words[ReportWord.PRINTED] or words[ReportWord.LOST])
 
-    def take(self) -> tuple[str, KernelTrap | None]:
+    def take(self) -> tuple[Output, KernelTrap | None]:
         """Returns the printed lines and the failure, and empties the buffer; no launch may be running."""
         words = self._words
-        text = "".join(self._lines())
+        text = list(self._lines())
         used = min(int(words[ReportWord.PRINTED]), self._capacity)
         words[ReportWord.LINES : ReportWord.LINES + used] = 0
         words[ReportWord.PRINTED] = words[ReportWord.LOST] = 0
@@ -80,20 +97,30 @@ class KernelReport:
         words[: ReportWord.PRINTED] = 0
         return text, trap
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self) -> Iterator[tuple[Stream | None, str, int]]:
         position, stop = ReportWord.LINES, ReportWord.LINES + self._capacity
         sites = self.kernel.sites
         # Lines follow each other without gaps up to the first that found no room; its place is 0 still.
         while position < stop and 0 < (number := int(self._words[position])) <= len(sites):
             site = sites[number - 1]
-            yield text_of(site, self._values(site, position + 1, packed=True))
+            text, stream = (
+                text_of(site, self._values(site, position + 1, packed=True)),
+                self.streams.get(site.stream),
+            )
+            yield stream, text if stream is None else stream.cut(text), 0
             position += 1 + sum(map(_word_count, site.dtypes))
         lost = int(self._words[ReportWord.LOST])
-        if lost:
-            yield (
-                f"[lapilli: {lost} printed line{'s' * (lost > 1)} of kernel '{self.kernel.name}' lost; "
-                f"LAPILLI_PRINT_SIZE is {4 * self._capacity} bytes]\n"
-            )
+        if not lost:
+            return
+        stream = next(iter(self.streams.values()), None)
+        size = (
+            f"{'LAPILLI_PRINT_SIZE is' if stream is None else 'its streams have'} {4 * self._capacity} bytes"
+        )
+        yield (
+            stream,
+            f"[lapilli: {lost} printed line{'s' * (lost > 1)} of kernel '{self.kernel.name}' lost; {size}]\n",
+            0 if stream is None else lost,
+        )
 
     def _values(self, site: Site, position: int, *, packed: bool) -> list[object]:
         values: list[object] = []
@@ -132,11 +159,11 @@ class HostReport:
 
     is_empty = False
 
-    def __init__(self, text: str, trap: KernelTrap | None) -> None:
+    def __init__(self, text: Output, trap: KernelTrap | None) -> None:
         self._found = text, trap
         self.last_launch = 0
 
-    def take(self) -> tuple[str, KernelTrap | None]:
+    def take(self) -> tuple[Output, KernelTrap | None]:
         """Returns the printed lines and the failure."""
         return self._found
 
@@ -149,7 +176,14 @@ class QueueReports:
         self.pending: dict[Report, None] = {}
         """Those with launches that nobody has read after."""
 
-    def of(self, device: LogicalDevice, key: object, kernel: KernelInfo, rank: int) -> KernelReport:
+    def of(
+        self,
+        device: LogicalDevice,
+        key: object,
+        kernel: KernelInfo,
+        rank: int,
+        streams: Streams = NO_STREAMS,
+    ) -> KernelReport:
         """Returns the report buffer of a kernel, made at its first launch.  Call it with the device's lock held.
 
         Args:
@@ -157,10 +191,12 @@ class QueueReports:
             key: of the kernel.
             kernel: what it reports.
             rank: dimensions of the launch range: fewer than the kernel's where ranges are padded in front.
+            streams: of the launch; launches with other streams have another buffer.
         """
-        found = self._reports.get((key, rank))
+        place = (key, rank, *streams.values())
+        found = self._reports.get(place)
         if found is None:
-            found = self._reports[key, rank] = KernelReport(device, kernel, rank)
+            found = self._reports[place] = KernelReport(device, kernel, rank, streams)
         return found
 
     def note_launch(self, report: Report, value: int) -> None:
@@ -173,27 +209,40 @@ class QueueReports:
         values = [r.last_launch for r in self.pending if r.last_launch > completed and not r.is_empty]
         return max(values, default=0)
 
-    def take(self, completed: int) -> tuple[str, list[KernelTrap]]:
+    def take(self, completed: int) -> tuple[Output, list[KernelTrap]]:
         """Empties the buffers of kernels whose launches have all ended; returns lines and failures."""
-        texts: list[str] = []
+        texts: Output = []
         traps: list[KernelTrap] = []
         for report in tuple(self.pending):
             if report.last_launch > completed:
                 continue
             del self.pending[report]
+            if (
+                isinstance(report, KernelReport) and report.streams
+            ):  # a program may make a stream for each launch
+                self._forget(report)
             if report.is_empty:
                 continue
             text, trap = report.take()
-            texts.append(text)
+            texts += text
             if trap is not None:
                 traps.append(trap)
-        return "".join(texts), traps
+        return texts, traps
+
+    def _forget(self, report: KernelReport) -> None:
+        for place in [place for place, known in self._reports.items() if known is report]:
+            del self._reports[place]
 
 
-def show(text: str) -> None:
-    """Prints lines."""
-    if text:
-        sys.stdout.write(text)
+def show(output: Output) -> None:
+    """Prints lines, each to where it belongs; neighbours at once."""
+    for stream, lines in groupby(output, key=lambda line: line[0]):
+        every = list(lines)
+        text = "".join(text for _, text, _ in every)
+        if stream is None:
+            sys.stdout.write(text)
+        else:
+            stream.take(text, sum(lost for _, _, lost in every))
 
 
 class _Quiet(threading.local):

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements
@@ -96,9 +96,9 @@ class CheckOp(IRDLOperation):
 
 @irdl_op_definition
 class PrintOp(IRDLOperation):
-    """Prints a line on the host at the next synchronisation.
+    """Prints a line on the host at the next synchronisation, to sys.stdout or to a stream parameter.
 
-    "kernel.print"(%x) <{text = "x is {0}", dtypes = ["f32"]}> : (f32) -> ()
+    "kernel.print"(%x) <{text = "x is {0}", dtypes = ["f32"], stream = "out"}> : (f32) -> ()
     """
 
     name = "kernel.print"
@@ -106,11 +106,20 @@ class PrintOp(IRDLOperation):
     values = var_operand_def()
     text = prop_def(StringAttr)
     dtypes = prop_def(ArrayAttr)
+    stream = opt_prop_def(StringAttr)
+    """The name of the kernel's stream parameter that it goes to."""
 
     @staticmethod
-    def properties_of(text: str, dtypes: Sequence[str]) -> dict[str, Attribute]:
+    def properties_of(text: str, dtypes: Sequence[str], stream: str = "") -> dict[str, Attribute]:
         """Returns the properties of a print."""
-        return {"text": StringAttr(text), "dtypes": ArrayAttr([StringAttr(dtype) for dtype in dtypes])}
+        shown = ArrayAttr([StringAttr(dtype) for dtype in dtypes])
+        found: dict[str, Attribute] = {"text": StringAttr(text), "dtypes": shown}
+        return found | ({"stream": StringAttr(stream)} if stream else {})
+
+    @property
+    def stream_name(self) -> str:
+        """The stream parameter, empty where it goes to sys.stdout."""
+        return "" if self.stream is None else self.stream.data
 
     def verify_(self) -> None:
         _verify_site(self, self.text.data, self.values)

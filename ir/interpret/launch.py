@@ -161,8 +161,8 @@ class Launch:
     """All functions of the module by name."""
     bound: list[_Bound]
     """The arguments."""
-    lines: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    """What work-items printed, with their numbers."""
+    lines: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
+    """What work-items printed: their numbers, the stream parameter or nothing, and the text."""
     sites: list[Operation] = field(default_factory=list[Operation])
     """The operations that accessed memory, by number."""
     _site_numbers: dict[Operation, int] = field(default_factory=dict[Operation, int])
@@ -205,7 +205,7 @@ def interpret_module(
     *,
     spec_values: Mapping[str, bytes] | None = None,
     options: Options | None = None,
-    write: Callable[[str], object] | None = None,
+    write: Callable[[str, str], object] | None = None,
 ) -> frozenset[int]:
     """Runs a kernel over a range.
 
@@ -216,7 +216,8 @@ def interpret_module(
         arguments: one for each argument of the kernel's function; arrays are changed in place.
         spec_values: host bytes of specialization constants by symbol; absent ones have their default.
         options: of the interpreter.
-        write: gets what the kernel printed, in the order of the work-items; None: sys.stdout.
+        write: gets what the kernel printed, in the order of the work-items, each time with the name of the stream
+            parameter that it goes to, empty for sys.stdout; None: all goes to sys.stdout.
 
     Returns:
         The positions of the arrays that were stored to.
@@ -243,7 +244,8 @@ def interpret_module(
                 host.data[:] = memory.bytes[: len(host.data)]
         if launch.lines:
             ordered = sorted(launch.lines, key=lambda line: line[0])
-            (write or sys.stdout.write)("".join(text for _, text in ordered))
+            for _, stream, text in ordered:
+                sys.stdout.write(text) if write is None else write(stream, text)
     changed = {host for host, memory in memories.items() if memory.is_changed}
     return frozenset(i for i, argument in enumerate(arguments) if argument in changed)
 

@@ -39,8 +39,9 @@ def print_(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Notes a line for each active work-item."""
     assert isinstance(op, PrintOp)
     site, batch = Site(kind="print", text=op.text.data, dtypes=dtypes_of(op)), frame.batch
+    stream = op.stream_name
     batch.launch.lines += [
-        (int(batch.items[lane]), text_of(site, _values(site, operands, lane))) for lane in frame.lanes
+        (int(batch.items[lane]), stream, text_of(site, _values(site, operands, lane))) for lane in frame.lanes
     ]
     return ()
 

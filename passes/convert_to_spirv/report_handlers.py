@@ -43,7 +43,11 @@ def _check(fn: FunctionLowering, op: Operation) -> None:
 def _print(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, PrintOp)
     site = Site(
-        kind="print", text=op.text.data, dtypes=dtypes_of(op), location=operation_location(op, fn.name)
+        kind="print",
+        text=op.text.data,
+        dtypes=dtypes_of(op),
+        location=operation_location(op, fn.name),
+        stream=op.stream_name,
     )
     entry_of(fn, op).report.print(site, [fn.value(value) for value in op.operands])
 
