@@ -340,6 +340,7 @@ class Graph:
         self._submitted = ffi.new("VkCommandBuffer[]", [segment.raw for segment in made])
         launches = [node for node in self._nodes if isinstance(node, LaunchNode)]
         self._reporting = tuple(node for node in launches if node.reports)
+        self._kernel_names = tuple(dict.fromkeys(node.record.kernel.name for node in launches))
         self._is_stale = False
 
     def _plan(self) -> list[tuple[int, bool]]:

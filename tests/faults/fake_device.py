@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from lapilli.vk_runtime.constants import (
@@ -17,23 +18,26 @@ from lapilli.vk_runtime.physical_device import DeviceLimits, MemoryType, Physica
 
 from .fake_driver import HEAP_BYTES, FakeDriver
 
+EMPTY: dict[str, Any] = {"str": "", "bytes": b"", "bool": False, "frozenset[str]": frozenset()}
+"""What members are where nobody asks, by their annotation; others are 0."""
+
 _HOST = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
 
-LIMITS = DeviceLimits(
-    max_work_group_invocations=256,
-    max_work_group_size=(256, 256, 64),
-    max_work_group_count=(65535, 65535, 65535),
-    max_shared_memory_bytes=32768,
-    max_push_constant_bytes=128,
-    max_uniform_buffer_range_bytes=65536,
-    max_uniform_buffers=12,
-    max_storage_buffer_range_bytes=1 << 27,
-    max_storage_buffers=16,
-    min_storage_buffer_offset_alignment=16,
-    max_memory_allocation_bytes=HEAP_BYTES,
-    max_buffer_bytes=HEAP_BYTES,
-    timestamp_period_ns=1.0,
-)
+LIMITS: dict[str, Any] = {
+    "max_work_group_invocations": 256,
+    "max_work_group_size": (256, 256, 64),
+    "max_work_group_count": (65535, 65535, 65535),
+    "max_shared_memory_bytes": 32768,
+    "max_push_constant_bytes": 128,
+    "max_uniform_buffer_range_bytes": 65536,
+    "max_uniform_buffers": 12,
+    "max_storage_buffer_range_bytes": 1 << 27,
+    "max_storage_buffers": 16,
+    "min_storage_buffer_offset_alignment": 16,
+    "max_memory_allocation_bytes": HEAP_BYTES,
+    "max_buffer_bytes": HEAP_BYTES,
+    "timestamp_period_ns": 1.0,
+}
 
 
 def physical_device(driver: FakeDriver, *, is_gpu: bool, **changes: Any) -> PhysicalDevice:
@@ -56,7 +60,7 @@ def physical_device(driver: FakeDriver, *, is_gpu: bool, **changes: Any) -> Phys
         "api_version": (1, 3),
         "extensions": frozenset(),
         "features": frozenset({"robustBufferAccess", "timelineSemaphore"}),
-        "limits": LIMITS,
+        "limits": filled(DeviceLimits, LIMITS),
         "signed_zero_inf_nan_preserve_bits": (32,),
         "subgroup_size": 4,
         "sub_group_sizes": (4,),
@@ -82,8 +86,17 @@ def physical_device(driver: FakeDriver, *, is_gpu: bool, **changes: Any) -> Phys
         "compute_queue_families": (0,),
         "timestamp_valid_bits": 64,
     }
-    known = {name: value for name, value in (fields | changes).items() if name in PhysicalDevice.__slots__}
-    return PhysicalDevice(**known)
+    return filled(PhysicalDevice, fields | changes)
+
+
+def filled(kind: type[Any], values: dict[str, Any]) -> Any:
+    """Returns a record of a dataclass; members that are not given are zero or empty."""
+    return kind(
+        **{
+            member.name: values.get(member.name, EMPTY.get(str(member.type), 0))
+            for member in dataclasses.fields(kind)
+        }
+    )
 
 
 def make_device(driver: FakeDriver, *, is_gpu: bool, **changes: Any) -> Device:
