@@ -29,6 +29,7 @@ from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
 from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.coarse_record import CoarseRecord, fits
+from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
@@ -428,6 +429,9 @@ def executable_for(
     if not found.is_linked:
         with compile_lock:
             found = kernel.compiled[key] = _link_object(kernel, found, device)
+            if len(found.image.kernels) > 1 and not is_supported(found.image.requirements, device):
+                # Other kernels of the bundle's image call functions that need more than this one does.
+                found = kernel.compiled[key] = _build(kernel, rank, device, env, constants)
     require_device(device, found.kernel, found.image.requirements)
     return found
 

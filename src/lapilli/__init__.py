@@ -72,9 +72,9 @@ _NAMES_BY_MODULE = {
         "AspectWarning KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
     ),
     "frontend.bundles": (
-        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join "
-        "this_module"
+        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join"
     ),
+    "frontend.this_module": "this_module",
     "frontend.lpk_loading": "load_kernel_bundle",
     "vk_runtime.array": "Array",
     "vk_runtime.array_sharing": "from_dlpack from_host import_fd page_aligned",

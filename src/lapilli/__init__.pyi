@@ -15,7 +15,6 @@ from .frontend.bundles import has_kernel_bundle as has_kernel_bundle
 from .frontend.bundles import is_compatible as is_compatible
 from .frontend.bundles import join as join
 from .frontend.bundles import link as link
-from .frontend.bundles import this_module as this_module
 from .frontend.function_attributes import SubGroupSize as SubGroupSize
 from .frontend.lpk_loading import load_kernel_bundle as load_kernel_bundle
 from .frontend.ranges import NdRange as NdRange
@@ -23,6 +22,7 @@ from .frontend.ranges import Range as Range
 from .frontend.sources import SYCL_EXT_ONEAPI_KERNEL_COMPILER as SYCL_EXT_ONEAPI_KERNEL_COMPILER
 from .frontend.sources import SourceLanguage as SourceLanguage
 from .frontend.sources import create_kernel_bundle_from_source as create_kernel_bundle_from_source
+from .frontend.this_module import this_module as this_module
 from .ir.aspects import Aspect as Aspect
 from .ir.config import config as config
 from .ir.errors import AspectWarning as AspectWarning
