@@ -192,8 +192,8 @@ def _float_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Scala
             node,
             f"operator {SYMBOLS[operator]} takes integers, found {describe(left)}",
             "LP2033",
-            hint="convert with lp.i32(…), or reinterpret the bits with lp.bitcast(…, lp.u32); comparisons are joined as "
-            f"(a > b) {SYMBOLS[operator]} (c > d)",
+            hint="convert with lp.i32(…), or reinterpret the bits with lp.bitcast(…, lp.u32); comparisons are joined "
+            f"as (a > b) {SYMBOLS[operator]} (c > d)",
         )
     if fb.is_dry:
         return Scalar(scalar)

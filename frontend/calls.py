@@ -105,7 +105,7 @@ def _refuse_host_function(fb: FunctionBuilder, function: python_types.FunctionTy
         node,
         f"{ast.unparse(node.func)} is a function of the host, which kernels cannot call",
         "LP2033",
-        hint="call it before the launch and pass the result; lp.private.array and lp.local.array make arrays in kernels",
+        hint="call it before the launch and pass the result; kernels make lp.private.array and lp.local.array",
     )
 
 

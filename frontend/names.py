@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import types as python_types
-from collections.abc import Iterable
 from functools import partial
 from typing import Any, cast
 
