@@ -11,6 +11,7 @@ from functools import cache
 import pytest
 
 import lapilli as lp
+from lapilli.vk_runtime import timeline_semaphore
 from lapilli.vk_runtime.constants import VK_ERROR_DEVICE_LOST, VK_TIMEOUT
 from lapilli.vk_runtime.errors import result_name
 
@@ -71,6 +72,12 @@ LOSES_COMMANDS = frozenset({"vkEndCommandBuffer", "vkQueueSubmit"})
 """Where any error loses commands that others wait for, and with them the device."""
 
 NO_RESULT = ("vkCmd", "vkDestroy", "vkFree", "vkUpdate", "vkGetBuffer", "vkGetDeviceQueue", "vkGetPhysical")
+
+
+@pytest.fixture(autouse=True)
+def _same_calls_every_time(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """Waits for a GPU poll until they have a result, however slow this machine is."""
+    monkeypatch.setattr(timeline_semaphore, "_SPIN_NS", 10**12)
 
 
 @cache
