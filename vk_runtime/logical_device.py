@@ -12,6 +12,7 @@ import logging
 import threading
 import weakref
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
@@ -32,6 +33,7 @@ from .pipeline import PipelineStore
 if TYPE_CHECKING:
     from .command_stream import CommandStream
     from .device import Device
+    from .image_memory import ImageStore
     from .queue import Queue
     from .transfer_stream import TransferStream
 
@@ -121,6 +123,13 @@ class LogicalDevice:
         if config.profile is not None:
             profile.profile_process(config.profile)
         logger.info("use a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
+
+    @cached_property
+    def images(self) -> ImageStore:
+        """What its images share."""
+        from .image_memory import ImageStore
+
+        return ImageStore(self)
 
     def _create(self) -> Any:
         physical = self.physical

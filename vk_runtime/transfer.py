@@ -13,10 +13,11 @@ from .logical_device import LogicalDevice
 from .memory import Buffer
 from .queue import Queue
 from .staging import download_pieces, record_copy, stream_for, upload_pieces
+from .tracked import Tracked
 from .transfer_stream import TransferEvent, TransferStream
 
 
-def wait_for_uses(device: LogicalDevice, buffer: Buffer, *, writes_only: bool) -> None:
+def wait_for_uses(device: LogicalDevice, buffer: Tracked, *, writes_only: bool) -> None:
     """Waits until no command uses `buffer`, or none writes it."""
     with device.lock:
         queue = buffer.queue
