@@ -124,7 +124,7 @@ class NativeTag:
     """The device and driver that native code was made by."""
 
     kind: str
-    """``pipeline_cache``: a VkPipelineCache."""
+    """``pipeline_cache``: the data of a VkPipelineCache; ``pipeline_binary``: binaries of VK_KHR_pipeline_binary."""
     vendor_id: int
     device_id: int
     device_uuid: bytes

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error
-from . import profile
+from . import pipeline_binary, profile
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU
 from .device_features import USED_FEATURES
 from .errors import check
@@ -86,7 +86,7 @@ class LogicalDevice:
         self.is_forked = False
         self.is_closed = False
         self.is_adopted = adopted is not None
-        self.raw = self._create() if adopted is None else adopted.raw
+        self.raw = self._made() if adopted is None else adopted.raw
         raw, resolve = self.raw, physical.instance.vk.vkGetDeviceProcAddr
         self.vk = Functions(lambda name: resolve(raw, name), f"device '{physical.name}'")
         self.graveyard = Graveyard()
@@ -104,6 +104,16 @@ class LogicalDevice:
             profile.profile_process(config.profile)
         logger.info("use a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
 
+    def _made(self) -> Any:
+        try:
+            return self._create()
+        except Error as error:
+            if not pipeline_binary.has_pipeline_binaries(self):
+                raise
+            logger.info("'%s' refuses %s: %s", self.name, pipeline_binary.EXTENSIONS[0], error)
+            self.features -= {pipeline_binary.FEATURE}
+            return self._create()
+
     def _create(self) -> Any:
         physical = self.physical
         root = make("VkPhysicalDeviceFeatures2")
@@ -112,10 +122,15 @@ class LogicalDevice:
         self._enable("VkPhysicalDeviceFeatures", root.features)
         for item, struct in zip(described, structs, strict=True):
             self._enable(item.name, struct)
+        chained = chain(root, *structs)
         extensions = [item.extension for item in described if item.extension is not None]
         if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
             extensions.append("VK_KHR_portability_subset")
         extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
+        own = pipeline_binary.enabling_structs() if pipeline_binary.has_pipeline_binaries(self) else ()
+        if own:  # beside cffi's structs, which do not know them
+            (structs[-1] if structs else root).pNext = pipeline_binary.pointer_to(own[0])
+            extensions += pipeline_binary.EXTENSIONS
         queue = make(
             "VkDeviceQueueCreateInfo",
             queueFamilyIndex=physical.queue_family_index,
@@ -124,7 +139,7 @@ class LogicalDevice:
         )
         info = make(
             "VkDeviceCreateInfo",
-            pNext=chain(root, *structs),
+            pNext=chained,
             queueCreateInfoCount=1,
             pQueueCreateInfos=queue,
             enabledExtensionCount=len(extensions),
