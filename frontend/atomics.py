@@ -24,7 +24,7 @@ from .intrinsics import ATOMIC_FUNCTIONS
 from .ir_types import ir_type
 from .part_memory import path_operands, path_properties
 from .types import ArrayType, ScalarType
-from .values import Array, LocalArray, Scalar, Static, Value, describe
+from .values import Array, Image, LocalArray, Scalar, Static, Value, describe
 
 _KINDS = {"and_": "and", "or_": "or"}
 _INTEGERS_ONLY = ("and_", "or_", "xor")
@@ -63,7 +63,8 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
 
 def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Array:
     part = node.args[0]
-    if not isinstance(value, Array) or (isinstance(value, LocalArray) and not value.is_shared):
+    is_private = isinstance(value, LocalArray) and not value.is_shared
+    if not isinstance(value, Array) or isinstance(value, Image) or is_private:
         raise fb.error(
             part, f"lp.atomic.{name} works on arrays and shared arrays, found {describe(value)}", "LP2033"
         )

@@ -21,8 +21,10 @@ from weakref import WeakValueDictionary
 from ..ir.config import config
 from ..ir.errors import Error, InvalidError, KernelNotSupportedError
 from ..ir.kernel_info import (
+    ImageParameter,
     KernelInfo,
     LocalParameter,
+    Parameter,
     Requirements,
     ScalarParameter,
     StreamParameter,
@@ -371,14 +373,23 @@ def _check_parameters(info: KernelInfo, expected: _Expected) -> None:
             p.name,
             p.dtype,
             0 if isinstance(p, ScalarParameter | StreamParameter) else p.ndim,
-            isinstance(p, LocalParameter),
+            _memory(p),
         )
         for p in info.parameters
         if not isinstance(p, ValueParameter)  # of foreign kernels
     ]
-    wanted = [(p.name, p.dtype, p.ndim, p.access == "local") for p in expected if not isinstance(p, str)]
-    if len(wanted) != len(expected) or found != wanted or len(found) != len(info.parameters):
+    memories = ("local", "image", "sampled")
+    own = [p for p in expected if not isinstance(p, str)]
+    wanted = [(p.name, p.dtype, p.ndim, p.access if p.access in memories else "") for p in own]
+    if len(own) != len(expected) or found != wanted or len(found) != len(info.parameters):
         raise InvalidError(f"kernel {info.name!r} has other parameters in its code than in its signature")
+
+
+def _memory(parameter: Parameter) -> str:
+    """Returns what a parameter is beside arrays and scalars."""
+    if isinstance(parameter, ImageParameter):
+        return "sampled" if parameter.is_sampled else "image"
+    return "local" if isinstance(parameter, LocalParameter) else ""
 
 
 # ---- code ----

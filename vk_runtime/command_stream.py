@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .graph_commands import Batch
     from .memory import Buffer
+    from .tracked import Tracked
 
 SUBMIT_AFTER = 64
 """Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
@@ -168,7 +169,7 @@ class CommandStream(Handle):
         logical.check(result, "vkAllocateCommandBuffers")
         return CommandBuffer(logical, out[0])
 
-    def order(self, uses: Sequence[tuple[Buffer, bool]], value: int) -> None:
+    def order(self, uses: Sequence[tuple[Tracked, bool]], value: int) -> None:
         """Puts a barrier before the next command where it needs one, and notes what the command uses.
 
         Args:
@@ -187,7 +188,7 @@ class CommandStream(Handle):
             epoch = self.barrier()
         self._note_uses(uses, value, epoch)
 
-    def _note_uses(self, uses: Sequence[tuple[Buffer, bool]], value: int, epoch: int) -> None:
+    def _note_uses(self, uses: Sequence[tuple[Tracked, bool]], value: int, epoch: int) -> None:
         for buffer, writes in uses:
             buffer.last_use = value
             if writes:
@@ -203,7 +204,7 @@ class CommandStream(Handle):
         self._epoch += 1
         return self._epoch
 
-    def order_again(self, uses: Sequence[tuple[Buffer, bool]]) -> None:
+    def order_again(self, uses: Sequence[tuple[Tracked, bool]]) -> None:
         """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
         epoch = self.barrier()
         for buffer, writes in uses:
@@ -212,7 +213,7 @@ class CommandStream(Handle):
             else:
                 buffer.read_epoch = epoch
 
-    def _take_over(self, buffer: Buffer) -> None:
+    def _take_over(self, buffer: Tracked) -> None:
         """Makes this queue the one that orders the uses of `buffer`."""
         other = buffer.queue
         if isinstance(other, CommandStream):
@@ -275,7 +276,7 @@ class CommandStream(Handle):
         if interrupt is not None:
             raise interrupt
 
-    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Buffer, bool]]) -> None:
+    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Tracked, bool]]) -> None:
         """Submits command buffers that are recorded already, behind everything that this queue has recorded.
 
         Call it with the device's lock held.

@@ -93,6 +93,7 @@ USED_FEATURES = frozenset(
         "cooperativeMatrix",
         "pipelineExecutableInfo",  # statistics, of pipelines that ask for them
         "pipelineBinaries",  # native images; see `pipeline_binary`
+        "robustImageAccess",  # any coordinate is harmless
         "shaderStorageImageReadWithoutFormat",
         "shaderStorageImageWriteWithoutFormat",
     }
