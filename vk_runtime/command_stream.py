@@ -209,7 +209,7 @@ class CommandStream(Handle):
         is_hazard = self._is_serial
         for buffer, writes in uses:
             if buffer.queue is not self:
-                self._take_over(buffer)
+                self._take_over(buffer, value)
             elif buffer.write_epoch == epoch or (writes and buffer.read_epoch == epoch):
                 is_hazard = True
         if is_hazard:
@@ -241,8 +241,8 @@ class CommandStream(Handle):
             else:
                 buffer.read_epoch = epoch
 
-    def _take_over(self, buffer: Tracked) -> None:
-        """Makes this queue the one that orders the uses of `buffer`."""
+    def _take_over(self, buffer: Tracked, value: int) -> None:
+        """Makes this queue the one that orders the uses of `buffer`, from the submission of `value` on."""
         other = buffer.queue
         if isinstance(other, CommandStream):
             other.latest = None
@@ -250,7 +250,9 @@ class CommandStream(Handle):
             self.wait_on_device(other, buffer.last_use)
         buffer.queue = self
         buffer.read_epoch = buffer.write_epoch = -1
-        buffer.last_write = buffer.last_use = 0
+        # Our submission runs after the other queue's writes: who waits for it has waited for them.
+        buffer.last_write = value if buffer.last_write else 0
+        buffer.last_use = 0
 
     def wait_on_device(self, other: Timeline, value: int) -> None:
         """Makes what is recorded from here on wait for a timeline, or for earlier commands of this queue."""
@@ -338,7 +340,7 @@ class CommandStream(Handle):
             try:
                 for buffer, _ in uses:
                     if buffer.queue is not self:
-                        self._take_over(buffer)
+                        self._take_over(buffer, batch.value)
                 self._submit(batch)
             except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                 interrupt = error
