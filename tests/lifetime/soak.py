@@ -68,7 +68,7 @@ class Soak:
             *(self.make_array, self.release_array, self.read, self.write, self.fill, self.copy, self.view),
             *(self.wait, self.make_queue, self.record, self.replay, self.replay, self.tell),
         )
-        self.rare = (self.make_kernel, self.profile, self.image, self.interpret_nothing, self.collect)
+        self.rare = (self.make_kernel, self.profile, self.image, self.empty_range, self.collect)
 
     def step(self) -> None:
         chosen = self.chooser.choice(self.rare if self.chooser.random() < 0.03 else self.steps)
@@ -224,7 +224,7 @@ class Soak:
         mirror += np.uint32(by)
         np.testing.assert_array_equal(image.numpy(), mirror)
         if self.chooser.random() < 0.2:
-            self.images.remove((image, mirror)) if False else self.images.clear()
+            self.images.clear()
 
     def profile(self) -> None:
         with lp.profile() as profile:
@@ -232,7 +232,7 @@ class Soak:
                 self.launch()
         assert profile.events
 
-    def interpret_nothing(self) -> None:
+    def empty_range(self) -> None:
         """Launches an empty range, and looks at the statistics."""
         array, _ = self.pick()
         self.kernels[0][0][0](1, array, array)
@@ -295,6 +295,8 @@ def run(seconds: float, seed: int) -> int:
             soak.check_all()
             steps += 50
         samples.append((passed, resident_bytes()))
+        if len(samples) % 50 == 0:
+            print(f"{passed:.0f} s: {steps} steps, {samples[-1][1] / 2**20:.0f} MiB", flush=True)
     counts = sum((soak.counts for soak in soaks), Counter[str]())
     growth = slope(samples)
     for soak in soaks:
