@@ -449,12 +449,15 @@ class Stages:
             running.add_host("compile", name, start, self._start_ns, device=self._device)
 
 
-def note_submission(queue: CommandStream, submitted: CommandBuffer | Batch) -> None:
-    """Notes when a command buffer is submitted.  A batch is a graph's: its commands are not timed."""
-    submitted.submitted_ns = start = now()
-    if submitted.raw is None:
-        for running in tuple(active):
-            running.add_host("graph", "replay", start, 0, device=queue.device.selector)
+def note_submission(submitted: CommandBuffer | Batch) -> None:
+    """Notes when a command buffer is submitted."""
+    submitted.submitted_ns = now()
+
+
+def note_replay(queue: CommandStream) -> None:
+    """Notes that a graph is replayed."""
+    for running in tuple(active):
+        running.add_host("graph", "replay", now(), 0, device=queue.device.selector)
 
 
 def note_command(command: Command, submitted_ns: int, ticks: tuple[int, int] | None) -> None:
