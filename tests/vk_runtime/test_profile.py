@@ -149,8 +149,40 @@ def test_saved_trace_is_chromes_format(device: lp.Device, tmp_path: Path) -> Non
     assert kernel["ph"] == "X" and kernel["name"] == "grow" and kernel["dur"] > 0
     names = {e["pid"]: e["args"]["name"] for e in found if e["name"] == "process_name"}
     assert names[kernel["pid"]] == f"device {device.selector}"
+    require_chrome_format(found)
     with pytest.raises(lp.InvalidError, match="cannot be written"):
         profile.save(tmp_path / "missing" / "trace.json")
+
+
+def require_chrome_format(entries: list[dict[str, Any]]) -> None:
+    """Checks what Perfetto's importer asks of the JSON: of each phase its members, and names for each row."""
+    needs = {"X": {"ts", "dur"}, "i": {"ts", "s"}, "M": {"args"}}
+    named: set[tuple[int, int]] = set()
+    for entry in entries:
+        assert {"name", "ph", "pid", *needs[entry["ph"]]} <= set(entry)
+        assert isinstance(entry["name"], str) and isinstance(entry["pid"], int)
+        assert all(
+            isinstance(entry[key], int | float) and entry[key] >= 0 for key in ("ts", "dur") if key in entry
+        )
+        if entry["name"] == "thread_name":
+            named.add((entry["pid"], entry["tid"]))
+    assert named == {(entry["pid"], entry["tid"]) for entry in entries if entry["ph"] != "M"}
+    rows: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for entry in entries:
+        if entry["ph"] == "X":
+            rows.setdefault((entry["pid"], entry["tid"]), []).append(
+                (entry["ts"], entry["ts"] + entry["dur"])
+            )
+    for (
+        spans
+    ) in rows.values():  # in a row they nest or follow each other; else they are drawn over each other
+        spans.sort(key=lambda span: (span[0], -span[1]))
+        open_ends: list[float] = []
+        for begin, end in spans:
+            while open_ends and open_ends[-1] <= begin + 0.002:  # rounding
+                open_ends.pop()
+            assert not open_ends or end <= open_ends[-1] + 0.002
+            open_ends.append(end)
 
 
 def event_at(start_ns: int, **fields: Any) -> ProfileEvent:
