@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .launch import LaunchRecord
     from .memory import Buffer
+    from .tracked import Tracked
 
 SEGMENT_COMMANDS = 128
 """Commands of one command buffer.  A changed one costs all of them to record again, about 3 µs each; a software driver
@@ -331,7 +332,7 @@ class Graph:
             if not command_buffer.is_timed:  # begun before the profile
                 queue.flush()
                 command_buffer = queue.open()
-            value, uses = command_buffer.value, node.uses()
+            value, uses = command_buffer.value, cast("list[tuple[Tracked, bool]]", node.uses())
             queue.order(uses, value)
             command_buffer.keep.append(uses)
             kind, name, nbytes = node.timed_as
