@@ -1,4 +1,4 @@
-"""All operations inside of one, as a list: many times faster than xDSL's `walk`, whose generators nest as regions do."""
+"""All operations inside of one, as a list: many times faster than the nested generators of xDSL's `walk`."""
 
 from __future__ import annotations
 
