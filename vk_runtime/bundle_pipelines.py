@@ -1,8 +1,9 @@
-"""The pipelines of executable images: made when a bundle becomes executable, so that launches make none.
+"""The modules and pipelines of executable images: made when a bundle becomes executable, so that launches make none.
 
 A pipeline is made for the local size that a launch without one takes.  What cannot be made for a reason that a launch
 tells better (a limit of the device, an array of length 0 by its specialization constants, a kernel whose
-work-group size only the launch knows) is left to the launch: it must not keep other kernels from running.
+work-group size only the launch knows) is left to the launch, of which only the pipeline is made then: it must not keep
+other kernels from running.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from ..ir.kernel_info import KernelInfo, LocalParameter
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_image import DeviceImage
 from .device import Device
+from .handle import Handle
 from .kernel_id import KernelId
 from .launch import kernel_pipeline
 from .launch_plan import default_local_size, plan_launch
 from .physical_device import DeviceLimits
-from .pipeline import Pipeline
+from .pipeline import Pipeline, ShaderModule
 
 logger = logging.getLogger(__name__)
 
@@ -70,8 +72,8 @@ def values_for(image: SpirvImage, values: Mapping[str, bytes]) -> dict[str, byte
 
 def make_pipelines(
     images: Sequence[DeviceImage], devices: Sequence[Device], values: Mapping[str, bytes]
-) -> tuple[Pipeline, ...]:
-    """Makes the pipelines of all kernels of executable images on the devices that can run them.
+) -> tuple[Handle, ...]:
+    """Makes the modules of executable images, and the pipelines of all their kernels, on the devices that can run them.
 
     Args:
         images: linked.
@@ -79,17 +81,30 @@ def make_pipelines(
         values: of the specialization constants that are set, by symbol.
 
     Raises:
-        BuildError: a driver refuses a pipeline.
+        BuildError: a driver refuses a module or a pipeline.
     """
-    made: list[Pipeline] = []
+    made: list[Handle] = []
     for device in devices:
         for image in _launched([image for image in images if image.is_compatible(device)], values):
+            made.append(_module(image, device))
             spec = values_for(image.binary, values)
             for kernel in image.binary.kernels:
                 pipeline = default_pipeline(image, kernel, device, spec, values)
                 if pipeline is not None:
                     made.append(pipeline)
     return tuple(made)
+
+
+def _module(image: DeviceImage, device: Device) -> ShaderModule:
+    logical = device.logical
+    try:
+        with logical.lock:
+            return logical.pipelines.module(image.binary, device.selector)
+    except RuntimeFailure as error:
+        raise BuildError(
+            f"the driver of device '{device.selector}' makes no shader module of the image with "
+            f"{', '.join(image.kernels)}: {error}"
+        ) from error
 
 
 def _launched(images: Sequence[DeviceImage], values: Mapping[str, bytes]) -> list[DeviceImage]:
