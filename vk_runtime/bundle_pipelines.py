@@ -25,8 +25,7 @@ from .device import Device
 from .handle import Handle
 from .kernel_id import KernelId
 from .launch import kernel_pipeline
-from .launch_plan import default_local_size, plan_launch
-from .physical_device import DeviceLimits
+from .launch_plan import check_local_size, default_local_size, plan_launch
 from .pipeline import Pipeline, ShaderModule
 
 logger = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ _WIDE = 1 << 20
 
 def bundle_local_size(
     kernel: KernelInfo,
-    limits: DeviceLimits,
+    device: Device,
     id_: KernelId | None = None,
     values: Mapping[str, bytes] | None = None,
 ) -> tuple[int, ...] | None:
@@ -45,23 +44,33 @@ def bundle_local_size(
 
     Args:
         kernel: as the image describes it.
-        limits: of the device.
+        device: where it runs.
         id_: of the kernel; says how its size depends on specialization constants.
         values: of these, by symbol.
 
     Raises:
         InvalidError: a size below 1 by its specialization constants.
+        KernelNotSupportedError: one by its specialization constants that the device does not allow.
     """
     if id_ is not None and id_.local_size is not None:
-        sizes = id_.local_size(values or {})
-        return sizes if len(sizes) == kernel.abi.rank else None
+        sizes = id_.local_size.sizes(values or {}, kernel.name)
+        if len(sizes) != kernel.abi.rank:
+            return None
+        try:
+            check_local_size(kernel, sizes, device.physical.limits, device.name)
+        except KernelNotSupportedError as error:
+            explained = f"{error.message}; {id_.local_size.explain(values or {})}"
+            raise KernelNotSupportedError(explained, code=error.code) from None
+        return sizes
     if kernel.required_work_group_size is not None or kernel.default_local_size is not None:
         return kernel.default_local_size
     if not kernel.abi.is_masked:
         return None
     rank = kernel.abi.rank
     # A kernel of any rank is mostly launched over one dimension.
-    return default_local_size((*[1 if kernel.has_any_rank else _WIDE] * (rank - 1), _WIDE), limits)
+    return default_local_size(
+        (*[1 if kernel.has_any_rank else _WIDE] * (rank - 1), _WIDE), device.physical.limits
+    )
 
 
 def values_for(image: SpirvImage, values: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -135,7 +144,7 @@ def default_pipeline(
         return None  # its pipelines depend on the shapes that launches give, so the first of each makes one
     limits = device.physical.limits
     try:
-        local = bundle_local_size(kernel, limits, image.id_of(kernel.name), values)
+        local = bundle_local_size(kernel, device, image.id_of(kernel.name), values)
         local = local or kernel.required_work_group_size
         if local is None:
             return None

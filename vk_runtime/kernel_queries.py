@@ -143,7 +143,7 @@ class KernelDeviceView:
     def _statistics(self) -> dict[str, int]:
         """Returns what the driver says of the kernel's pipeline; empty where it does not."""
         limits = self._device.physical.limits
-        local = bundle_local_size(self._info, limits, self._kernel.kernel_id, self._values)
+        local = bundle_local_size(self._info, self._device, self._kernel.kernel_id, self._values)
         local = local or self._info.required_work_group_size or (1,) * self._info.abi.rank
         plan = plan_launch(self._info, local, local, limits, self._device.name)
         return pipeline_statistics(self._device, self._image.binary, self._info, plan, self._values)
