@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import lapilli as lp
 from lapilli.vk_runtime.array import Array
@@ -16,7 +17,7 @@ from .case import Case, Local
 from .rounds import Spread, interleave, ratios
 from .sides import Side, Sides, best
 
-LAPILLI, PLAIN, COARSENED, GLSL = "lapilli", "plain", "coarsened", "GLSL"
+LAUNCHED, PLAIN, COARSENED, GLSL = "as launched", "plain", "coarsened", "GLSL"
 _SECONDS_A_CASE = 60.0
 """About how long the rounds of a slow case may take; there are five at least."""
 
@@ -50,6 +51,8 @@ class KernelResult:
     """lapilli's by the device's timestamps, the median; None where it has none, or reports no time at all."""
     device_ratio: Spread | None
     """lapilli / GLSL by the device's timestamps."""
+    cpu_ratio: Spread | None
+    """lapilli / GLSL by the CPU time of the process, which other programs disturb less; None for GPUs."""
 
     @property
     def ratio_of_minima(self) -> float:
@@ -73,6 +76,7 @@ class KernelResult:
             "coarsened_ratio": self.coarsened_ratio and self.coarsened_ratio.as_dict(),
             "device_ms": self.device_ms,
             "device_ratio": self.device_ratio and self.device_ratio.as_dict(),
+            "cpu_ratio": self.cpu_ratio and self.cpu_ratio.as_dict(),
         }
 
 
@@ -96,7 +100,7 @@ def measure_case(device: lp.Device, case: Case, rounds: int) -> KernelResult:
             check_side(device, case, name, side, arrays)
         round_s = sum(side.measure() for side in sides.values()) / 1e3
         for side in sides.values():
-            side.device_ms.clear()
+            side.forget()
         rounds = min(rounds, max(5, int(_SECONDS_A_CASE / round_s)))
         measures: dict[str, Callable[[], float]] = {name: side.measure for name, side in sides.items()}
         times = interleave(measures, rounds)
@@ -109,14 +113,12 @@ def measure_case(device: lp.Device, case: Case, rounds: int) -> KernelResult:
 
 def _fastest(sides: Sides, case: Case) -> dict[str, Side]:
     """Returns each side with the local size that is best for it."""
-    plain = [sides.plain(local) for local in sides.local_sizes]
-    launched = [] if case.works_in_groups else [sides.as_launched()]
-    found = {LAPILLI: best([*launched, *plain])}
-    if found[LAPILLI] not in plain:
-        found[PLAIN] = best(plain)
-    coarsened = None if case.works_in_groups else sides.coarsened()
-    if coarsened is not None:
-        found[COARSENED] = coarsened
+    found = {PLAIN: best([sides.plain(local) for local in sides.local_sizes])}
+    if not case.works_in_groups:
+        found[LAUNCHED] = sides.as_launched()
+        coarsened = sides.coarsened()
+        if coarsened is not None:
+            found[COARSENED] = coarsened
     found[GLSL] = best([sides.glsl(local) for local in sides.local_sizes])
     return found
 
@@ -124,24 +126,26 @@ def _fastest(sides: Sides, case: Case) -> dict[str, Side]:
 def _result(
     device: lp.Device, case: Case, sides: dict[str, Side], times: dict[str, list[float]]
 ) -> KernelResult:
-    lapilli, glsl = sides[LAPILLI], sides[GLSL]
-    plain_ms = times.get(PLAIN, times[LAPILLI])
+    mine = min((name for name in (LAUNCHED, PLAIN) if name in times), key=lambda n: median(times[n]))
+    lapilli, glsl = sides[mine], sides[GLSL]
     coarsened_ms = times.get(COARSENED)
     has_device_times = all(side.device_ms and min(side.device_ms) > 0 for side in (lapilli, glsl))
+    is_software = device.has(lp.Aspect.CPU)
     return KernelResult(
         device=device.selector,
         case=case.name,
         extents=case.extents,
-        rounds=len(times[LAPILLI]),
+        rounds=len(times[GLSL]),
         lapilli_local=lapilli.local,
         glsl_local=glsl.local,
-        lapilli_ms=Spread.of(times[LAPILLI]),
+        lapilli_ms=Spread.of(times[mine]),
         glsl_ms=Spread.of(times[GLSL]),
-        ratio=ratios(times[LAPILLI], times[GLSL]),
-        plain_ratio=ratios(plain_ms, times[GLSL]),
-        coarsened_ratio=None if coarsened_ms is None else ratios(coarsened_ms, plain_ms),
+        ratio=ratios(times[mine], times[GLSL]),
+        plain_ratio=ratios(times[PLAIN], times[GLSL]),
+        coarsened_ratio=None if coarsened_ms is None else ratios(coarsened_ms, times[PLAIN]),
         device_ms=Spread.of(lapilli.device_ms).median if has_device_times else None,
         device_ratio=ratios(lapilli.device_ms, glsl.device_ms) if has_device_times else None,
+        cpu_ratio=ratios(lapilli.cpu_ms, glsl.cpu_ms) if is_software else None,
     )
 
 

@@ -99,7 +99,7 @@ _KERNEL_COLUMNS = (
     "of minima",
     "plain / GLSL",
     "coarsened / plain",
-    "device time ratio",
+    "device or CPU time",
 )
 
 
@@ -116,8 +116,13 @@ def _kernel_row(result: KernelResult) -> tuple[str, ...]:
         f"{result.ratio_of_minima:.2f}",
         f"{result.plain_ratio.median:.2f}",
         "-" if result.coarsened_ratio is None else f"{result.coarsened_ratio.median:.2f}",
-        "-" if result.device_ratio is None else f"{result.device_ratio.median:.2f}",
+        _other_clock(result),
     )
+
+
+def _other_clock(result: KernelResult) -> str:
+    ratio = result.cpu_ratio or result.device_ratio
+    return "-" if ratio is None else f"{ratio.median:.2f}"
 
 
 def _local(size: tuple[int, ...] | None) -> str:

@@ -39,6 +39,8 @@ class Side:
         self._queue = queue
         self.device_ms: list[float] = []
         """One a measured run; empty where the queue has no timestamps."""
+        self.cpu_ms: list[float] = []
+        """One a measured run: of all threads of this process, those of a software driver among them."""
 
     def run(self) -> list[lp.Event]:
         """Launches once and waits."""
@@ -48,12 +50,18 @@ class Side:
 
     def measure(self) -> float:
         """Launches once; returns milliseconds from before the first launch to after the wait."""
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         events = self.run()
         elapsed_ms = (time.perf_counter() - start) * 1e3
+        self.cpu_ms.append((time.process_time() - cpu_start) * 1e3)
         if self._queue.is_profiling:
             self.device_ms.append(sum(event.elapsed_ns for event in events) / 1e6)
         return elapsed_ms
+
+    def forget(self) -> None:
+        """Drops the times that were noted so far."""
+        self.device_ms.clear()
+        self.cpu_ms.clear()
 
 
 class Sides:
@@ -152,7 +160,7 @@ class _NoSuchFormError(Exception):
     """A kernel that cannot be coarsened, or not for its range."""
 
 
-def best(candidates: Sequence[Side], rounds: int = 3) -> Side:
+def best(candidates: Sequence[Side], rounds: int = 4) -> Side:
     """Returns the fastest of several sides, each run once beforehand and then measured in turns."""
     for side in candidates:
         side.run()
@@ -160,7 +168,7 @@ def best(candidates: Sequence[Side], rounds: int = 3) -> Side:
         times = {id(side): min(times) for side, times in _measured(candidates, rounds)}
         candidates = sorted(candidates, key=lambda side: times[id(side)])
     for side in candidates:
-        side.device_ms.clear()
+        side.forget()
     return candidates[0]
 
 

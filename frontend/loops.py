@@ -1,7 +1,7 @@
 """``for`` and ``while``.
 
-``for i in range(a, b)`` with step 1 becomes `scf.for`; other steps count their rounds, so that no step can jump
-over the end of the type.  Loops that are left early become `scf.while` with the flags among the carried values.
+``for i in range(a, b)`` with step 1 becomes `scf.for`, other steps and loops that are left early `scf.while`, with the
+flags among the carried values; `iteration` says when such a loop ends.
 Variables that the body writes and someone reads later are carried; a loop over things known now is unrolled.
 """
 
@@ -38,7 +38,7 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
     fb.node = node.iter
     iterable = fb.evaluate(node.iter)
     if isinstance(iterable, RangeValue) and not iterable.is_static:
-        rounds = range_rounds(fb, iterable, node.iter, is_left_early=bool(_loop_jumps(fb, node)))
+        rounds = range_rounds(fb, iterable, node.iter)
         _with_own_flags(fb, node, live, lambda: _build_range(fb, node, rounds, live))
         return
     items = iterable_items(fb, iterable, node.iter)
@@ -138,7 +138,9 @@ def _after(
             continue
         old, new = before.get(name), inner.get(name)
         if old is None or isinstance(old, Unset):
-            fb.env[name] = Unset(node, "where the loop runs no round")
+            is_set = new is not None and not isinstance(new, Unset)
+            path = "where the loop runs no round" if is_set else "on every path through it"
+            fb.env[name] = Unset(node, path)
         elif new is None or new is old or name not in live:
             continue
         elif isinstance(new, Unset) or not same_object(old, new):
@@ -165,7 +167,7 @@ def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live)
     before = dict(fb.env)
     body_live = live | fb.facts.reads([node]) | jumps
     if jumps or not rounds.is_simple:
-        results = _counted_while(fb, node, rounds, carried, body_live)
+        results = _stepping_while(fb, node, rounds, carried, body_live)
     else:
         results = _simple_for(fb, node, rounds, carried, body_live)
     _after(fb, before, carried, node, live)
@@ -213,42 +215,50 @@ def _simple_for(
     return op.results
 
 
-def _counted_while(
+def _stepping_while(
     fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live
 ) -> Sequence[SSAValue]:
-    """Emits `while round < count and not left`, with the loop variable carried beside the round."""
+    """Emits `while value before stop and not left`, or by rounds where no comparison of the value says it."""
     fb.node = node
     scalar = rounds.type
     ir = ir_type(scalar)
-    count, step = _needed(fb, rounds.rounds), _needed(fb, rounds.step)
-    zero, one = _needed(fb, Scalar(scalar, const=0)), _needed(fb, Scalar(scalar, const=1))
-    types = [ir, ir, *(v.type for v in carried.initial)]
+    step, one = _needed(fb, rounds.step), _needed(fb, Scalar(scalar, const=1))
+    counters = [_needed(fb, rounds.start)]
+    if rounds.before_stop is None:
+        end, predicate = _needed(fb, rounds.rounds), "ult"
+        counters.insert(0, _needed(fb, Scalar(scalar, const=0)))
+    else:
+        end, predicate = _needed(fb, rounds.stop), rounds.before_stop
+    count = len(counters)
+    types = [*(ir for _ in counters), *(v.type for v in carried.initial)]
     before, after = Block(arg_types=types), Block(arg_types=types)
     outer = fb.env
     fb.env = dict(outer)
     with fb.into(before):
-        bind(fb, carried, before.args[2:])
-        again = fb.emit(arith.CmpiOp, [before.args[0], count], ir_type(BOOL), CMPI["ult"])
+        bind(fb, carried, before.args[count:])
+        again = fb.emit(arith.CmpiOp, [before.args[0], end], ir_type(BOOL), CMPI[predicate])
         again = _and_not_left(fb, again)
         fb.append(scf.ConditionOp.create(operands=[again, *before.args]))
     fb.env = dict(outer)
     with fb.into(after):
-        bind(fb, carried, after.args[2:])
+        bind(fb, carried, after.args[count:])
         for flag in FLAGS:
             if flag in fb.env:
                 fb.env[flag] = FALSE  # or this round would not have begun
-        _body(fb, node, Scalar(scalar, after.args[1], bounds=rounds.bounds), live)
-        next_round = fb.emit(arith.AddiOp, [after.args[0], one], ir)
-        next_value = fb.emit(arith.AddiOp, [after.args[1], step], ir)
-        assert next_round is not None and next_value is not None
-        fb.append(scf.YieldOp.create(operands=[next_round, next_value, *final_values(fb, carried, node)]))
+        _body(fb, node, Scalar(scalar, after.args[count - 1], bounds=rounds.bounds), live)
+        following = [
+            fb.emit(arith.AddiOp, [value, add], ir)
+            for value, add in zip(after.args[:count], (one, step)[2 - count :], strict=True)
+        ]
+        nexts = [value for value in following if value is not None]
+        fb.append(scf.YieldOp.create(operands=[*nexts, *final_values(fb, carried, node)]))
     op = scf.WhileOp.create(
-        operands=[zero, _needed(fb, rounds.start), *carried.initial],
+        operands=[*counters, *carried.initial],
         result_types=types,
         regions=[Region(before), Region(after)],
     )
     fb.append(op)
-    return op.results[2:]
+    return op.results[count:]
 
 
 def _needed(fb: FunctionBuilder, value: Scalar) -> SSAValue:
