@@ -251,6 +251,13 @@ class UnsampledImage(Image):
     ) -> None:
         super().__init__(*_made("lp.UnsampledImage", source, format, shape, ndim, device, queue))
 
+    @classmethod
+    def of_memory(cls, device: Device, memory: ImageMemory) -> UnsampledImage:
+        """Makes an image of memory that is there; for `interop.images`."""
+        made = cls.__new__(cls)
+        Image.__init__(made, device, memory)
+        return made
+
 
 class SampledImage(Image):
     """An image that kernels sample through a sampler, and do not write (SYCL's ``sampled_image``).
@@ -291,6 +298,14 @@ class SampledImage(Image):
             )
         super().__init__(*_made("lp.SampledImage", source, format, shape, ndim, device, queue))
         self._bind(chosen)
+
+    @classmethod
+    def of_memory(cls, device: Device, memory: ImageMemory, sampler: ImageSampler) -> SampledImage:
+        """Makes an image of memory that is there; for `interop.images`."""
+        made = cls.__new__(cls)
+        Image.__init__(made, device, memory)
+        made._bind(sampler)
+        return made
 
     def _bind(self, sampler: ImageSampler) -> None:
         memory, device = self.buffer, self.device
