@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Image:
     """What images with and without a sampler have in common."""
 
-    __slots__ = ("__weakref__", "_device", "_buffer")
+    __slots__ = ("__weakref__", "_buffer", "_device")
 
     def __init__(self, device: Device, memory: ImageMemory) -> None:
         self._device = device
