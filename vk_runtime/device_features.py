@@ -93,6 +93,7 @@ USED_FEATURES = frozenset(
         "cooperativeMatrix",
         "pipelineExecutableInfo",  # statistics, of pipelines that ask for them
         "robustImageAccess",  # any coordinate is harmless
+        "shaderImageGatherExtended",
         "shaderStorageImageReadWithoutFormat",
         "shaderStorageImageWriteWithoutFormat",
     }
