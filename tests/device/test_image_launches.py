@@ -188,7 +188,7 @@ def test_graph_records_launches_with_images(device):
 
 
 def test_large_images_are_copied_in_pieces(device, monkeypatch):
-    monkeypatch.setattr(image_transfer, "STAGING_BYTES", 100)
+    monkeypatch.setattr(image_transfer, "PIECE_BYTES", 100)
     for shape in ((61,), (7, 9), (3, 5, 7)):
         pixels = np.random.default_rng(0).random((*shape, 4), np.float32)
         img = lp.UnsampledImage(pixels, ndim=len(shape), device=device)
