@@ -139,6 +139,15 @@ def test_device_without_the_aspect_has_no_images(device):
     assert not built.is_compatible(masked)
 
 
+def test_limits_have_sycls_names(device):
+    info = device.info
+    assert device.get_info(lp.info.device.image2d_max_width) == info.image2d_max_height >= 4096
+    assert min(info.image3d_max_depth, info.image3d_max_height, info.image3d_max_width) >= 256
+    assert min(info.max_read_image_args, info.max_write_image_args, info.max_samplers) >= 4
+    masked = device.masked(without=[lp.Aspect.IMAGE]).info
+    assert (masked.image2d_max_width, masked.image3d_max_depth, masked.max_samplers) == (0, 0, 0)
+
+
 def test_image_larger_than_the_limit(device):
     most = device.image_support("r8_unorm", 1).max_shape[0]
     with pytest.raises(lp.InvalidError, match="maxImageDimension1D"):
