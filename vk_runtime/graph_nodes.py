@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import numpy as np
@@ -120,7 +121,8 @@ def _arrays(
 ) -> Generator[tuple[Array | Image, bool]]:
     """Yields the arrays and images of a launch, and whether it writes them."""
     uses = iter(checked[0])
-    for parameter, arg in zip(record.kernel.parameters, args, strict=True):
+    # An indirect launch has the array of its range behind its arguments.
+    for parameter, arg in zip_longest(record.kernel.parameters, args):
         if isinstance(arg, Array | Image):
             yield arg, next(uses)[1]
             if isinstance(parameter, ImageParameter) and parameter.descriptor == "sampled":
