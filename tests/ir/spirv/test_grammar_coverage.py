@@ -13,8 +13,7 @@ from lapilli.ir.dialects.spirv import SPIRV_OPS
 GRAMMAR = Path("/usr/include/spirv/unified1")
 """Where Debian's spirv-headers lies."""
 
-CAPABILITIES = frozenset(
-    """
+_CAPABILITIES = """
     Matrix Shader Sampled1D Image1D SampledBuffer ImageBuffer ImageQuery ImageGatherExtended StorageImageMultisample
     ImageCubeArray SampledCubeArray ImageMSArray StorageImageExtendedFormats StorageImageReadWithoutFormat
     StorageImageWriteWithoutFormat SparseResidency MinLod Int8 Int16 Int64 Float16 Float64 Int64Atomics
@@ -26,8 +25,8 @@ CAPABILITIES = frozenset(
     VulkanMemoryModel VulkanMemoryModelDeviceScope PhysicalStorageBufferAddresses DenormPreserve DenormFlushToZero
     SignedZeroInfNanPreserve RoundingModeRTE RoundingModeRTZ ShaderNonUniform DeviceGroup DotProduct
     DotProductInputAll DotProductInput4x8Bit DotProductInput4x8BitPacked Linkage
-    """.split()
-)
+"""
+CAPABILITIES = frozenset(_CAPABILITIES.split())
 """Capabilities that a Vulkan 1.3 device may offer to compute shaders, and Linkage, which ours are linked with."""
 
 OTHER_FORM = {
