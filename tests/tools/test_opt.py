@@ -123,8 +123,8 @@ def test_an_unknown_pass_lists_the_known_ones(file: Path) -> None:
     result = opt(str(file), "-p", "inline")
     assert result.exit_code == 1
     assert result.stderr == (
-        "error: unknown pass 'inline', expected one of canonicalize, coarsen, compute-requirements, cse, dce, hoist-invariants, "
-        "limit-loops, propagate-aspects, split-modules\n"
+        "error: unknown pass 'inline', expected one of canonicalize, coarsen, compute-requirements, cse, dce, "
+        "hoist-invariants, limit-loops, narrow-barriers, propagate-aspects, split-modules\n"
     )
 
 
