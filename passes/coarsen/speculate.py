@@ -81,7 +81,9 @@ def _parts(block: Block) -> list[memref.StoreOp] | None:
             if isinstance(op.operands[0].type, VectorType):
                 return None
             stores.append(op)
-        elif op is not block.last_op and not (is_speculatable(op) or _is_harmless(op, has_stores=bool(stores))):
+        elif op is not block.last_op and not (
+            is_speculatable(op) or _is_harmless(op, has_stores=bool(stores))
+        ):
             return None
     return stores
 
@@ -95,7 +97,9 @@ def _is_harmless(op: Operation, *, has_stores: bool) -> bool:
     if not isinstance(op, scf.ForOp) or trip_count(op) is None:  # others may run for ever on what they load
         return False
     inner = op.body.block
-    return all(o is inner.last_op or is_speculatable(o) or _is_harmless(o, has_stores=False) for o in inner.ops)
+    return all(
+        o is inner.last_op or is_speculatable(o) or _is_harmless(o, has_stores=False) for o in inner.ops
+    )
 
 
 def _loads(block: Block) -> int:
