@@ -40,6 +40,6 @@ COARSENING = {
     VK_DRIVER_ID_MESA_LLVMPIPE: Coarsening(lanes=WIDTH),
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER: Coarsening(lanes=WIDTH, splits_branches=False),
 }
-"""By driver; all others: never.  Coarsened against plain on 2 cores, medians of 11 interleaved launches: on lavapipe
-saxpy 0.49, matrix product 0.23, n-body 0.34, 5-point stencil 0.89; on SwiftShader 0.55, 0.35, 0.56, and 1.35 for the
-stencil, whose border is such a branch."""
+"""By driver; all others: never.  Coarsened against plain on 2 cores, medians of CPU time of 9 interleaved launches: on
+lavapipe saxpy 0.50, matrix product 0.24, n-body 0.31, 5-point stencil 0.42, 3 × 3 convolution 0.31; on SwiftShader
+0.56, 0.34, 0.47, 0.48 and 0.23.  Branches that cannot become selections cost SwiftShader more than that gains."""

@@ -229,7 +229,7 @@ def plan_coarse_launch(
     ]
     if 0 in ends:
         return None
-    first = (0,) * len(range_)
+    first = tuple(0 for _ in range_)
     counts = tuple(-(-end // (lane * size)) for end, lane, size in zip(ends, lanes, sizes, strict=True))
     done = replace(rest, local=sizes, group_counts=counts, regions=(Region(first=first, counts=counts),))
     left: list[Region] = []
