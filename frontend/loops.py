@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
 
-from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN
+from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN, always_exits
 from .assignment import assign_target
 from .branches import FALSE, build_arm, same_object, select_values
 from .carried import Carried, bind, carried_variables, final_values, ir_leaves, written_by_rounds
@@ -22,6 +22,7 @@ from .conversions import CMPI, condition
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .iteration import Rounds, iterable_items, range_rounds
+from .types import ScalarType
 from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
@@ -61,13 +62,15 @@ def _with_own_flags(
     fb.loop_depth -= 1
     fb.env.pop(CONTINUE, None)
     state = jump_state(fb) if node.orelse else False
-    fb.env.pop(BREAK, None)
+    may_break = fb.env.pop(BREAK, None) is not None
     fb.env.update(outer)  # a break in the else leaves the loop outside
     if node.orelse:
-        _build_else(fb, node, state, live)
+        _build_else(fb, node, state, live, may_break=may_break)
 
 
-def _build_else(fb: FunctionBuilder, node: ast.For | ast.While, state: bool | Scalar, live: Live) -> None:
+def _build_else(
+    fb: FunctionBuilder, node: ast.For | ast.While, state: bool | Scalar, live: Live, *, may_break: bool
+) -> None:
     """Compiles the else of a loop, which runs where the loop was not left early (`state` says whether it was)."""
     if state is True:
         return
@@ -76,6 +79,8 @@ def _build_else(fb: FunctionBuilder, node: ast.For | ast.While, state: bool | Sc
         return
     skipped = build_arm(fb, lambda: None)
     skipped.is_dead_end = False
+    if not may_break:
+        mark_jumped(skipped)  # only a return leaves it
     before = dict(fb.env)
     if RETURN in fb.env:
         fb.env[RETURN] = FALSE
@@ -153,6 +158,8 @@ def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live)
         return
     jumps = _loop_jumps(fb, node)
     target = _target_names(node.target)
+    if BREAK in jumps and always_exits(node.orelse):
+        _assume_a_round(fb, target & live, rounds)
     skip = target if not (target & live) and not (target & fb.facts.writes(node.body)) else frozenset[str]()
     carried = carried_variables(fb, node, live | jumps, skip)
     before = dict(fb.env)
@@ -163,6 +170,15 @@ def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live)
         results = _simple_for(fb, node, rounds, carried, body_live)
     _after(fb, before, carried, node, live)
     bind(fb, carried, results)
+
+
+def _assume_a_round(fb: FunctionBuilder, names: Live, rounds: Rounds) -> None:
+    """Gives the loop's variable any value: what follows runs only after a break, so some round has set it."""
+    for name in names:
+        if isinstance(fb.env.get(name, Unset()), Unset):
+            wanted = fb.variable_types.get(name, rounds.type)
+            if isinstance(wanted, ScalarType):
+                fb.env[name] = Scalar(wanted, const=0.0 if wanted.is_float else 0)
 
 
 def _target_names(target: ast.expr) -> frozenset[str]:

@@ -23,6 +23,7 @@ from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.spec_values import SpecConstant
 from . import units
 from .annotations import ParameterSpec, Signature
+from .aspect_warnings import warn_once
 from .compile_options import options_of
 from .lpk_inputs import import_units, is_ir
 from .lpk_signatures import described
@@ -120,6 +121,7 @@ def _of_ir(path: Path, env: TargetEnv) -> list[BuiltImage]:
     env = options.environment(env)
     module = parse_module(text, str(path)).module
     analysis = analyse(module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+    warn_once(analysis.diagnostics, str(path))
     images = [build_image(lower_image(image, env), env) for image in analysis.images]
     for image in images:
         if image.imports:

@@ -46,7 +46,8 @@ from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.native_code import NativeCode, is_tag_of
 from ..vk_runtime.requirements import require_device
 from . import units
-from .bundles import get_kernel_bundle, toolchain
+from .bundle_toolchain import toolchain
+from .bundles import get_kernel_bundle
 from .lpk_signatures import (
     RuntimeParameter,
     constant_of,

@@ -44,13 +44,18 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
+        "frontend.indirect_launch",
         "frontend.interpretation",
         "frontend.inspection",
         "frontend.linking",
         "frontend.units",
         "frontend.unit_images",
         "frontend.bundles",
+        "frontend.bundle_arguments",
+        "frontend.bundle_images",
         "frontend.bundle_linking",
+        "frontend.bundle_toolchain",
+        "frontend.this_module",
         "frontend.native_kernels",
         "frontend.native_input",
         "frontend.vulkan",

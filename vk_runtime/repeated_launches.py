@@ -89,7 +89,7 @@ class RepeatedLaunches:
         command_buffer.begin(is_reusable=True)
         try:
             record_barrier(device, command_buffer)  # what ran before may have touched the same memory
-            record.encode(command_buffer, args, None)
+            record.encode(command_buffer, args, ())
             record_host_barrier(device, command_buffer)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.

@@ -72,9 +72,9 @@ _NAMES_BY_MODULE = {
         "AspectWarning KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
     ),
     "frontend.bundles": (
-        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join "
-        "this_module"
+        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join"
     ),
+    "frontend.this_module": "this_module",
     "frontend.lpk_loading": "load_kernel_bundle",
     "vk_runtime.array": "Array",
     "vk_runtime.array_sharing": "from_dlpack from_host import_fd page_aligned",
@@ -90,6 +90,7 @@ _NAMES_BY_MODULE = {
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.device_selection": "select_device",
+    "vk_runtime.indirect_range": "IndirectRange",
     "vk_runtime.info": "info",
     "vk_runtime.event": "Event",
     "vk_runtime.graph": "Graph graph",

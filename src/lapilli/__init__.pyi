@@ -15,7 +15,6 @@ from .frontend.bundles import has_kernel_bundle as has_kernel_bundle
 from .frontend.bundles import is_compatible as is_compatible
 from .frontend.bundles import join as join
 from .frontend.bundles import link as link
-from .frontend.bundles import this_module as this_module
 from .frontend.function_attributes import SubGroupSize as SubGroupSize
 from .frontend.lpk_loading import load_kernel_bundle as load_kernel_bundle
 from .frontend.ranges import NdRange as NdRange
@@ -23,6 +22,7 @@ from .frontend.ranges import Range as Range
 from .frontend.sources import SYCL_EXT_ONEAPI_KERNEL_COMPILER as SYCL_EXT_ONEAPI_KERNEL_COMPILER
 from .frontend.sources import SourceLanguage as SourceLanguage
 from .frontend.sources import create_kernel_bundle_from_source as create_kernel_bundle_from_source
+from .frontend.this_module import this_module as this_module
 from .ir.aspects import Aspect as Aspect
 from .ir.config import config as config
 from .ir.errors import AspectWarning as AspectWarning
@@ -65,6 +65,7 @@ from .vk_runtime.event import Event as Event
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
+from .vk_runtime.indirect_range import IndirectRange as IndirectRange
 from .vk_runtime.info import info as info
 from .vk_runtime.interop.queries import SYCL_BACKEND_VULKAN as SYCL_BACKEND_VULKAN
 from .vk_runtime.interop.queries import is_backend_active as is_backend_active
@@ -439,7 +440,7 @@ class _KernelFunction:
         self, stage: Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
     ) -> str: ...
     def __getitem__(
-        self, launch_range: int | tuple[int, ...] | list[int] | NdRange
+        self, launch_range: int | tuple[int, ...] | list[int] | NdRange | IndirectRange
     ) -> _LaunchConfiguration: ...
 
 @overload
