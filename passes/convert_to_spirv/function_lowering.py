@@ -138,7 +138,9 @@ class FunctionLowering:
         numbers = self.constant_number(index), self.constant_number(extent)
         if numbers[0] is not None and numbers[1] is not None:
             return self.index(_wrapped(int(numbers[0]) * int(numbers[1])))
-        if isinstance(extent.owner, Block) or extent.owner.parent is not None:  # it may be known later than `index`
+        if (
+            isinstance(extent.owner, Block) or extent.owner.parent is not None
+        ):  # it may be known later than `index`
             return self.emit(spirv.IMulOp, (index, extent), i32)
         key = (id(index), id(extent))
         known = self._products.get(key)

@@ -232,6 +232,32 @@ def test_a_launch_in_two_parts_is_one_event(device: lp.Device, coarsening: Calla
     queue.close()
 
 
+@pytest.mark.parametrize("columns", [4, 5, 8])
+def test_rows_of_coordinates(device: lp.Device, coarsening: Callable[[Coarsening], None], columns: int):
+    def make() -> KernelFunction:
+        @lp.kernel
+        def forces(bodies: lp.In[lp.f32, 2], out: lp.Array[lp.f32, 2]):
+            i = lp.global_id(0)
+            x, y, z = bodies[i, 0], bodies[i, 1], bodies[i, 2]
+            for k in range(bodies.shape[0]):
+                dx, dy, dz = bodies[k, 0] - x, bodies[k, 1] - y, bodies[k, 2] - z
+                scale = bodies[k, 3] / (dx * dx + dy * dy + dz * dz + 0.5)
+                out[i, 0] += dx * scale
+                out[i, 1] += dy * scale + out[i, 0]
+                out[i, 3] = out[i, 0] + out[i, 1] * dz
+
+        return forces
+
+    bodies = np.random.default_rng(columns).random((12, columns), dtype=np.float32)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        out = lp.ones((12, columns), device=device)
+        kernel[12](lp.asarray(bodies, device=device), out)
+        return [out.numpy()]
+
+    both(make, coarsening, launch)
+
+
 def branches() -> KernelFunction:
     @lp.kernel
     def branches(x: lp.Array[lp.i32], y: lp.Array[lp.i32], limit: lp.i32):

@@ -118,6 +118,33 @@ def test_short_loops_are_unrolled_so_that_their_loads_are_joined():
     assert counts(text) == (9 + 3 * 2, 0, 3, 1)
 
 
+def test_what_a_work_item_needs_of_a_row_is_one_load():
+    @lp.kernel
+    def forces(bodies: lp.In[lp.f32, 2], out: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        x, y = bodies[i, 0], bodies[i, 1]
+        total = 0.0
+        for k in range(bodies.shape[0]):
+            dx, dy = bodies[k, 0] - x, bodies[k, 1] - y
+            total += bodies[k, 3] * (dx * dx + dy * dy)
+        out[i] = total
+
+    text = coarsen(forces)
+    assert "kernel.aligned_rows = array<i32: 0>" in text
+    assert counts(text) == (0, 0, 4 + 1, 1)
+
+
+def test_a_row_is_loaded_again_behind_a_store():
+    @lp.kernel
+    def turn(p: lp.Array[lp.f32, 2], out: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        a = p[0, 0] + p[0, 1]
+        p[i, 1] = a
+        out[i] = p[0, 0] * p[0, 1] + p[0, 7]
+
+    assert counts(coarsen(turn)) == (1, 4, 2, 1)
+
+
 def _stores_elsewhere() -> KernelFunction:
     @lp.kernel
     def k(x: lp.In[lp.f32], y: lp.Array[lp.f32], z: lp.Array[lp.f32]):
