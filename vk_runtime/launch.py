@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.kernel_info import BufferParameter, KernelInfo, LocalMemory
+from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo, LocalMemory
 from ..ir.stream import Stream
 from ..spirv.device_image import DeviceImage
 from . import graph_recording, profile, trace
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .memory import Buffer
     from .queue import Queue
+    from .tracked import Tracked
 
 __all__ = [
     "KernelBinding",
@@ -105,7 +106,8 @@ class LaunchRecord:
         self._first = None if first is None else self._step(first)
         self._has_more = rest is not None or next(pieces, None) is not None
         self._writes = any(
-            isinstance(p, BufferParameter) and p.access != "read" for p in binding.kernel.parameters
+            isinstance(p, BufferParameter | ImageParameter) and p.access != "read"
+            for p in binding.kernel.parameters
         )
         self._has_values = binding.packer.has_values
         # Each stream has a report buffer of its own.
@@ -413,7 +415,7 @@ class LaunchRecord:
         self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
         command_buffer.pipeline = pipeline
 
-    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Buffer, bool]]:
+    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Tracked, bool]]:
         """Returns the memory that the descriptors show, but for an argument block."""
         arrays = [] if self._packer.has_addresses else uses
         return arrays if report is None else [*arrays, (report.buffer, True)]
