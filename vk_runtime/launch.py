@@ -163,10 +163,12 @@ class LaunchRecord:
     def new_reports(self, args: Sequence[object]) -> tuple[KernelReport, ...]:
         """Returns report buffers for launches by a graph: none where there is nothing to report.  Call it with the
         device's lock held."""
+        of_rest = () if self._rest is None else self._rest.new_reports(args)
         if not self._has_report:
-            return ()
+            return of_rest
         kernel = self._binding.kernel
-        return (KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args)),)
+        mine = KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args))
+        return (mine, *of_rest)
 
     def _streams(self, args: Sequence[object]) -> Streams:
         """Returns the streams among the arguments of a launch, by the names of their parameters."""
@@ -187,7 +189,7 @@ class LaunchRecord:
         checked = uses, values = self.check(args)
         if not self._takes_scalars_only:
             values = self._packer.values(args, checked)
-        report = reports[0] if reports else None
+        report, *of_rest = reports if self._has_report else (None, *reports)
         for piece in self.plan.pieces:
             hidden, groups = self._step(piece)
             place = None if self._is_block_pushed else command_buffer.argument_block(self._block_bytes)
@@ -195,7 +197,7 @@ class LaunchRecord:
             self.bind(command_buffer, shown, hidden, values)
             self._dispatch_groups(command_buffer.raw, *groups)
         if self._rest is not None:
-            self._rest.encode(command_buffer, args, report)
+            self._rest.encode(command_buffer, args, of_rest)
 
     def _show(
         self,
