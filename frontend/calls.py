@@ -16,6 +16,7 @@ from .externals import ExternalFunction
 from .function_builder import FunctionBuilder
 from .handlers import placeholder_read, read_through_handler
 from .helpers import call_helper
+from .images import call_image_member
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
 from .printing import compile_print
@@ -23,8 +24,9 @@ from .spec_parameters import GET_SPECIALIZATION_CONSTANT
 from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
+from .suggestions import builtin_hint
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Composite, Scalar, Static, Value, describe
+from .values import Composite, Image, Scalar, Static, Value, describe
 from .vector_types import VecType
 from .vectors import by_component, construct, works_by_component
 from .work_item_members import as_index_value, call_member
@@ -58,9 +60,12 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     callee = fb.evaluate(node.func)
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):
+        _refuse_host_function(fb, obj, node)
         return call_helper(fb, obj, node)
     if isinstance(obj, ExternalFunction):
         return call_external(fb, obj, node)
+    if isinstance(obj, Member) and isinstance(obj.owner, Image):
+        return call_image_member(fb, obj, node)
     if isinstance(obj, Member):
         return call_member(fb, obj, node)
     composite = value_type_of(obj)
@@ -83,9 +88,25 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
             node.func,
             f"{describe(callee)} cannot be called in kernels",
             "LP2033",
-            hint="kernels call plain functions, types, lapilli's functions and builtins",
+            hint=builtin_hint(obj.__name__)
+            if isinstance(obj, type) and obj.__module__ == "builtins"
+            else "kernels call plain functions, types, lapilli's functions and builtins",
         )
     return _intrinsic(fb, node, obj, name)
+
+
+def _refuse_host_function(fb: FunctionBuilder, function: python_types.FunctionType, node: ast.Call) -> None:
+    """Raises CompileError where a user's function calls one of lapilli's for the host, such as ``lp.zeros``."""
+    package = __name__.partition(".")[0]
+    called, caller = (str(f.__module__ or "") for f in (function, fb.source.function))
+    if called.partition(".")[0] != package or caller.partition(".")[0] == package:
+        return
+    raise fb.error(
+        node,
+        f"{ast.unparse(node.func)} is a function of the host, which kernels cannot call",
+        "LP2033",
+        hint="call it before the launch and pass the result; kernels make lp.private.array and lp.local.array",
+    )
 
 
 def _intrinsic_name(obj: object) -> str | None:

@@ -33,6 +33,7 @@ from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
+from ..vk_runtime.images import Image
 from ..vk_runtime.indirect_range import IndirectRange
 from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_device
 from ..vk_runtime.launch_plan import check_local_size
@@ -49,6 +50,7 @@ from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .function_attributes import attributes_of
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
+from .image_types import ImageType, image_parameter
 from .parameter_types import ConstType, LocalArrayType, StreamType
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
@@ -262,7 +264,7 @@ def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values
     queue = configuration.queue
     if queue is None:
         for value in values:
-            if isinstance(value, Array):
+            if isinstance(value, Array | Image):
                 return value.device.default_queue
         return device().default_queue
     if not isinstance(queue, Queue):
@@ -295,6 +297,8 @@ def parameters_of(kernel: KernelFunction) -> tuple[Parameter, ...]:
 
 def _parameters(name: str, type_: Type) -> list[Parameter]:
     """Returns what one parameter is to the runtime: an array, or each scalar of a value."""
+    if isinstance(type_, ImageType):
+        return [image_parameter(name, type_)]
     if isinstance(type_, ArrayType):
         dtype = type_.element.spelling
         return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=type_.access)]

@@ -16,12 +16,13 @@ from .composites import convert_composite, value_type
 from .conversions import CMPI, as_index, store_convert
 from .fixed_arrays import insert_fixed, load_fixed
 from .function_builder import FunctionBuilder
+from .images import Pixel, load_pixel, store_pixel
 from .ir_types import BOOL, ir_type
 from .part_memory import ElementPart, Step, load_place, store_place, swizzled
 from .struct_types import StructType
-from .subscripts import index_values, resolve_element
+from .subscripts import image_pixel, index_values, resolve_element
 from .types import FixedArrayType, ScalarType, Type
-from .values import Array, Composite, FixedArray, Scalar, Static, Value, constant, describe
+from .values import Array, Composite, FixedArray, Image, Scalar, Static, Value, constant, describe
 from .vector_types import VecType
 
 COMPONENTS = "xyzw"
@@ -40,7 +41,7 @@ class VariablePart:
     """Which components of the vector at `path` are meant, None: all."""
 
 
-Part = ElementPart | VariablePart
+Part = ElementPart | VariablePart | Pixel
 
 
 # ---- finding parts ----
@@ -65,7 +66,7 @@ def array_part(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
     array = fb.variable_types.get(root.value.id) if fb.is_dry else None
     if array is None:
         array = fb.env.get(root.value.id)
-    if not isinstance(array, Array) or isinstance(array.type.element, ScalarType):
+    if not isinstance(array, Array) or isinstance(array, Image) or isinstance(array.type.element, ScalarType):
         return None
     return _part_below(fb, node)
 
@@ -206,6 +207,9 @@ def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> 
         if place.swizzle is not None:
             _require_distinct(fb, place.swizzle, target)
         return place
+    pixel = image_pixel(fb, target)
+    if pixel is not None:
+        return pixel
     steps: list[ast.Subscript | ast.Attribute] = []
     root: ast.expr = target
     while isinstance(root, ast.Subscript | ast.Attribute):
@@ -267,6 +271,8 @@ def load_part(fb: FunctionBuilder, part: Part, node: ast.AST) -> Value:
     """Returns the value of a part."""
     if isinstance(part, ElementPart):
         return load_place(fb, part, node)
+    if isinstance(part, Pixel):
+        return load_pixel(fb, part, node)
     value = part.base
     for steps in part.path:
         value = _step_into(fb, value, steps, node)
@@ -321,6 +327,9 @@ def store_part(fb: FunctionBuilder, part: Part, value: Value, node: ast.AST, val
     """
     if isinstance(part, ElementPart):
         store_place(fb, part, value, node, value_node)
+        return
+    if isinstance(part, Pixel):
+        store_pixel(fb, part, value, node, value_node)
         return
     from .assignment import assign_name
 

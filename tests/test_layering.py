@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.aspects",
                 "ir.aspect_table",
                 "ir.config",
+                "ir.image_formats",
                 "ir.device_config",
                 "ir.target_env",
                 "ir.kernel_info",

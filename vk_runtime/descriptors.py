@@ -20,10 +20,11 @@ from .constants import (
 )
 from .handle import Handle
 from .headers import NULL, ffi, make, make_array
+from .image_descriptors import IMAGE_TYPES, Shown, image_info, shown_by_binding
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
-    from .memory import Buffer
+    from .tracked import Tracked
 
 SETS_PER_POOL = 64
 CACHED_SETS = 512
@@ -37,6 +38,16 @@ def _argument(kernel: KernelInfo | None, binding: int) -> str:
     arrays = [p for p in kernel.parameters if isinstance(p, BufferParameter)]
     name = next((p.name for p in arrays if p.binding == binding), "?")
     return f"kernel '{kernel.name}', argument '{name}': the array"
+
+
+def _buffer_info(buffer: Any, kind: int, block_bytes: int) -> Any:
+    is_block = kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
+    return make(
+        "VkDescriptorBufferInfo",
+        buffer=buffer.raw,
+        offset=buffer.offset_bytes,
+        range=block_bytes if is_block else buffer.nbytes,
+    )
 
 
 class DescriptorSet:
@@ -58,8 +69,9 @@ class DescriptorSetLayout(Handle):
 
     Args:
         device: borrowed.
-        bindings: (binding, VkDescriptorType) of each buffer.  An argument block, the one of a dynamic type, has a
-            dynamic offset, so that one set serves every launch whose block lies in the same memory.
+        bindings: (binding, VkDescriptorType) of each buffer, image and sampler.  An argument block, the one of
+            a dynamic type, has a dynamic offset, so that one set serves every launch whose block lies in the same
+            memory.
     """
 
     def __init__(self, device: LogicalDevice, bindings: tuple[tuple[int, int], ...]) -> None:
@@ -99,13 +111,13 @@ class DescriptorSetLayout(Handle):
         self._own(device.graveyard, destroy)
 
     def set_for(
-        self, uses: Sequence[tuple[Buffer, bool]], block_bytes: int = 0, kernel: KernelInfo | None = None
+        self, uses: Sequence[tuple[Tracked, bool]], block_bytes: int = 0, kernel: KernelInfo | None = None
     ) -> DescriptorSet:
-        """Returns a set that shows buffers, one a binding, in the order of the bindings.
+        """Returns a set that shows buffers and images, in the order of the bindings.
 
         Args:
-            uses: whole buffers, and whether they are written, which does not matter here; the argument
-                block's is the memory that its dynamic offset points into.
+            uses: whole buffers and images, behind an image that is sampled its sampler; and whether they are written,
+                which does not matter here; the argument block's is the memory that its dynamic offset points into.
             block_bytes: bytes that the argument block's binding shows.
             kernel: whose arguments they are, for messages.
 
@@ -118,18 +130,18 @@ class DescriptorSetLayout(Handle):
         found = self._cache.get(key)
         if found is not None:
             return found
-        buffers = [buffer for buffer, _ in uses]
-        self._check_ranges(buffers, kernel)
+        shown = shown_by_binding([memory for memory, _ in uses], self._types)
+        self._check_ranges(shown, kernel)
         if len(self._cache) >= CACHED_SETS:
             self._cache.popitem(last=False)
         if not self._free:
             self._add_pool()
         made = DescriptorSet(self._free.popleft(), self._free)
-        self._write(made.raw, buffers, block_bytes)
+        self._write(made.raw, shown, block_bytes)
         self._cache[key] = made
         return made
 
-    def _check_ranges(self, buffers: Sequence[Buffer], kernel: KernelInfo | None) -> None:
+    def _check_ranges(self, shown: Sequence[Shown], kernel: KernelInfo | None) -> None:
         limits = self._device.physical.limits
         by_type = {
             VK_DESCRIPTOR_TYPE_STORAGE_BUFFER: (
@@ -141,36 +153,28 @@ class DescriptorSetLayout(Handle):
                 "maxUniformBufferRange",
             ),
         }
-        for buffer, (binding, kind) in zip(buffers, self._bindings, strict=True):
-            limit, name = by_type.get(kind, (buffer.nbytes, ""))
-            if buffer.nbytes > limit:
+        for (memory, *_), (binding, kind) in zip(shown, self._bindings, strict=True):
+            limit, name = by_type.get(kind, (memory.nbytes, ""))
+            if memory.nbytes > limit:
                 raise KernelNotSupportedError(
-                    f"{_argument(kernel, binding)} has {buffer.nbytes:,} bytes; device '{self._device.name}' shows "
+                    f"{_argument(kernel, binding)} has {memory.nbytes:,} bytes; device '{self._device.name}' shows "
                     f"a kernel at most {limit:,} bytes of one array ({name}); split it into several "
                     "arrays and launch the kernel for each"
                 )
 
-    def _write(self, raw: Any, buffers: Sequence[Buffer], block_bytes: int) -> None:
-        infos = make_array(
-            "VkDescriptorBufferInfo",
-            [
-                {
-                    "buffer": buffer.raw,
-                    "offset": buffer.offset_bytes,
-                    "range": block_bytes
-                    if kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
-                    else buffer.nbytes,
-                }
-                for buffer, kind in zip(buffers, self._types, strict=True)
-            ],
-        )
-        writes = ffi.new("VkWriteDescriptorSet[]", len(buffers))
+    def _write(self, raw: Any, shown: Sequence[Shown], block_bytes: int) -> None:
+        writes = ffi.new("VkWriteDescriptorSet[]", len(shown))
         template = make("VkWriteDescriptorSet", dstSet=raw, descriptorCount=1)
-        for index, ((binding, _), kind) in enumerate(zip(self._bindings, self._types, strict=True)):
-            write = writes[index]
+        kept: list[Any] = []
+        for write, objects, (binding, kind) in zip(writes, shown, self._bindings, strict=True):
             write.sType, write.dstSet, write.descriptorCount = template.sType, raw, 1
-            write.dstBinding, write.descriptorType, write.pBufferInfo = binding, kind, infos + index
-        self._device.vk.vkUpdateDescriptorSets(self._device.raw, len(buffers), writes, 0, NULL)
+            write.dstBinding, write.descriptorType = binding, kind
+            if kind in IMAGE_TYPES:
+                write.pImageInfo = info = image_info(objects, kind)
+            else:
+                write.pBufferInfo = info = _buffer_info(objects[0], kind, block_bytes)
+            kept.append(info)
+        self._device.vk.vkUpdateDescriptorSets(self._device.raw, len(shown), writes, 0, NULL)
 
     def _add_pool(self) -> None:
         sizes = [

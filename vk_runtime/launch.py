@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.kernel_info import BufferParameter, KernelInfo, LocalMemory
+from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo, LocalMemory
 from ..ir.stream import Stream
 from ..spirv.device_image import DeviceImage
 from . import graph_recording, profile, trace
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .memory import Buffer
     from .queue import Queue
+    from .tracked import Tracked
 
 __all__ = [
     "KernelBinding",
@@ -105,7 +106,8 @@ class LaunchRecord:
         self._first = None if first is None else self._step(first)
         self._has_more = rest is not None or next(pieces, None) is not None
         self._writes = any(
-            isinstance(p, BufferParameter) and p.access != "read" for p in binding.kernel.parameters
+            isinstance(p, BufferParameter | ImageParameter) and p.access != "read"
+            for p in binding.kernel.parameters
         )
         self._has_values = binding.packer.has_values
         # Each stream has a report buffer of its own.
@@ -161,10 +163,12 @@ class LaunchRecord:
     def new_reports(self, args: Sequence[object]) -> tuple[KernelReport, ...]:
         """Returns report buffers for launches by a graph: none where there is nothing to report.  Call it with the
         device's lock held."""
+        of_rest = () if self._rest is None else self._rest.new_reports(args)
         if not self._has_report:
-            return ()
+            return of_rest
         kernel = self._binding.kernel
-        return (KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args)),)
+        mine = KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args))
+        return (mine, *of_rest)
 
     def _streams(self, args: Sequence[object]) -> Streams:
         """Returns the streams among the arguments of a launch, by the names of their parameters."""
@@ -185,7 +189,7 @@ class LaunchRecord:
         checked = uses, values = self.check(args)
         if not self._takes_scalars_only:
             values = self._packer.values(args, checked)
-        report = reports[0] if reports else None
+        report, *of_rest = reports if self._has_report else (None, *reports)
         for piece in self.plan.pieces:
             hidden, groups = self._step(piece)
             place = None if self._is_block_pushed else command_buffer.argument_block(self._block_bytes)
@@ -193,7 +197,7 @@ class LaunchRecord:
             self.bind(command_buffer, shown, hidden, values)
             self._dispatch_groups(command_buffer.raw, *groups)
         if self._rest is not None:
-            self._rest.encode(command_buffer, args, report)
+            self._rest.encode(command_buffer, args, of_rest)
 
     def _show(
         self,
@@ -413,7 +417,7 @@ class LaunchRecord:
         self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
         command_buffer.pipeline = pipeline
 
-    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Buffer, bool]]:
+    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Tracked, bool]]:
         """Returns the memory that the descriptors show, but for an argument block."""
         arrays = [] if self._packer.has_addresses else uses
         return arrays if report is None else [*arrays, (report.buffer, True)]

@@ -6,11 +6,12 @@ could upset a driver is checked by the callers (`launch_plan`, `specialization`)
 
 from __future__ import annotations
 
+import ctypes
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from ..ir.kernel_info import BufferParameter, KernelInfo
+from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..spirv.device_image import DeviceImage
 from . import profile, trace
 from .constants import (
@@ -22,6 +23,9 @@ from .constants import (
 from .descriptors import DescriptorSetLayout
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .image_descriptors import DESCRIPTOR_TYPES
+from .native_pipelines import NativePipelines, pipeline_digest
+from .pipeline_binary import pointer_to
 from .pipeline_cache import PipelineCache
 from .pipeline_statistics import CAPTURE_FLAGS, FEATURE, read_statistics
 from .specialization import SpecEntry, specialization_info
@@ -89,6 +93,8 @@ class Pipeline(Handle):
         entries: tuple[SpecEntry, ...],
         sub_group_size: int | None,
         flags: int = 0,
+        *,
+        chained: ctypes.Structure | None = None,
     ) -> None:
         self.layout = layout
         required: Any = NULL
@@ -104,7 +110,10 @@ class Pipeline(Handle):
             pName=ffi.new("char[]", entry_point.encode()),
             pSpecializationInfo=specialization_info(entries),
         )
-        info = make("VkComputePipelineCreateInfo", flags=flags, stage=stage[0], layout=layout.raw)
+        following: Any = NULL if chained is None else pointer_to(chained)
+        info = make(
+            "VkComputePipelineCreateInfo", pNext=following, flags=flags, stage=stage[0], layout=layout.raw
+        )
         out = ffi.new("VkPipeline*")
         vk = device.vk
         result = vk.vkCreateComputePipelines(device.raw, cache, 1, info, NULL, out)
@@ -126,6 +135,8 @@ class PipelineStore:
         self._living: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
         """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since."""
         self.cache = PipelineCache(device)
+        self.native = NativePipelines(device)
+        """Code of native images that have it pipeline by pipeline."""
 
     def pipeline(
         self,
@@ -149,7 +160,10 @@ class PipelineStore:
         if found is not None:
             self._keep(key, found)
             return found
-        made = self.compile_into(self.cache.raw, image, kernel, entries, selector)
+        made = self.native.pipeline(
+            lambda: self.digest(image, kernel, entries),
+            lambda chained: self.compile_into(NULL, image, kernel, entries, selector, chained),
+        ) or self.compile_into(self.cache.raw, image, kernel, entries, selector)
         self._living[key] = made
         self._keep(key, made)
         return made
@@ -161,16 +175,42 @@ class PipelineStore:
         kernel: KernelInfo,
         entries: tuple[SpecEntry, ...],
         selector: str,
+        chained: ctypes.Structure | None = None,
     ) -> Pipeline:
-        """Makes a pipeline with any VkPipelineCache, which the driver adds it to; see `pipeline`."""
+        """Makes a pipeline with any VkPipelineCache, which the driver adds it to; see `pipeline`.
+
+        Args:
+            cache: NULL where the struct that is chained to the create info brings code, or has it captured.
+        """
         self._device.require_usable()
         module = self.module(image, selector)
         layout = self._layout(kernel)
         sub_group_size = self._required_sub_group_size(kernel)
         with profile.span("pipeline", kernel.name, device=selector):
-            made = Pipeline(self._device, cache, module, layout, kernel.entry_point, entries, sub_group_size)
+            made = Pipeline(
+                self._device,
+                cache,
+                module,
+                layout,
+                kernel.entry_point,
+                entries,
+                sub_group_size,
+                chained=chained,
+            )
         trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
         return made
+
+    def digest(self, image: DeviceImage, kernel: KernelInfo, entries: tuple[SpecEntry, ...]) -> bytes:
+        """Returns what identifies a pipeline in native images: the code, and all that it is specialised for."""
+        block = None if kernel.abi.argument_block_binding is not None else kernel.abi.argument_block_bytes
+        return pipeline_digest(
+            image.spirv,
+            kernel.entry_point,
+            tuple((entry.spec_id, entry.data) for entry in entries),
+            self._required_sub_group_size(kernel),
+            binding_table(kernel),
+            block,
+        )
 
     def statistics(
         self, image: DeviceImage, kernel: KernelInfo, entries: tuple[SpecEntry, ...], selector: str
@@ -230,16 +270,16 @@ class PipelineStore:
 
 
 def binding_table(kernel: KernelInfo) -> tuple[tuple[int, int], ...]:
-    """Returns (binding, VkDescriptorType) of every descriptor: arrays in parameter order, the argument block, the
-    report buffer."""
-    arrays = tuple(
-        (
-            parameter.binding,
-            VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER if parameter.is_uniform else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-        )
-        for parameter in kernel.parameters
-        if isinstance(parameter, BufferParameter) and parameter.address_offset_bytes is None
-    )
+    """Returns (binding, VkDescriptorType) of every descriptor: arrays and images in parameter order, the argument
+    block, the report buffer."""
+    arrays: list[tuple[int, int]] = []
+    for parameter in kernel.parameters:
+        if isinstance(parameter, ImageParameter):
+            arrays.append((parameter.binding, DESCRIPTOR_TYPES[parameter.descriptor]))
+        elif isinstance(parameter, BufferParameter) and parameter.address_offset_bytes is None:
+            is_uniform = parameter.is_uniform
+            kind = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER if is_uniform else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+            arrays.append((parameter.binding, kind))
     block, report = kernel.abi.argument_block_binding, kernel.abi.report_binding
     blocks = () if block is None else ((block, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC),)
     reports = () if report is None else ((report, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),)

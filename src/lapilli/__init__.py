@@ -65,6 +65,7 @@ _NAMES_BY_MODULE = {
     ),
     "ir.aspects": "Aspect",
     "ir.config": "config",
+    "ir.image_formats": "ImageFormat",
     "ir.stream": "Stream",
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
@@ -90,6 +91,8 @@ _NAMES_BY_MODULE = {
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.device_selection": "select_device",
+    "vk_runtime.image_sampler": "AddressingMode CoordinateNormalizationMode FilteringMode ImageSampler",
+    "vk_runtime.images": "SampledImage UnsampledImage",
     "vk_runtime.indirect_range": "IndirectRange",
     "vk_runtime.info": "info",
     "vk_runtime.event": "Event",

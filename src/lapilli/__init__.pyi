@@ -45,6 +45,7 @@ from .ir.errors import MemoryAllocationError as MemoryAllocationError
 from .ir.errors import NdRangeError as NdRangeError
 from .ir.errors import RuntimeFailure as RuntimeFailure
 from .ir.errors import UnknownKernelError as UnknownKernelError
+from .ir.image_formats import ImageFormat as ImageFormat
 from .vk_runtime.array import Array as _RuntimeArray
 from .vk_runtime.array_sharing import from_dlpack as from_dlpack
 from .vk_runtime.array_sharing import from_host as from_host
@@ -65,6 +66,12 @@ from .vk_runtime.event import Event as Event
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
+from .vk_runtime.image_sampler import AddressingMode as AddressingMode
+from .vk_runtime.image_sampler import CoordinateNormalizationMode as CoordinateNormalizationMode
+from .vk_runtime.image_sampler import FilteringMode as FilteringMode
+from .vk_runtime.image_sampler import ImageSampler as ImageSampler
+from .vk_runtime.images import SampledImage as _RuntimeSampledImage
+from .vk_runtime.images import UnsampledImage as _RuntimeUnsampledImage
 from .vk_runtime.indirect_range import IndirectRange as IndirectRange
 from .vk_runtime.info import info as info
 from .vk_runtime.interop.queries import SYCL_BACKEND_VULKAN as SYCL_BACKEND_VULKAN
@@ -134,6 +141,20 @@ class In(_ArrayParameter):
 class Out(_ArrayParameter):
     def __class_getitem__(cls, parameters: Any) -> Any: ...
     def __setitem__(self, index: _Index, value: Any) -> None: ...
+
+class UnsampledImage(_RuntimeUnsampledImage):
+    # As Array: pixels exist in kernels only.  Coordinates go slowest dimension first.
+    def __class_getitem__(cls, parameters: Any) -> Any: ...
+    def __getitem__(self, index: _Index) -> Any: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __setitem__(self, index: _Index, value: Any) -> None: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+    def read(self, *coordinates: Any) -> Any: ...
+    def write(self, coordinates: Any, pixel: Any, /) -> None: ...
+
+class SampledImage(_RuntimeSampledImage):
+    def __class_getitem__(cls, parameters: Any) -> Any: ...
+    def __getitem__(self, index: _Index) -> Any: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+    def read(self, *coordinates: Any) -> Any: ...
+    def sample(self, *coordinates: Any) -> Any: ...
 
 class _Manipulator:
     def __call__(self, value: int) -> _Manipulator: ...
