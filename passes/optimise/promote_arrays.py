@@ -24,15 +24,13 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     FloatAttr,
     IntegerAttr,
-    IntegerType,
-    MemRefType,
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...ir.attribute_values import vector_elements
 from ...ir.dialects import spirv
-from ..narrowing import is_integer_type
+from ..narrowing import is_array_attribute, is_integer_type, is_memref_type
 from .constants import constant_integer
 from .effects import body_blocks
 
@@ -80,8 +78,15 @@ def _unroll_loops_over_arrays(function: Operation) -> None:
         ForwardWalk(fold=True, number=False).run(function)
 
 
+def _array_position(op: Operation) -> int | None:
+    """Returns which operand of a load or store is the array, None for other operations."""
+    if isinstance(op, memref.LoadOp):
+        return 0
+    return 1 if isinstance(op, memref.StoreOp) else None
+
+
 def _has_unknown_index(op: Operation) -> bool:
-    first = {memref.LoadOp: 0, memref.StoreOp: 1}.get(type(op))
+    first = _array_position(op)
     if first is None or not isinstance(op.operands[first].owner, memref.AllocaOp):
         return False
     return any(constant_integer(index) is None for index in op.operands[first + 1 :])
@@ -111,24 +116,28 @@ class _Layout:
 
 def _layout(op: memref.AllocaOp, function: Operation) -> _Layout | None:
     type_ = op.results[0].type
-    assert isinstance(type_, MemRefType)
+    assert is_memref_type(type_)
     shape = type_.get_shape()
     element: Attribute = type_.element_type
     vector = vector_elements(element)
     scalar = element if vector is None else vector[0]
-    is_number = isinstance(scalar, IntegerType | AnyFloat) and not isinstance(scalar, BFloat16Type)
-    if not is_number or any(extent < 1 for extent in shape):
+    if not _is_number(scalar) or any(extent < 1 for extent in shape):
         return None
     layout = _Layout(shape, scalar, None if vector is None else vector[1])
     array = op.results[0]
     for use in array.uses:
         user = use.operation
-        position = {memref.LoadOp: 0, memref.StoreOp: 1}.get(type(user))
+        position = _array_position(user)
         if position is None or use.index != position or not _is_reached(user, function):
             return None
         if layout.first(user.operands[position + 1 :]) is None:
             return None
     return layout
+
+
+def _is_number(type_: Attribute) -> bool:
+    is_float = isinstance(type_, AnyFloat) and not isinstance(type_, BFloat16Type)
+    return is_float or is_integer_type(type_)
 
 
 def _is_reached(op: Operation, function: Operation) -> bool:
@@ -335,8 +344,8 @@ def _component(op: Operation) -> int | None:
     if not isinstance(op, spirv.CompositeExtractOp):
         return None
     indices = op.properties["indices"]
-    assert isinstance(indices, ArrayAttr)
-    (number,) = indices.data
+    assert is_array_attribute(indices)
+    number = indices.data[0]
     return number.value.data if isinstance(number, IntegerAttr) else None
 
 
