@@ -19,7 +19,7 @@ from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .backend import Backend
-from .coarse_record import COARSENING, NO_COARSENING, Coarsening
+from .coarsening import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
