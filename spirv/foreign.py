@@ -220,7 +220,11 @@ def _image(
             else (kernel.required_work_group_size,),
             features=needs.features,
         ),
-        target_env=_environment(module, interface.block_bytes, _preserved_bits(view, entry)),
+        target_env=_environment(
+            module,
+            0 if interface.block_binding is not None else interface.block_bytes,
+            _preserved_bits(view, entry),
+        ),
         imports=_names(reflection.imports),
     )
     check_image(image)
@@ -268,6 +272,7 @@ def _kernel_info(
             is_masked=False,
             is_divisible=False,
             argument_block_bytes=interface.block_bytes,
+            argument_block_binding=interface.block_binding,
         ),
         required_work_group_size=(z, y, x) if is_fixed else None,
         default_local_size=None if is_fixed else (z, y, x),
