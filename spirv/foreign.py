@@ -283,6 +283,7 @@ def _kernel_info(
         size_nodes=tuple(table.nodes),
         local_arrays=arrays,
         has_any_rank=True,
+        has_loops=any(i.opcode == Op.LoopMerge for f in view.functions for i in f.instructions()),
     )
 
 

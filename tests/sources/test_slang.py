@@ -127,3 +127,29 @@ def test_arguments_have_their_names(
     values = on(device, np.arange(32, dtype=np.int32))
     queue.parallel_for(32, kb.ext_oneapi_get_kernel("count"), offset=1, count=30, bins=bins, values=values)
     np.testing.assert_array_equal(bins.numpy(), np.bincount(np.arange(1, 31) % 4))
+
+
+@pytest.mark.parametrize(("module", "has_loops"), [("reduce", True), ("histogram", False)])
+def test_loops_are_warned_of_where_the_driver_ends_them(
+    device: lp.Device, built: Callable[..., lp.KernelBundle], module: str, has_loops: bool
+):
+    binary, log = (SHADERS / "slang" / f"{module}.spv").read_bytes(), lp.SaveLog()
+    built(lp.SourceLanguage.SPIRV, binary, log)
+    cap = device.target_env.loop_iteration_cap
+    assert ("has loops" in log.text and f"{cap or 0:,} rounds" in log.text) == (has_loops and cap is not None)
+
+
+def test_ranges_beyond_one_dispatch_are_refused(device: lp.Device, queue: lp.Queue, kernel: Kernel):
+    """A foreign kernel gets its ids from the driver, so that its range cannot be dispatched in pieces."""
+    limited = device.masked(limits={"maxComputeWorkGroupCount": (3, 1, 1)})
+    context = lp.Context([limited])
+    source = (SHADERS / "slang" / "reduce.spv").read_bytes()
+    kb = lp.build(lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.SPIRV, source))
+    reduce, own = kb.ext_oneapi_get_kernel("reduce"), lp.Queue(context=context)
+    values, sums = lp.ones(320, device=limited), lp.zeros(5, device=limited)
+    own.parallel_for(192, reduce, values, sums).wait()
+    assert sums.numpy().tolist() == [64, 64, 64, 0, 0]
+    with pytest.raises(
+        lp.KernelNotSupportedError, match=r"'reduce'.*\(1, 1, 5\).*\(1, 1, 3\).*maxComputeWorkGroupCount"
+    ):
+        own.parallel_for(320, reduce, values, sums)
