@@ -26,7 +26,7 @@ class TypeRecord:
     """The components of a vector, the extents of a fixed array, the number of dimensions of an array, also of one in
     the memory of a work-group (``local``)."""
     access: str = ""
-    """Of an array: ``read``, ``write`` or ``read_write``."""
+    """Of an array: ``read``, ``write``, ``read_write`` or ``constant``."""
     fields: tuple[FieldRecord, ...] = ()
     """Of a struct."""
     alignment: int = 0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import KernelNotSupportedError
-from ..ir.kernel_info import BufferParameter, KernelInfo
+from ..ir.kernel_info import UNIFORM_BLOCK_BYTES, BufferParameter, KernelInfo
 from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
@@ -28,6 +28,21 @@ if TYPE_CHECKING:
 SETS_PER_POOL = 64
 CACHED_SETS = 512
 """Descriptor sets that are kept for reuse, per layout."""
+
+
+def _range(buffer: Buffer, kind: int, block_bytes: int) -> int:
+    """Returns the bytes that a descriptor shows."""
+    if kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+        return block_bytes
+    # The last vector of 16 bytes of a uniform buffer may be only partly the array's.
+    return buffer.padded_nbytes if kind == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER else buffer.nbytes
+
+
+def _is_own(kernel: KernelInfo | None, binding: int) -> bool:
+    """Whether a buffer is a parameter of a kernel written in Python, whose uniform blocks have one size."""
+    return kernel is not None and any(
+        isinstance(p, BufferParameter) and p.binding == binding and p.ndim > 0 for p in kernel.parameters
+    )
 
 
 def _argument(kernel: KernelInfo | None, binding: int) -> str:
@@ -143,6 +158,12 @@ class DescriptorSetLayout(Handle):
         }
         for buffer, (binding, kind) in zip(buffers, self._bindings, strict=True):
             limit, name = by_type.get(kind, (buffer.nbytes, ""))
+            if (
+                kind == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+                and _is_own(kernel, binding)
+                and limit > UNIFORM_BLOCK_BYTES
+            ):
+                limit, name = UNIFORM_BLOCK_BYTES, "of a constant buffer"
             if buffer.nbytes > limit:
                 raise KernelNotSupportedError(
                     f"{_argument(kernel, binding)} has {buffer.nbytes:,} bytes; device '{self._device.name}' shows "
@@ -157,9 +178,7 @@ class DescriptorSetLayout(Handle):
                 {
                     "buffer": buffer.raw,
                     "offset": buffer.offset_bytes,
-                    "range": block_bytes
-                    if kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
-                    else buffer.nbytes,
+                    "range": _range(buffer, kind, block_bytes),
                 }
                 for buffer, kind in zip(buffers, self._types, strict=True)
             ],

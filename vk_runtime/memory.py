@@ -49,12 +49,19 @@ BUFFER_USAGE = (
 )
 
 
+def _padded(nbytes: int) -> int:
+    """Returns the size of a VkBuffer for an array: whole vectors of 16 bytes, which uniform buffers are made of."""
+    return (nbytes + 15) & ~15
+
+
 class Buffer(Handle):
     """A VkBuffer with its memory, and which launches use it.  Made by `MemoryAllocator.allocate`."""
 
     def __init__(self, raw: Any, nbytes: int, serial: int, host_address: int) -> None:
         self.raw = raw
         self.nbytes = nbytes
+        self.padded_nbytes = nbytes
+        """Bytes of the VkBuffer from where it begins, as far as the array may use them."""
         self.serial = serial
         """Unique in the process, never used again: names the buffer in caches."""
         self.host_address = host_address
@@ -231,7 +238,7 @@ class MemoryAllocator:
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )
-        info = make("VkBufferCreateInfo", size=size, usage=usage)
+        info = make("VkBufferCreateInfo", size=_padded(size), usage=usage)
         out = ffi.new("VkBuffer*")
         device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")
         raw = out[0]
@@ -246,6 +253,7 @@ class MemoryAllocator:
         result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
         host_address = block.host_address + offset if block.host_address else 0
         buffer = Buffer(raw, size, next(self._serials), host_address)
+        buffer.padded_nbytes = _padded(size)
         counts = self._counts[block.memory_type.heap_index]
         counts.add(length)
 

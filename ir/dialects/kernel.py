@@ -71,7 +71,7 @@ WIDE = "kernel.wide"
 
 DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 """Scalar types as lapilli spells them."""
-ACCESS_MODES = ("read", "write", "read_write")
+ACCESS_MODES = ("read", "write", "read_write", "constant")
 """How a kernel reaches an array (SYCL's access modes)."""
 
 Function = func.FuncOp | gpu.FuncOp

@@ -23,7 +23,7 @@ import importlib
 __version__ = "0.1.0"
 
 _NAMES_BY_MODULE = {
-    "frontend.types": "FixedArray bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+    "frontend.types": "FixedArray Target bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
     "frontend.vector_types": "Vec "
     + " ".join(
         f"{name}x{size}"

@@ -1,6 +1,7 @@
 # What type checkers see.  Kernel code is Python that never runs, so its names are typed by what they compute:
 # the float types are float, the integer types int, arrays give Any.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar, dataclass_transform, overload
 
 import numpy as np
@@ -133,6 +134,10 @@ class In(_ArrayParameter):
 class Out(_ArrayParameter):
     def __class_getitem__(cls, parameters: Any) -> Any: ...
     def __setitem__(self, index: _Index, value: Any) -> None: ...
+
+class Target(Enum):
+    DEVICE = "device"
+    CONSTANT_BUFFER = "constant_buffer"
 
 class _Manipulator:
     def __call__(self, value: int) -> _Manipulator: ...
