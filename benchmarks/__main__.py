@@ -33,6 +33,8 @@ class Settings:
     size: Size = "default"
     """Of the kernels' data."""
     rounds: int = 25
+    names: tuple[str, ...] = ()
+    """Cases to measure; empty: all."""
     launches: int = 200
     """With a wait each, a side and round of the latency."""
 
@@ -41,11 +43,15 @@ class Settings:
 @click.argument("parts", nargs=-1, type=click.Choice(["latency", "kernels"]))
 @click.option("--device", "selector", metavar="SELECTOR", help="Only this device; default: every one.")
 @click.option("--full", is_flag=True, help="The sizes of the published figures; takes many minutes.")
+@click.option("--case", "names", multiple=True, help="Only this case; may be repeated.")
 @click.option(
     "--rounds", type=click.IntRange(min=1), default=25, show_default=True, help="Interleaved rounds."
 )
 @click.option(
-    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results here."
+    "--json",
+    "json_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write results here, and kernel times as Markdown beside it.",
 )
 @click.option(
     "--save", is_flag=True, help="Write results into benchmarks/results, named by machine and date."
@@ -54,6 +60,7 @@ def main(
     parts: tuple[str, ...],
     selector: str | None,
     full: bool,
+    names: tuple[str, ...],
     rounds: int,
     json_path: Path | None,
     save: bool,
@@ -65,7 +72,7 @@ def main(
     """
     console = make_console()
     settings = Settings(
-        parts=parts or ("latency", "kernels"), size="full" if full else "default", rounds=rounds
+        parts=parts or ("latency", "kernels"), size="full" if full else "default", rounds=rounds, names=names
     )
     try:
         devices = lp.devices() if selector is None else (lp.device(selector),)
@@ -95,14 +102,16 @@ def run(devices: tuple[lp.Device, ...], settings: Settings, console: Console) ->
             report.latency += measure_latency(device, rounds=settings.rounds, launches=settings.launches)
         print_latency(console, report.latency)
     if "kernels" in settings.parts:
-        _run_kernels(devices, settings, report)
+        _run_kernels(devices, settings, report, console)
         print_kernels(console, report.kernels)
     for line in report.skipped:
         console.print(line)
     return report
 
 
-def _run_kernels(devices: tuple[lp.Device, ...], settings: Settings, report: Report) -> None:
+def _run_kernels(
+    devices: tuple[lp.Device, ...], settings: Settings, report: Report, console: Console
+) -> None:
     missing = missing_tools()
     if missing:
         packages = " ".join(_PACKAGES[name] for name in missing)
@@ -110,9 +119,17 @@ def _run_kernels(devices: tuple[lp.Device, ...], settings: Settings, report: Rep
             f"kernels not measured: {' and '.join(missing)} not found; install: apt-get install {packages}"
         )
         return
-    for case in make_cases(settings.size):
+    cases = make_cases(settings.size)
+    unknown = set(settings.names) - {case.name for case in cases}
+    if unknown:
+        raise RuntimeError(f"no case {sorted(unknown)}; there are {[case.name for case in cases]}")
+    for case in cases:
+        if settings.names and case.name not in settings.names:
+            continue
         for device in devices:
-            report.kernels.append(measure_case(device, case, settings.rounds))
+            result = measure_case(device, case, settings.rounds)
+            console.print(f"{device.selector}, {case.name}: {result.ratio.median:.2f} of GLSL's time")
+            report.kernels.append(result)
     report.kernels.sort(key=lambda result: [d.selector for d in devices].index(result.device))
 
 

@@ -6,6 +6,7 @@ Both sides of a comparison so go through the same launch path, and only the kern
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,9 +24,15 @@ from lapilli.ir.kernel_info import (
 from lapilli.ir.target_env import TargetEnv
 from lapilli.spirv.device_image import DeviceImage
 
-from .cases import Case
+from .case import Case, Local, Stage
 
-_HEAD = "#version 450\nlayout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n"
+_HEAD = """#version 450
+#define LX {0}
+#define LY {1}
+#define LZ {2}
+layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+"""
+_DTYPES = {"float32": "f32", "int32": "i32", "uint32": "u32"}
 
 
 def missing_tools() -> list[str]:
@@ -39,13 +46,14 @@ def find_program(name: str) -> str | None:
     return shutil.which(name, path=wheels) or shutil.which(name)
 
 
-def compile_glsl(source: str) -> bytes:
+def compile_glsl(source: str, local: Local) -> bytes:
     """Returns the optimised SPIR-V of a compute shader; RuntimeError with the compiler's words where it fails."""
+    head = _HEAD.format(*(*reversed(local), 1, 1)[:3])
     with tempfile.TemporaryDirectory() as folder:
         shader, plain, optimised = (
             str(Path(folder) / name) for name in ("k.comp", "plain.spv", "optimised.spv")
         )
-        Path(shader).write_text(_HEAD + source)
+        Path(shader).write_text(head + source)
         _run(["glslangValidator", "-V", "--target-env", "vulkan1.2", shader, "-o", plain])
         _run(["spirv-opt", "-O", plain, "-o", optimised])
         return Path(optimised).read_bytes()
@@ -58,25 +66,31 @@ def _run(command: list[str]) -> None:
         raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
 
 
-def glsl_image(case: Case) -> DeviceImage:
-    """Returns the case's GLSL as an image: buffers at bindings 0, 1, …, then the push constants, 4 bytes each."""
-    count = len(case.arrays)
+def glsl_image(case: Case, stage: Stage, local: Local) -> DeviceImage:
+    """Returns a stage's GLSL as an image: buffers at bindings 0, 1, …, then the push constants, 4 bytes each.
+
+    Args:
+        case: for messages and the types of the arrays.
+        stage: the launch.
+        local: stands for LX, LY and LZ, and is how it must be launched if it uses them.
+    """
+    read_only = {int(number) for number in re.findall(r"binding=(\d+)\) readonly", stage.glsl)}
     buffers: list[Parameter] = [
         BufferParameter(
             name=f"b{i}",
-            dtype={"float32": "f32", "int32": "i32"}[str(array.dtype)],
-            ndim=array.ndim,
-            access="read_write" if i == count - 1 else "read",
+            dtype="Vec[f32, 4]" if number in case.vec4 else _DTYPES[str(case.arrays[number].dtype)],
+            ndim=_rank(case, number),
+            access="read" if i in read_only else "read_write",
             binding=i,
-            extent_offsets_bytes=(None,) * array.ndim,
+            extent_offsets_bytes=(None,) * _rank(case, number),
         )
-        for i, array in enumerate(case.arrays)
+        for i, number in enumerate(stage.arrays)
     ]
     scalars: list[Parameter] = [
         ScalarParameter(name=f"p{i}", dtype="f32" if isinstance(value, float) else "i32", offset_bytes=4 * i)
-        for i, value in enumerate(case.push_constants)
+        for i, value in enumerate(stage.push_constants)
     ]
-    rank = len(case.extents)
+    rank = len(local)
     kernel = KernelInfo(
         name=f"{case.name} (GLSL)",
         entry_point="main",
@@ -86,13 +100,18 @@ def glsl_image(case: Case) -> DeviceImage:
             range_offsets_bytes=(None,) * rank,
             base_offsets_bytes=(None,) * rank,
             local_size_spec_ids=(0, 1, 2),
-            argument_block_bytes=4 * len(case.push_constants),
+            is_divisible=False,
+            argument_block_bytes=4 * len(stage.push_constants),
         ),
     )
     return DeviceImage(
-        spirv=compile_glsl(case.glsl),
+        spirv=compile_glsl(stage.glsl, local),
         kernels=(kernel,),
         spec_constants=(),
         requirements=Requirements(),
         target_env=TargetEnv(),
     )
+
+
+def _rank(case: Case, number: int) -> int:
+    return case.arrays[number].ndim - (number in case.vec4)

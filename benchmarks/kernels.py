@@ -1,26 +1,25 @@
-"""Kernel time of the six cases: lapilli's code against hand-written GLSL, on the same driver and buffers.
+"""Kernel time: lapilli's code against hand-written GLSL, on the same driver and buffers.
 
-Both sides are launched by the same runtime through prepared launch records, so a ratio compares what the
-driver makes of two SPIR-V modules, and nothing else.
+Both sides are launched by the same runtime, each with the local size that it is fastest with, so a ratio compares
+what the driver makes of two SPIR-V modules, and nothing else.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import lapilli as lp
-from lapilli.frontend.compile import executable_for
-from lapilli.frontend.kernel import KernelFunction
 from lapilli.vk_runtime.array import Array
-from lapilli.vk_runtime.launch import LaunchRecord, prepare
 
-from .cases import Case
-from .glsl import glsl_image
+from .case import Case, Local
 from .rounds import Spread, interleave, ratios
+from .sides import Side, Sides, best
 
-LAPILLI, GLSL = "lapilli", "GLSL"
+LAUNCHED, PLAIN, COARSENED, GLSL = "as launched", "plain", "coarsened", "GLSL"
+_SECONDS_A_CASE = 60.0
+"""About how long the rounds of a slow case may take; there are five at least."""
 
 
 class WrongResultError(Exception):
@@ -35,13 +34,25 @@ class KernelResult:
     """The device's selector."""
     case: str
     extents: tuple[int, ...]
-    """Work-items, slowest dimension first."""
+    """Work-items of the first launch, slowest dimension first."""
+    rounds: int
+    lapilli_local: Local | None
+    """lapilli's best local size; None: a launch that names none, which may be coarsened."""
+    glsl_local: Local | None
     lapilli_ms: Spread
     glsl_ms: Spread
     ratio: Spread
     """lapilli / GLSL within each round; below 1 lapilli is faster."""
+    plain_ratio: Spread
+    """The same with one work-item an invocation and the best local size of that."""
+    coarsened_ratio: Spread | None
+    """Coarsened / plain, whether or not launches are coarsened on this device; None: the kernel has no such form."""
+    device_ms: float | None
+    """lapilli's by the device's timestamps, the median; None where it has none, or reports no time at all."""
     device_ratio: Spread | None
-    """The same from the device's timestamps; None where it has none, or reports no time at all."""
+    """lapilli / GLSL by the device's timestamps."""
+    cpu_ratio: Spread | None
+    """lapilli / GLSL by the CPU time of the process, which other programs disturb less; None for GPUs."""
 
     @property
     def ratio_of_minima(self) -> float:
@@ -54,108 +65,96 @@ class KernelResult:
             "device": self.device,
             "case": self.case,
             "extents": list(self.extents),
+            "rounds": self.rounds,
+            "lapilli_local": self.lapilli_local and list(self.lapilli_local),
+            "glsl_local": self.glsl_local and list(self.glsl_local),
             "lapilli_ms": self.lapilli_ms.as_dict(),
             "glsl_ms": self.glsl_ms.as_dict(),
             "ratio": self.ratio.as_dict(),
             "ratio_of_minima": self.ratio_of_minima,
+            "plain_ratio": self.plain_ratio.as_dict(),
+            "coarsened_ratio": self.coarsened_ratio and self.coarsened_ratio.as_dict(),
+            "device_ms": self.device_ms,
             "device_ratio": self.device_ratio and self.device_ratio.as_dict(),
+            "cpu_ratio": self.cpu_ratio and self.cpu_ratio.as_dict(),
         }
 
 
-class Side:
-    """One side of a case on a queue: a prepared launch, and the times that its events reported.
-
-    Args:
-        name: for messages.
-        record: the launch.
-        queue: where it runs.
-        arguments: in the record's parameter order.
-    """
-
-    def __init__(self, name: str, record: LaunchRecord, queue: lp.Queue, arguments: Sequence[object]) -> None:
-        self.name = name
-        self._record = record
-        self._queue = queue
-        self._arguments = arguments
-        self.device_ns: list[float] = []
-        """One a measured launch; empty where the queue has no timestamps."""
-
-    def run(self) -> None:
-        """Launches once and waits."""
-        self._record.launch(self._queue, self._arguments).wait()
-
-    def measure(self) -> float:
-        """Launches once; returns milliseconds from before the launch to after the wait."""
-        start = time.perf_counter()
-        event = self._record.launch(self._queue, self._arguments).wait()
-        elapsed_ms = (time.perf_counter() - start) * 1e3
-        if self._queue.is_profiling:
-            self.device_ns.append(event.elapsed_ns)
-        return elapsed_ms
-
-
 def measure_case(device: lp.Device, case: Case, rounds: int) -> KernelResult:
-    """Checks both sides of a case against NumPy, then measures them.
+    """Checks all sides of a case against NumPy, then measures them.
 
     Args:
         device: where.
         case: what.
-        rounds: interleaved; each launches both sides once.
+        rounds: interleaved; each launches all sides once.  Slow cases have fewer.
 
     Raises:
         WrongResultError: a side computes something else than NumPy.
         RuntimeError: the GLSL does not compile.
     """
-    queue = lp.Queue(device, profiling=device.has(lp.Aspect.QUEUE_PROFILING))
-    arrays = [lp.asarray(array, device=device) for array in case.arrays]
+    queue = lp.Queue(device, profiling=device.has(lp.Aspect.QUEUE_PROFILING), in_order=True)
+    arrays = case.arrays_on(device)
     try:
-        sides = (_lapilli_side(device, case, queue, arrays), _glsl_side(device, case, queue, arrays))
-        for side in sides:
-            _check(device, case, side, arrays)
-        for _ in range(2):  # the first launches may still compile, or wake the driver's threads
-            for side in sides:
-                side.run()
-        measures: dict[str, Callable[[], float]] = {side.name: side.measure for side in sides}
+        sides = _fastest(Sides(device, case, queue, arrays), case)
+        for name, side in sides.items():
+            check_side(device, case, name, side, arrays)
+        round_s = sum(side.measure() for side in sides.values()) / 1e3
+        for side in sides.values():
+            side.forget()
+        rounds = min(rounds, max(5, int(_SECONDS_A_CASE / round_s)))
+        measures: dict[str, Callable[[], float]] = {name: side.measure for name, side in sides.items()}
         times = interleave(measures, rounds)
     finally:
         queue.close()
         for array in arrays:
             array.release()
-    has_device_times = all(side.device_ns and min(side.device_ns) > 0 for side in sides)
+    return _result(device, case, sides, times)
+
+
+def _fastest(sides: Sides, case: Case) -> dict[str, Side]:
+    """Returns each side with the local size that is best for it."""
+    found = {PLAIN: best([sides.plain(local) for local in sides.local_sizes])}
+    if not case.works_in_groups:
+        found[LAUNCHED] = sides.as_launched()
+        coarsened = sides.coarsened()
+        if coarsened is not None:
+            found[COARSENED] = coarsened
+    found[GLSL] = best([sides.glsl(local) for local in sides.local_sizes])
+    return found
+
+
+def _result(
+    device: lp.Device, case: Case, sides: dict[str, Side], times: dict[str, list[float]]
+) -> KernelResult:
+    mine = min((name for name in (LAUNCHED, PLAIN) if name in times), key=lambda n: median(times[n]))
+    lapilli, glsl = sides[mine], sides[GLSL]
+    coarsened_ms = times.get(COARSENED)
+    has_device_times = all(side.device_ms and min(side.device_ms) > 0 for side in (lapilli, glsl))
+    is_software = device.has(lp.Aspect.CPU)
     return KernelResult(
         device=device.selector,
         case=case.name,
         extents=case.extents,
-        lapilli_ms=Spread.of(times[LAPILLI]),
+        rounds=len(times[GLSL]),
+        lapilli_local=lapilli.local,
+        glsl_local=glsl.local,
+        lapilli_ms=Spread.of(times[mine]),
         glsl_ms=Spread.of(times[GLSL]),
-        ratio=ratios(times[LAPILLI], times[GLSL]),
-        device_ratio=ratios(sides[0].device_ns, sides[1].device_ns) if has_device_times else None,
+        ratio=ratios(times[mine], times[GLSL]),
+        plain_ratio=ratios(times[PLAIN], times[GLSL]),
+        coarsened_ratio=None if coarsened_ms is None else ratios(coarsened_ms, times[PLAIN]),
+        device_ms=Spread.of(lapilli.device_ms).median if has_device_times else None,
+        device_ratio=ratios(lapilli.device_ms, glsl.device_ms) if has_device_times else None,
+        cpu_ratio=ratios(lapilli.cpu_ms, glsl.cpu_ms) if is_software else None,
     )
 
 
-def _lapilli_side(device: lp.Device, case: Case, queue: lp.Queue, arrays: Sequence[Array]) -> Side:
-    assert isinstance(case.kernel, KernelFunction), f"case '{case.name}' has no kernel: {case.kernel!r}"
-    executable = executable_for(case.kernel, len(case.extents), device)
-    arguments = (*case.scalars, *arrays)
-    record = prepare(
-        device, executable.image, executable.kernel, case.extents, case.local_size, arguments, {}
-    )
-    return Side(LAPILLI, record, queue, arguments)
-
-
-def _glsl_side(device: lp.Device, case: Case, queue: lp.Queue, arrays: Sequence[Array]) -> Side:
-    image = glsl_image(case)
-    arguments = (*arrays, *case.push_constants)
-    record = prepare(device, image, image.kernels[0], case.extents, case.local_size, arguments, {})
-    return Side(GLSL, record, queue, arguments)
-
-
-def _check(device: lp.Device, case: Case, side: Side, arrays: Sequence[Array]) -> None:
-    """Launches a side once on the initial data and compares; the other side's result is gone by then."""
+def check_side(device: lp.Device, case: Case, name: str, side: Side, arrays: Sequence[Array]) -> None:
+    """Launches a side once on the initial data and compares; the other sides' results are gone by then."""
     arrays[-1].copy_from(case.arrays[-1])
     side.run()
     if not case.check(arrays[-1].numpy(), case.arrays):
         raise WrongResultError(
-            f"case '{case.name}', {side.name}, on device '{device.name}': the result differs from NumPy's; "
+            f"case '{case.name}', {name}, on device '{device.name}': the result differs from NumPy's; "
             "its time would mean nothing"
         )

@@ -15,7 +15,7 @@ from .kernels import KernelResult
 from .latency import LatencyResult
 from .rounds import Spread
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Rises with every change of the meaning of a field."""
 
 
@@ -45,9 +45,11 @@ class Report:
         return json.dumps(content, indent=1) + "\n"
 
     def save(self, path: Path) -> None:
-        """Writes the report, making folders as needed."""
+        """Writes the report, and its kernel times as a Markdown table beside it, making folders as needed."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.to_json())
+        if self.kernels:
+            path.with_suffix(".md").write_text(kernels_markdown(self.kernels))
 
 
 def print_latency(console: Console, results: Sequence[LatencyResult]) -> None:
@@ -83,35 +85,65 @@ def print_latency(console: Console, results: Sequence[LatencyResult]) -> None:
     )
 
 
+_KERNEL_COLUMNS = (
+    "device",
+    "case",
+    "work-items",
+    "lapilli ms",
+    "local",
+    "GLSL ms",
+    "local",
+    "ratio min",
+    "median",
+    "max",
+    "of minima",
+    "plain / GLSL",
+    "coarsened / plain",
+    "device or CPU time",
+)
+
+
+def _kernel_row(result: KernelResult) -> tuple[str, ...]:
+    return (
+        result.device,
+        result.case,
+        " x ".join(map(str, result.extents)),
+        f"{result.lapilli_ms.median:.3f}",
+        _local(result.lapilli_local),
+        f"{result.glsl_ms.median:.3f}",
+        _local(result.glsl_local),
+        *_ratio(result.ratio),
+        f"{result.ratio_of_minima:.2f}",
+        f"{result.plain_ratio.median:.2f}",
+        "-" if result.coarsened_ratio is None else f"{result.coarsened_ratio.median:.2f}",
+        _other_clock(result),
+    )
+
+
+def _other_clock(result: KernelResult) -> str:
+    ratio = result.cpu_ratio or result.device_ratio
+    return "-" if ratio is None else f"{ratio.median:.2f}"
+
+
+def _local(size: tuple[int, ...] | None) -> str:
+    return "chosen" if size is None else " x ".join(map(str, size))
+
+
 def print_kernels(console: Console, results: Sequence[KernelResult]) -> None:
     """Prints kernel times, launch and wait included."""
     console.print("\nKernel time, ms; ratio = lapilli / GLSL, below 1 lapilli is faster")
-    print_table(
-        console,
-        (
-            "device",
-            "case",
-            "work-items",
-            "lapilli median",
-            "GLSL median",
-            *_RATIO,
-            "of minima",
-            "device time ratio",
-        ),
-        [
-            (
-                result.device,
-                result.case,
-                " x ".join(map(str, result.extents)),
-                f"{result.lapilli_ms.median:.3f}",
-                f"{result.glsl_ms.median:.3f}",
-                *_ratio(result.ratio),
-                f"{result.ratio_of_minima:.2f}",
-                "-" if result.device_ratio is None else f"{result.device_ratio.median:.2f}",
-            )
-            for result in results
-        ],
-    )
+    print_table(console, _KERNEL_COLUMNS, [_kernel_row(result) for result in results])
+
+
+def kernels_markdown(results: Sequence[KernelResult]) -> str:
+    """Returns kernel times as a Markdown table."""
+    return markdown_table(_KERNEL_COLUMNS, [_kernel_row(result) for result in results])
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns a table in Markdown."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 _RATIO = ("ratio min", "median", "max")

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..ir.errors import CompileError, InvalidError, KernelArgumentError
 from .errors import compile_error, signature_error
+from .image_types import IMAGE_MARKS, ImageType, image_type
 from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
 from .spec_constant import SpecializationId
 from .struct_types import value_type_of
@@ -333,6 +334,8 @@ class _SignatureReader:
         if scalar is not None:
             return scalar
         mark = getattr(annotation, "__lapilli_annotation__", None)
+        if isinstance(mark, str) and mark in IMAGE_MARKS:
+            return self.image_type(name, annotation, mark, "read_write")
         if isinstance(mark, str) and mark in _ACCESS:
             return self.array_type(name, annotation, mark)
         if mark == "stream":
@@ -352,6 +355,9 @@ class _SignatureReader:
     def array_type(self, name: str, annotation: object, mark: str) -> ArrayType:
         spelling = {"array": "lp.Array", "in": "lp.In", "out": "lp.Out"}[mark]
         parameters = cast("tuple[object, ...]", getattr(annotation, "__args__", ()))
+        inner = getattr(parameters[0], "__lapilli_annotation__", None) if parameters else None
+        if inner in IMAGE_MARKS and mark != "array" and len(parameters) == 1:
+            return self.image_type(name, parameters[0], inner, _ACCESS[mark])
         if not parameters:
             raise self.error(
                 name,
@@ -406,6 +412,24 @@ class _SignatureReader:
             module=self.function.__module__,
         )
         return "constant"
+
+    def image_type(self, name: str, annotation: object, mark: str, access: Access) -> ImageType:
+        """Returns the type of an image parameter; ``lp.In`` and ``lp.Out`` may stand around it."""
+        spelling = "lp.SampledImage" if IMAGE_MARKS[mark] else "lp.UnsampledImage"
+        parameters = cast("tuple[object, ...]", getattr(annotation, "__args__", ()))
+        if IMAGE_MARKS[mark] and access == "write":
+            raise self.error(
+                name,
+                f"'{name}': an image with a sampler is only read, and lp.Out says that it is written",
+                "LP2014",
+                f"write {name}: lp.Out[lp.UnsampledImage[…]]",
+            )
+        access = "read" if IMAGE_MARKS[mark] else access
+        found = image_type(parameters, is_sampled=IMAGE_MARKS[mark], access=access)
+        if isinstance(found, str):
+            hint = f"write {name}: {spelling}[lp.f32x4, 2]"
+            raise self.error(name, f"'{name}': {spelling}[pixel, ndim]: {found}", "LP2014", hint)
+        return found
 
     def default(self, name: str, resolved: Type, default: object) -> object:
         if default is inspect.Parameter.empty:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from xdsl.dialects import arith, math
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
+from . import float_division
 from .bounds import combine, fitting
-from .conversions import CMPF, CMPI, adapt, convert, settle
+from .conversions import CMPI, adapt, convert, settle
 from .dispatch import expression
 from .folding import TooLargeError, fold
 from .function_builder import FunctionBuilder
@@ -200,28 +201,8 @@ def _float_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Scala
         return convert(fb, wide, bf16)
     if operator in _FLOAT_OPS:
         return Scalar(scalar, fb.emit(_FLOAT_OPS[operator], [fb.ssa(left), fb.ssa(right)], ir_type(scalar)))
-    quotient = _float_floor_divide(fb, left, right)
-    if operator == "FloorDiv":
-        return Scalar(scalar, quotient)
-    return Scalar(scalar, _float_modulo(fb, quotient, left, right))
-
-
-def _float_floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar) -> SSAValue | None:
-    ir = ir_type(left.type)
-    return fb.emit(math.FloorOp, [fb.emit(arith.DivfOp, [fb.ssa(left), fb.ssa(right)], ir)], ir)
-
-
-def _float_modulo(
-    fb: FunctionBuilder, quotient: SSAValue | None, left: Scalar, right: Scalar
-) -> SSAValue | None:
-    """Emits ``left - quotient * right`` and repairs the case where the quotient was rounded up to an integer."""
-    scalar, boolean = left.type, ir_type(BOOL)
-    ir, x, y = ir_type(scalar), fb.ssa(left), fb.ssa(right)
-    product = fb.emit(arith.MulfOp, [quotient, y], ir)
-    rest = fb.emit(arith.SubfOp, [x, product], ir)
-    sign = fb.emit(arith.MulfOp, [rest, y], ir)
-    is_wrong = fb.emit(arith.CmpfOp, [sign, fb.constant(0.0, scalar)], boolean, CMPF["olt"])
-    return fb.emit(arith.SelectOp, [is_wrong, fb.emit(arith.AddfOp, [rest, y], ir), rest], ir)
+    divide = float_division.floor_divide if operator == "FloorDiv" else float_division.modulo
+    return divide(fb, left, right)
 
 
 def _integer_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Scalar) -> Scalar:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ..ir.errors import AspectWarning, Diagnostic, warning_text
 
@@ -14,6 +16,18 @@ PACKAGE = __name__.partition(".")[0]
 _lock = threading.Lock()
 _reported: set[tuple[str, str]] = set()
 """Module, and the first line of the text: it names function and aspect."""
+_collected: ContextVar[list[Diagnostic] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collected_findings() -> Generator[list[Diagnostic]]:
+    """Gives what a block finds to the caller instead of to `warnings`, each finding once, told before or not."""
+    found: list[Diagnostic] = []
+    token = _collected.set(found)
+    try:
+        yield found
+    finally:
+        _collected.reset(token)
 
 
 def warn_once(diagnostics: Iterable[Diagnostic], module_name: str) -> None:
@@ -22,7 +36,12 @@ def warn_once(diagnostics: Iterable[Diagnostic], module_name: str) -> None:
     Raises:
         AspectWarning: the program turned such warnings into errors; the finding is reported again then.
     """
+    collected = _collected.get()
     for diagnostic in diagnostics:
+        if collected is not None:
+            if diagnostic not in collected:
+                collected.append(diagnostic)
+            continue
         key = module_name, diagnostic.message.partition("\n")[0]
         with _lock:
             is_new = key not in _reported

@@ -25,6 +25,7 @@ from .values import (
     Tuple,
     Unset,
     Value,
+    constant,
     describe,
 )
 from .vector_types import VecType
@@ -92,7 +93,9 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
     if isinstance(value, LocalArray) and value.ssa is not None and not value.ssa.name_hint and name.isascii():
         value.ssa.name_hint = name
     wanted = fb.variable_types.get(name)
-    if wanted is None:
+    if name in fb.literals and isinstance(value, Scalar) and value.const is not None:
+        fb.env[name] = constant(float(value.const))
+    elif wanted is None:
         fb.env[name] = settled_value(fb, value, node)
     else:
         fb.env[name] = _converted(fb, value, wanted, node, f"variable '{name}'")

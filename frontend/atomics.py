@@ -1,11 +1,11 @@
-"""``lp.atomic``: atomic operations on elements of arrays, of the host or shared."""
+"""``lp.atomic``: atomic operations on elements of arrays, of the host or shared, and on fields of these."""
 
 from __future__ import annotations
 
 import ast
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ..ir.dialects.kernel_atomic import (
     ORDERS,
@@ -15,15 +15,16 @@ from ..ir.dialects.kernel_atomic import (
     AtomicRMWOp,
     AtomicStoreOp,
 )
+from .atomic_places import AtomicPlace, atomic_place, part_hint
 from .barriers import keyword
 from .conversions import store_convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .intrinsics import ATOMIC_FUNCTIONS
 from .ir_types import ir_type
-from .subscripts import Element, element_at
+from .part_memory import path_operands, path_properties
 from .types import ArrayType, ScalarType
-from .values import Array, Composite, LocalArray, Scalar, Static, Tuple, Value, describe
+from .values import Array, Image, LocalArray, Scalar, Static, Value, describe
 
 _KINDS = {"and_": "and", "or_": "or"}
 _INTEGERS_ONLY = ("and_", "or_", "xor")
@@ -42,9 +43,8 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
             node, f"lp.atomic.{name} takes {expected} arguments by position, found {len(arguments)}", "LP2045"
         )
     array = _array(fb, node, arguments[0], name)
-    element = _element(fb, node, array, arguments[1])
-    scalar = array.type.element
-    assert isinstance(scalar, ScalarType)
+    place = atomic_place(fb, node.args[1], array, arguments[1])
+    scalar = _checked_type(fb, node, place, name)
     what = f"lp.atomic.{name}"
     pairs = zip(arguments[2:], node.args[2:], strict=True)
     values = [store_convert(fb, value, scalar, part, f"the value of {what}") for value, part in pairs]
@@ -56,14 +56,15 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     if fb.is_dry:
         return Static(None, "None") if name == "store" else Scalar(scalar)
     fb.node = node
-    op = _operation(fb, name, scalar, values, element, order, scope)
+    op = _operation(fb, name, scalar, values, place, order, scope)
     fb.append(op)
     return Scalar(scalar, op.results[0]) if op.results else Static(None, "None")
 
 
 def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Array:
     part = node.args[0]
-    if not isinstance(value, Array) or (isinstance(value, LocalArray) and not value.is_shared):
+    is_private = isinstance(value, LocalArray) and not value.is_shared
+    if not isinstance(value, Array) or isinstance(value, Image) or is_private:
         raise fb.error(
             part, f"lp.atomic.{name} works on arrays and shared arrays, found {describe(value)}", "LP2033"
         )
@@ -74,38 +75,40 @@ def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Arra
             "LP2040" if value.type.is_writable else "LP2039",
             hint=f"declare it {ArrayType(value.type.element, value.type.ndim)!r}",
         )
-    element = value.type.element
-    if not isinstance(element, ScalarType):
-        raise fb.error(
-            part,
-            f"lp.atomic.{name} works on arrays of numbers, found {describe(value)}",
-            "LP2033",
-            hint="keep what is updated so in an array of lp.i32, lp.u32 or lp.f32",
-        )
-    if element.kind == "bool" or element.bits < 32:
-        raise fb.error(
-            part,
-            f"there are no atomics on elements of lp.{element.name}",
-            "LP2033",
-            hint="use an array of lp.i32, lp.u32 or lp.f32",
-        )
-    if element.is_float and name in _INTEGERS_ONLY:
-        raise fb.error(part, f"lp.atomic.{name} works on integers, found {describe(value)}", "LP2033")
     return value
 
 
-def _element(fb: FunctionBuilder, node: ast.Call, array: Array, index: Value) -> Element:
-    items = index.items if isinstance(index, Tuple) and not isinstance(index, Composite) else (index,)
-    part = node.args[1]
-    parts = part.elts if isinstance(part, ast.Tuple) and len(part.elts) == len(items) else [part] * len(items)
-    indices: list[Scalar] = []
-    for item, where in zip(items, parts, strict=True):
-        if not isinstance(item, Scalar) or not item.type.is_integer:
-            raise fb.error(
-                where, f"an index of '{array.name}' must be an integer, found {describe(item)}", "LP2041"
-            )
-        indices.append(item)
-    return element_at(fb, array, indices, part)
+def _checked_type(fb: FunctionBuilder, node: ast.Call, place: AtomicPlace, name: str) -> ScalarType:
+    """Returns the type of what is changed; CompileError where there are no atomics on it."""
+    found, array = place.type, place.element.array
+    if not isinstance(found, ScalarType):
+        raise fb.error(
+            node.args[1] if place.path else node.args[0],
+            f"lp.atomic.{name} works on numbers, found {found!r} in '{array.name}'",
+            "LP2033",
+            hint=part_hint(array, found),
+        )
+    if found.kind == "bool" or found.bits < 32:
+        raise fb.error(
+            node.args[1] if place.path else node.args[0],
+            f"there are no atomics on {'fields' if place.path else 'elements'} of lp.{found.name}",
+            "LP2033",
+            hint=f"use {'a field' if place.path else 'an array'} of lp.i32, lp.u32 or lp.f32",
+        )
+    if place.path and found.is_float and isinstance(array, LocalArray):
+        raise fb.error(
+            node.args[1],
+            f"lp.atomic.{name} works on components of shared vectors of integers, found {describe(array)}",
+            "LP2033",
+            hint=f"use a shared array of lp.{found.name} with one more dimension",
+        )
+    if found.is_float and name in _INTEGERS_ONLY:
+        raise fb.error(
+            node.args[0],
+            f"lp.atomic.{name} works on integers, found lp.{found.name} in '{array.name}'",
+            "LP2033",
+        )
+    return found
 
 
 def _check_order(fb: FunctionBuilder, node: ast.Call, name: str, order: str) -> None:
@@ -119,15 +122,22 @@ def _operation(
     name: str,
     scalar: ScalarType,
     values: list[Scalar],
-    element: Element,
+    place: AtomicPlace,
     order: str,
     scope: str,
 ) -> Operation:
-    array = element.array.ssa
+    array = place.element.array.ssa
     assert array is not None
-    operands = [ssa for value in values if (ssa := fb.ssa(value)) is not None]
-    operands += [array, *element.indices]
-    properties = {"order": StringAttr(order), "scope": StringAttr(scope)}
+    found = [
+        *(fb.ssa(value) for value in values),
+        array,
+        *place.element.indices,
+        *path_operands(fb, place.path),
+    ]
+    operands = [ssa for ssa in found if ssa is not None]
+    properties: dict[str, Attribute] = {"order": StringAttr(order), "scope": StringAttr(scope)}
+    if place.path:
+        properties |= path_properties(place.path)
     result = () if name == "store" else (ir_type(scalar),)
     if name == "load":
         return AtomicLoadOp.create(operands=operands, result_types=result, properties=properties)

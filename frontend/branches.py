@@ -17,7 +17,7 @@ from .conversions import adapt, convert, settle
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32, ir_type
-from .promotion import join
+from .promotion import join, settled
 from .types import ScalarType
 from .values import (
     Array,
@@ -269,6 +269,7 @@ class _Join:
         return self._slot(first, second)
 
     def _slot(self, first: Scalar, second: Scalar) -> Scalar:
+        first, second = own_type(first), own_type(second)
         pair = (_required(self.fb, first), _required(self.fb, second))
         if pair[0] is pair[1]:
             return first
@@ -369,6 +370,11 @@ def _filled_value(value: Value, results: Sequence[SSAValue]) -> Value:
     if isinstance(value, Tuple):
         return value.with_items(_filled_value(item, results) for item in value.items)
     return value
+
+
+def own_type(value: Scalar) -> Scalar:
+    """Returns a literal in the type that it has where it meets no other, any other value as it is."""
+    return Scalar(settled(value.type), const=value.const) if value.is_weak else value
 
 
 def zero_like(value: Value) -> Value:

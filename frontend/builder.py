@@ -67,6 +67,7 @@ from .external_functions import build_external
 from .externals import ExternalFunction
 from .function_attributes import attributes_of
 from .function_builder import FunctionBuilder
+from .image_types import ImageType
 from .inference import infer_types
 from .ir_types import INDEX_TYPE
 from .module_builder import ModuleBuilder
@@ -343,7 +344,8 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
                     dtype=p.type.element.spelling,
                     ndim=p.type.ndim,
                     access=_access(fb, i, p.type),
-                    may_alias=p.type.access == "read_write",
+                    may_alias=p.type.access == "read_write" and not isinstance(p.type, ImageType),
+                    is_image=isinstance(p.type, ImageType),
                 )
             )
             continue

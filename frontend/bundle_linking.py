@@ -13,7 +13,8 @@ from ..spirv.device_image import DeviceImage
 from ..spirv.link_images import link_images
 from ..vk_runtime.toolchain import LinkedImage
 from .compile import compile_lock
-from .linking import exporter, object_image
+from .external_warnings import warn_of_externals
+from .linking import exported_needs, exporter, object_image
 from .spec_constant import find_id_of
 
 
@@ -68,7 +69,10 @@ def _linked(
             provider = added[symbol] = _of_program(symbol, user, is_whole_program)
         pending += [(name, provider) for name in provider.imports]
     together = [*(images[number] for number in parts), *added.values()]
-    image = link_images(together) if images[first].is_object and images[first].kernels else images[first]
+    image = images[first]
+    if image.is_object and image.kernels:
+        warn_of_externals(image.requirements, exported_needs(together))
+        image = link_images(together)
     symbols = [constant.symbol for provider in added.values() for constant in provider.spec_constants]
     constants = {symbol: found for symbol in symbols if (found := find_id_of(symbol)) is not None}
     return LinkedImage(image, tuple(parts), constants)

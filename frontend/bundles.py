@@ -5,62 +5,21 @@ What a bundle is made of comes from `unit_images`; what the states do is `vk_run
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import cast
+from collections.abc import Iterable, Sequence
 
-from ..ir.aspects import Aspect
-from ..ir.errors import InvalidError
-from ..spirv.device_image import DeviceImage as SpirvImage
+from ..ir.errors import InvalidError, KernelNotSupportedError
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
-from ..vk_runtime.bundle_image import DeviceImage, compiled, of_input, of_spirv
+from ..vk_runtime.bundle_image import DeviceImage
 from ..vk_runtime.bundle_state import BundleState
-from ..vk_runtime.bundle_transitions import (
-    build_bundle,
-    common_environment,
-    compile_bundle,
-    join_bundles,
-    link_bundles,
-)
-from ..vk_runtime.context import Context, member_devices
+from ..vk_runtime.bundle_transitions import build_bundle, compile_bundle, join_bundles, link_bundles
+from ..vk_runtime.context import Context
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
-from ..vk_runtime.toolchain import LinkedImage, Toolchain
-from .built_in_images import built_in_images
-from .unit_images import UnitImage, all_images, images_of_kernel, images_of_unit, note_linked
+from .bundle_arguments import checked_devices, wanted_kernels
+from .bundle_images import Selector, bundle_of, input_images, is_representable, lacking, selected_bundle
+from .bundle_toolchain import toolchain
 from .units import all_kernels, find_id, id_of
-
-Selector = Callable[[DeviceImage], object]
-
-
-class _Toolchain:
-    """The compiler's work on SPIR-V; a `vk_runtime.toolchain.Toolchain`."""
-
-    def link(
-        self, images: Sequence[SpirvImage], devices: Sequence[Device], *, is_whole_program: bool
-    ) -> list[LinkedImage]:
-        """Returns the images that have kernels without imports and exports; see `bundle_linking`."""
-        if any(image.is_object for image in images):
-            from .bundle_linking import link_kernels
-
-            made = link_kernels(images, is_whole_program=is_whole_program)
-        else:
-            made = [LinkedImage(image, (position,)) for position, image in enumerate(images)]
-        for item in made:
-            note_linked(item.image)
-        return made
-
-    def disassemble(self, spirv: bytes) -> str:
-        """Returns SPIR-V as text."""
-        from ..spirv.tools import spirv_tools
-
-        return spirv_tools().disassemble(spirv)
-
-
-toolchain: Toolchain = _Toolchain()
-"""The compiler, as kernel bundles need it."""
-
 
 # ---- kernel ids ----
 
@@ -112,37 +71,39 @@ def get_kernel_bundle(
         TypeError: an argument of the wrong kind, or more than one of `kernel_ids`, `kernel` and `selector`.
     """
     what = "get_kernel_bundle"
-    wanted = _wanted(what, kernel_ids, kernel, selector)
-    devices = _devices(what, ctx, devs, state)
-    for aspect, needed in _NEEDED_ASPECTS.get(state, ()):
-        for item in devices:
-            if not item.has(aspect):
-                raise InvalidError(
-                    f"{what}: state {state.name} needs {needed}, which device '{item.selector}' does not have "
-                    f"(aspect {aspect.spelling})"
-                )
+    wanted = wanted_kernels(what, kernel_ids, kernel, selector)
+    devices = checked_devices(what, ctx, devs, state)
+    problem = lacking(devices, state)
+    if problem is not None:
+        raise InvalidError(f"{what}: {problem}")
     if wanted is not None and any(id_.origin is not None for id_ in wanted):
         from .lpk_loading import bundle_of_files
 
         return bundle_of_files(what, ctx, devices, state, wanted)
-    images = _input_images(what, devices, wanted)
-    if wanted is not None:
-        _require_compatible(what, wanted, images, devices)
-        images = [image for image in images if _is_representable(image, state)]
+    images = input_images(what, devices, wanted)
     if selector is not None:
-        images = [image for image in images if selector(_preview(image, state, devices))]
-    bundle = make_bundle(ctx, devices, BundleState.INPUT, images)
-    if state is BundleState.INPUT:
-        return bundle
-    if state is BundleState.OBJECT:
-        return compile_bundle(bundle, None, ())
-    return build_bundle(bundle, None, (), toolchain)
+        return selected_bundle(ctx, devices, images, state, selector)
+    for id_ in wanted or ():
+        _require_kernel(what, id_, images, devices)
+    bundle = bundle_of(ctx, devices, [image for image in images if is_representable(image, state)], state)
+    for id_, refusal in bundle.refused.items():
+        if id_ in (wanted or ()):
+            try:
+                refusal(devices[0])
+            except KernelNotSupportedError as error:  # it is known only once the kernel is linked
+                raise InvalidError(f"{what}: {error}", location=error.location) from error
+    return bundle
 
 
-_NEEDED_ASPECTS = {
-    BundleState.INPUT: ((Aspect.ONLINE_COMPILER, "an online compiler"),),
-    BundleState.OBJECT: ((Aspect.ONLINE_LINKER, "an online linker"),),
-}
+def _require_kernel(
+    what: str, id_: KernelId, images: Sequence[DeviceImage], devices: Sequence[Device]
+) -> None:
+    if not any(image.has_kernel(id_) for image in images):
+        names = ", ".join(f"'{item.selector}'" for item in devices)
+        raise InvalidError(
+            f"{what}: kernel '{id_.qualified_name}' runs on none of the devices {names}; "
+            "lp.is_compatible tells which kernels a device supports"
+        )
 
 
 def has_kernel_bundle(
@@ -163,9 +124,9 @@ def has_kernel_bundle(
         TypeError: an argument of the wrong kind, or both of `kernel_ids` and `kernel`.
     """
     what = "has_kernel_bundle"
-    wanted = _wanted(what, kernel_ids, kernel, None)
-    devices = _devices(what, ctx, devs, state)
-    if any(not item.has(aspect) for aspect, _ in _NEEDED_ASPECTS.get(state, ()) for item in devices):
+    wanted = wanted_kernels(what, kernel_ids, kernel, None)
+    devices = checked_devices(what, ctx, devs, state)
+    if lacking(devices, state) is not None:
         return False
     if wanted is not None and any(id_.origin is not None for id_ in wanted):
         from .lpk_loading import is_in_files
@@ -174,7 +135,7 @@ def has_kernel_bundle(
         if not is_in_files(loaded, devices, state):
             return False
         wanted = tuple(id_ for id_ in wanted if id_.origin is None)
-    images = [image for image in _input_images(what, devices, wanted) if _is_representable(image, state)]
+    images = [image for image in input_images(what, devices, wanted) if is_representable(image, state)]
     if wanted is None:
         return any(image.kernel_ids for image in images)
     return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
@@ -195,7 +156,7 @@ def is_compatible(
         TypeError: neither or both of `kernel_ids` and `kernel`, or an argument of the wrong kind.
     """
     what = "is_compatible"
-    wanted = _wanted(what, kernel_ids, kernel, None)
+    wanted = wanted_kernels(what, kernel_ids, kernel, None)
     if wanted is None:
         raise ConstraintError("is_compatible takes kernel_ids or kernel, found neither")
     if dev is not None and not isinstance(dev, Device):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -208,7 +169,7 @@ def is_compatible(
         if not is_in_files(loaded, (chosen,), BundleState.EXECUTABLE):
             return False
         wanted = tuple(id_ for id_ in wanted if id_.origin is None)
-    images = _input_images(what, (chosen,), wanted)
+    images = input_images(what, (chosen,), wanted)
     return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
 
 
@@ -292,144 +253,3 @@ def join(bundles: Iterable[KernelBundle], *, state: BundleState | None = None) -
         raise ConstraintError("join: an empty list of kernel bundles needs state=…")
     context = device().default_context
     return make_bundle(context, context.devices, state, ())
-
-
-# ---- the calling module ----
-
-
-class ThisModule:
-    """The kernels of the Python module that calls: SYCL's ``this_module`` of the Modules proposal."""
-
-    def get(self, ctx: Context, state: BundleState) -> KernelBundle:
-        """Returns the calling module's kernels as a bundle, compiled and linked as far as `state` needs it.
-
-        Raises:
-            InvalidError: there are none in this state.
-            BuildError: a kernel cannot be compiled or linked.
-        """
-        module = _calling_module()
-        images = self._images(module, ctx, state)
-        if not images:
-            raise InvalidError(
-                f"this_module.get: Python module '{module}' has no kernel in state {state.name} for this context"
-            )
-        bundle = make_bundle(ctx, ctx.devices, BundleState.INPUT, images)
-        if state is BundleState.INPUT:
-            return bundle
-        if state is BundleState.OBJECT:
-            return compile_bundle(bundle, None, ())
-        return build_bundle(bundle, None, (), toolchain)
-
-    def has_any_module(self, ctx: Context) -> bool:
-        """Returns whether the calling module has kernels in any state."""
-        module = _calling_module()
-        return any(self._images(module, ctx, state) for state in _BUNDLE_STATES)
-
-    def has_module_in(self, ctx: Context, state: BundleState) -> bool:
-        """Returns whether `get` returns a bundle for the calling module."""
-        return bool(self._images(_calling_module(), ctx, state))
-
-    def _images(self, module: str, ctx: Context, state: BundleState) -> list[DeviceImage]:
-        devices = _devices("this_module", ctx, None, state)
-        if any(not item.has(aspect) for aspect, _ in _NEEDED_ASPECTS.get(state, ()) for item in devices):
-            return []
-        return _compatible(images_of_unit(module, common_environment(devices)), devices)
-
-    def __repr__(self) -> str:
-        return "lp.this_module"
-
-
-this_module = ThisModule()
-"""The kernels of the Python module that calls."""
-
-
-def _calling_module() -> str:
-    return str(sys._getframe(2).f_globals.get("__name__", "__main__"))  # pyright: ignore[reportPrivateUsage]
-
-
-# ---- arguments ----
-
-_BUNDLE_STATES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
-
-
-def _wanted(what: str, kernel_ids: object, kernel: object, selector: object) -> tuple[KernelId, ...] | None:
-    """Returns the kernels that are asked for, None for all."""
-    given = {"kernel_ids": kernel_ids, "kernel": kernel, "selector": selector}
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) > 1:
-        raise ConstraintError(
-            f"{what} takes one of kernel_ids, kernel and selector; found {' and '.join(names)}"
-        )
-    if selector is not None and not callable(selector):
-        raise ConstraintError(f"{what}(selector=…) takes a function of an image, found {selector!r}")
-    if kernel is not None:
-        return (find_id(what, kernel),)
-    if kernel_ids is None:
-        return None
-    if isinstance(kernel_ids, str | bytes) or not isinstance(kernel_ids, Iterable):
-        raise ConstraintError(
-            f"{what}(kernel_ids=…) takes a list of lp.KernelId objects, found {kernel_ids!r}"
-        )
-    return tuple(dict.fromkeys(find_id(what, item) for item in cast("Iterable[object]", kernel_ids)))
-
-
-def _devices(what: str, ctx: object, devs: object, state: object) -> tuple[Device, ...]:
-    if not isinstance(ctx, Context):
-        raise ConstraintError(f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}")
-    if not isinstance(state, BundleState):
-        raise ConstraintError(f"{what}(state=…) takes an lp.BundleState, found {state!r}")
-    if state not in _BUNDLE_STATES:
-        raise InvalidError(
-            f"{what}: kernels of the application have no state {state.name}; expected INPUT, OBJECT or EXECUTABLE "
-            "(lp.create_kernel_bundle_from_source makes source bundles)"
-        )
-    return member_devices(what, devs, ctx.devices, "context")
-
-
-# ---- images ----
-
-
-def _input_images(
-    what: str, devices: Sequence[Device], wanted: Sequence[KernelId] | None
-) -> list[DeviceImage]:
-    """Returns the images of the application that one of the devices supports, those of `wanted` kernels or all."""
-    env = common_environment(devices)
-    if wanted is None:
-        found = all_images(env)
-    else:
-        found = [image for id_ in wanted if id_.is_application for image in images_of_kernel(what, id_, env)]
-        found += built_in_images([id_ for id_ in wanted if not id_.is_application], devices)
-    return _compatible(found, devices)
-
-
-def _is_representable(image: DeviceImage, state: BundleState) -> bool:
-    """Whether images of a state may hold its kernels: built-in kernels are executable only."""
-    return state is BundleState.EXECUTABLE or all(id_.is_application for id_ in image.kernel_ids)
-
-
-def _compatible(images: Iterable[UnitImage], devices: Sequence[Device]) -> list[DeviceImage]:
-    made = [of_input(image, toolchain) for image in dict.fromkeys(images)]
-    return [image for image in made if any(image.is_compatible(item) for item in devices)]
-
-
-def _preview(image: DeviceImage, state: BundleState, devices: tuple[Device, ...]) -> DeviceImage:
-    """Returns an image in the state that a selector sees; it is only compiled if the selector looks into its code."""
-    if state is BundleState.INPUT:
-        return image
-    able = tuple(item for item in devices if image.is_compatible(item))
-    made = compiled(image, common_environment(able), able, ())
-    if state is BundleState.OBJECT:
-        return made
-    return of_spirv(BundleState.EXECUTABLE, lambda: made.binary, made)
-
-
-def _require_compatible(
-    what: str, wanted: Sequence[KernelId], images: Sequence[DeviceImage], devices: Sequence[Device]
-) -> None:
-    for id_ in wanted:
-        if not any(image.has_kernel(id_) for image in images):
-            names = ", ".join(f"'{item.selector}'" for item in devices)
-            raise InvalidError(
-                f"{what}: kernel '{id_.qualified_name}' runs on none of the devices {names}; "
-                "lp.is_compatible tells which kernels a device supports"
-            )

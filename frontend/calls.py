@@ -16,6 +16,7 @@ from .externals import ExternalFunction
 from .function_builder import FunctionBuilder
 from .handlers import placeholder_read, read_through_handler
 from .helpers import call_helper
+from .images import call_image_member
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
 from .printing import compile_print
@@ -24,7 +25,7 @@ from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Composite, Scalar, Static, Value, describe
+from .values import Composite, Image, Scalar, Static, Value, describe
 from .vector_types import VecType
 from .vectors import by_component, construct, works_by_component
 from .work_item_members import as_index_value, call_member
@@ -61,6 +62,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
         return call_helper(fb, obj, node)
     if isinstance(obj, ExternalFunction):
         return call_external(fb, obj, node)
+    if isinstance(obj, Member) and isinstance(obj.owner, Image):
+        return call_image_member(fb, obj, node)
     if isinstance(obj, Member):
         return call_member(fb, obj, node)
     composite = value_type_of(obj)

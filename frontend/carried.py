@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from .analysis import CONTINUE, FLAGS
-from .branches import FALSE
+from .branches import FALSE, own_type
 from .control_flow import Live
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
@@ -49,6 +49,8 @@ def carried_variables(
         binding = fb.env.get(name, FALSE if name in FLAGS else None)
         if binding is None or isinstance(binding, Unset):
             continue
+        if isinstance(binding, Scalar):
+            binding = own_type(binding)
         leaves = ir_leaves(fb, binding)
         if leaves is None:
             continue  # compile-time objects stay what they are; `_check_same` sees to it
@@ -61,7 +63,7 @@ def carried_variables(
 def ir_leaves(fb: FunctionBuilder, value: Value) -> list[SSAValue] | None:
     """Returns the IR values that make up a variable; None for compile-time objects."""
     if isinstance(value, Scalar):
-        ssa = fb.ssa(value)
+        ssa = fb.ssa(own_type(value))
         return None if ssa is None else [ssa]
     if isinstance(value, FixedArray) and not value.prefix:
         ssa = fixed_ssa(fb, value)

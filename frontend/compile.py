@@ -29,9 +29,12 @@ from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
 from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.coarse_record import CoarseRecord, fits
+from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.event import Event
+from ..vk_runtime.images import Image
+from ..vk_runtime.indirect_range import IndirectRange
 from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_device
 from ..vk_runtime.launch_plan import check_local_size
 from ..vk_runtime.launchable import SINGLE_TASK
@@ -47,6 +50,7 @@ from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .function_attributes import attributes_of
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
+from .image_types import ImageType, image_parameter
 from .parameter_types import ConstType, LocalArrayType, StreamType
 from .ranges import LaunchRange, NdRange, launch_range
 from .spec_constant import SpecializationId
@@ -117,6 +121,10 @@ def launch(
         NdRangeError: the range cannot be.
         RuntimeFailure: there is no usable device.
     """
+    if config.interpret and type(configuration.range) is IndirectRange:
+        from .indirect_launch import on_host
+
+        configuration = on_host(configuration)
     signature, spec_values = kernel.signature, configuration.spec_values
     if kwargs and signature.specialization_ids:
         kwargs, spec_values = _split_keywords(kernel, kwargs, spec_values)
@@ -130,6 +138,10 @@ def launch(
     shape = _exact_range(configuration.range)
     key = (queue.device, shape, spec, config.interpret, constants.key, shapes)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
+    if type(configuration.range) is IndirectRange:
+        from .indirect_launch import launch_indirect
+
+        return launch_indirect(kernel, configuration.range, queue, values, spec, constants, shapes, events)
     prepared = kernel.records.get(key) if shape is not None else None
     if prepared is None or not prepared.is_current():
         prepared = _prepare(kernel, configuration.range, queue.device, values, spec, constants)
@@ -196,8 +208,7 @@ def _prepare(
     executable = executable_for(kernel, rank, device, constants=constants)
     limit = 1 << (kernel.options.index.bits - 1)
     checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_, limit=limit)
-    given = _local_size(kernel, checked, executable.kernel, device, dict(spec))
-    given = given or _hinted_size(kernel, checked, executable.kernel, device)
+    given = launch_local_size(kernel, checked, executable.kernel, device, dict(spec))
 
     def record_of(chosen: Executable) -> LaunchRecord:
         # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
@@ -250,7 +261,7 @@ def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values
     queue = configuration.queue
     if queue is None:
         for value in values:
-            if isinstance(value, Array):
+            if isinstance(value, Array | Image):
                 return value.device.default_queue
         return device().default_queue
     if not isinstance(queue, Queue):
@@ -283,6 +294,8 @@ def parameters_of(kernel: KernelFunction) -> tuple[Parameter, ...]:
 
 def _parameters(name: str, type_: Type) -> list[Parameter]:
     """Returns what one parameter is to the runtime: an array, or each scalar of a value."""
+    if isinstance(type_, ImageType):
+        return [image_parameter(name, type_)]
     if isinstance(type_, ArrayType):
         dtype = type_.element.spelling
         access = "read" if type_.access == "constant" else type_.access
@@ -330,6 +343,17 @@ def _rank_of(range_: object) -> int:
 def _single(info: KernelInfo) -> LaunchRange:
     """Returns the range of one work-item, in a group of its own unless the kernel requires another size."""
     return LaunchRange((1,), (1,) if info.required_work_group_size is None else None)
+
+
+def launch_local_size(
+    kernel: KernelFunction, range_: LaunchRange, info: KernelInfo, device: Device, spec: Mapping[str, bytes]
+) -> tuple[int, ...] | None:
+    """Returns the local size that range, decorator or hint give a launch, None where the runtime chooses.
+
+    Raises: as `_local_size`.
+    """
+    given = _local_size(kernel, range_, info, device, spec)
+    return given or _hinted_size(kernel, range_, info, device)
 
 
 def _local_size(
@@ -410,6 +434,9 @@ def executable_for(
     if not found.is_linked:
         with compile_lock:
             found = kernel.compiled[key] = _link_object(kernel, found, device)
+            if len(found.image.kernels) > 1 and not is_supported(found.image.requirements, device):
+                # Other kernels of the bundle's image call functions that need more than this one does.
+                found = kernel.compiled[key] = _build(kernel, rank, device, env, constants)
     require_device(device, found.kernel, found.image.requirements)
     return found
 

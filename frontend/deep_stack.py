@@ -6,6 +6,7 @@ in a thread with a stack that has room for them; whatever is deeper than that en
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import threading
 from collections.abc import Callable
@@ -53,7 +54,8 @@ def _in_thread(compute: Callable[[], T]) -> T:
         size, limit = threading.stack_size(STACK_BYTES), sys.getrecursionlimit()
         try:
             sys.setrecursionlimit(max(limit, FRAMES))
-            thread = threading.Thread(target=run, name=_NAME)
+            context = contextvars.copy_context()
+            thread = threading.Thread(target=context.run, args=(run,), name=_NAME)
             thread.start()
             thread.join()
         finally:

@@ -106,10 +106,6 @@ _HOST_CODES: dict[str, str] = {
         "The bundle file cannot be used: it is none, of another version, cut or damaged. The message says where. Make "
         "it again with lapilli build or KernelBundle.save, with this version of lapilli."
     ),
-    "LP2060": (
-        "lp.reqd_work_group_size stands on an exported function. Only a kernel has a work-group size; put the "
-        "decorator on the kernels that call the function."
-    ),
     "LP1011": (
         "The device configuration names the devices that fixed targets and ahead-of-time builds know. The name is "
         "not in it, or a file of yours is not what it should be; the message says which and what was expected."

@@ -12,12 +12,13 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
-from ..ir.dialects.aspect import DECLARED, EXTERNAL, UNIT, aspects_attribute
+from ..ir.dialects.aspect import DECLARED, EXTERNAL, UNIT, USED, aspects_attribute
 from ..ir.dialects.kernel import LINKAGE_NAME
 from .composites import convert_composite, typed_value_of
 from .errors import compile_error
 from .externals import ExternalFunction
 from .fixed_arrays import fixed_array_type
+from .function_attributes import attributes_of
 from .function_builder import FunctionBuilder
 from .helper_arguments import annotated, bound_arguments
 from .helpers import HelperInstance, call_helper, compile_helper, leaves_of, rebuilt
@@ -126,6 +127,9 @@ def _attributes(function: ExternalFunction, symbol: str) -> dict[str, Attribute]
         attributes[LINKAGE_NAME] = StringAttr(function.symbol)
     if function.declared_aspects is not None:
         attributes[DECLARED] = aspects_attribute(function.declared_aspects)
+    used = attributes_of(function.function).uses_aspects
+    if used and not function.is_defined:  # all that is known of a function that only another unit has
+        attributes[USED] = aspects_attribute(used)
     return attributes
 
 

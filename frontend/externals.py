@@ -22,6 +22,7 @@ from typing import Any, NoReturn, TypeVar, overload
 from ..ir.errors import CompileError, InvalidError
 from .annotations import Signature, enclosing_names, resolve_function_signature
 from .errors import compile_error, signature_error
+from .function_attributes import attributes_of
 from .parameter_types import ConstType, LocalArrayType, StreamType
 from .source import FunctionSource, definition_location, plain_function
 from .types import ArrayType, Type
@@ -54,14 +55,30 @@ class ExternalFunction:
         self.signature: Signature = signature
         self.result: Type | None = result
         """Type of the returned value; None: it returns nothing."""
-        self.declared_aspects: tuple[int, ...] | None = None
-        """Aspects that it may use, as its callers are told; None where nothing is declared."""
         self.compiled: dict[Hashable, Any] = {}
         """What `frontend.linking` has made of it, by whatever that depends on."""
         self._source: FunctionSource | None = None
+        self._local_names = local_names
         self._check_signature()
         if not is_defined:
             self._check_is_declaration()
+        if attributes_of(function).reqd_work_group_size is not None:
+            self._refuse_attribute("lp.reqd_work_group_size")
+
+    def with_function(self, function: types.FunctionType) -> ExternalFunction:
+        """Returns a copy of itself around another function object of the same code: what decorators above
+        ``@lp.external`` make.  The copy is what the module exports from then on."""
+        made = ExternalFunction(
+            function, self.symbol, is_defined=self.is_defined, local_names=self._local_names
+        )
+        if made.is_defined:
+            EXTERNALS.add(made)
+        return made
+
+    @property
+    def declared_aspects(self) -> frozenset[int] | None:
+        """Aspects that it may use, as its callers are told; None where nothing is declared."""
+        return attributes_of(self.function).device_has
 
     @property
     def unit(self) -> str:
@@ -91,12 +108,8 @@ class ExternalFunction:
         kind = "external" if self.is_defined else "extern"
         return f"<lp.{kind} '{self.symbol}' {self.signature} -> {self.result}>"
 
-    def refuse_attribute(self, attribute: str) -> NoReturn:
-        """Raises for an attribute that only kernels take, such as ``lp.reqd_work_group_size``.
-
-        Raises:
-            CompileError: always.
-        """
+    def _refuse_attribute(self, attribute: str) -> NoReturn:
+        """Raises for an attribute that only kernels take."""
         raise self._error(
             None,
             f"{attribute} is not allowed on the external function '{self.__name__}'; expected a kernel",
@@ -215,7 +228,7 @@ def external(function: Any = None, /) -> Any:
             symbol to export it under, ``@lp.external("name")``, by default its own name.
 
     Raises:
-        CompileError: the function cannot be called across modules.
+        CompileError: the function cannot be called across modules, or requires a work-group size, as kernels do.
         InvalidError: the name is no symbol.
     """
     if function is None or isinstance(function, str):

@@ -22,11 +22,9 @@ class TooLargeError(Exception):
 def _floor_divide(left: Number, right: Number) -> Number:
     if isinstance(left, int) and isinstance(right, int):
         return left // right if right else 0
-    return (
-        math.floor(_divide(left, right)) * 1.0
-        if math.isfinite(_divide(left, right))
-        else _divide(left, right)
-    )
+    if not right:
+        return _divide(left, right)
+    return left // right if math.isfinite(left) else math.nan
 
 
 def _modulo(left: Number, right: Number) -> Number:

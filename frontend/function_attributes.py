@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from ..ir.aspects import Aspect, aspect_spelling
-from ..ir.errors import CompileError, InvalidError
+from ..ir.errors import InvalidError
 from .source import plain_function
 
 ATTRIBUTE = "__lapilli_attributes__"
@@ -94,20 +94,6 @@ def aspects_of_struct(cls: type) -> frozenset[int]:
     """Returns the aspects that a struct class declares for itself, those of its members left out."""
     found = cls.__dict__.get(ATTRIBUTE)
     return found.uses_aspects if isinstance(found, FunctionAttributes) else frozenset()
-
-
-def check_exported(function: types.FunctionType) -> None:
-    """Checks what an exported function may say; for ``@lp.external``.
-
-    Raises:
-        CompileError: it requires a work-group size, which only kernels have.
-    """
-    if attributes_of(function).reqd_work_group_size is not None:
-        raise CompileError(
-            f"'{function.__qualname__}' is exported, and an exported function cannot have "
-            "@lp.reqd_work_group_size; put the decorator on the kernels that call it",
-            code="LP2060",
-        )
 
 
 # ---- the decorators ----
@@ -209,8 +195,6 @@ def _decorator(
             return cast(DecoratedT, _changed_class(decorated, change))
         if isinstance(decorated, Attributed):
             changed = _changed_function(cast(types.FunctionType, decorated.function), change)
-            if getattr(decorated, "is_external", False):
-                check_exported(changed)
             return cast(DecoratedT, decorated.with_function(changed))
         return cast(DecoratedT, _changed_function(plain_function(decorated), change))
 

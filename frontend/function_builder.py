@@ -69,6 +69,10 @@ class FunctionBuilder:
     """Variables whose type an annotation fixes."""
     assigned_at: dict[str, ast.AST] = field(default_factory=dict[str, ast.AST])
     """First assignment seen, for messages about types that do not join."""
+    unrolled: set[int] = field(default_factory=set[int])
+    """The loops that inference found to be unrolled, by ``id``."""
+    literals: frozenset[str] = frozenset()
+    """Variables that are float literals in every round of the unrolled loops that set them."""
     env: dict[str, Binding] = field(default_factory=dict[str, Binding])
     known: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
     """While inferring: the variables that are constants at this place."""

@@ -26,6 +26,7 @@ from .fixed_arrays import fixed_array_type, fixed_ssa
 from .function_attributes import attributes_of
 from .function_builder import AccessUse, FunctionBuilder, UnknownTypeError
 from .helper_arguments import annotated, annotation_type, bound_arguments, parameter_names
+from .images import ir_image_type
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
 from .local_arrays import local_array_parameter, local_memref_type
@@ -37,6 +38,7 @@ from .values import (
     Array,
     Composite,
     FixedArray,
+    Image,
     LocalArray,
     Scalar,
     Static,
@@ -254,6 +256,9 @@ def _parameter(
         case LocalArray():
             helper.accesses[position] = AccessUse()
             return local_array_parameter(helper, value, position, name, argument(local_memref_type(value)))
+        case Image(type=image):
+            helper.accesses[position] = AccessUse()
+            return Image(image, position, name, argument(ir_image_type(image)))
         case Array(type=array):
             helper.accesses[position] = AccessUse()
             return Array(array, position, name, argument(memref_type(array)))

@@ -7,6 +7,7 @@ Literals stay weak until then; a variable that only literals were assigned to be
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -16,7 +17,7 @@ from .control_flow import build_simple
 from .conversions import condition
 from .dispatch import STATEMENTS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
-from .ir_types import INDEX_TYPE
+from .ir_types import INDEX_TYPE, WEAK_FLOAT
 from .iteration import iterable_items, range_rounds
 from .promotion import settled
 from .types import ScalarType
@@ -42,12 +43,21 @@ def infer_types(fb: FunctionBuilder) -> None:
     before = dict(fb.variable_types)
     fb.is_dry = True
     _walk_until_stable(fb, statements)
-    weak = {name: kind for name, kind in fb.variable_types.items() if _settled(kind) != kind}
+    fb.literals = _literal_targets(fb)
+    weak = {
+        name: kind
+        for name, kind in fb.variable_types.items()
+        if name not in fb.literals and _settled(kind) != kind
+    }
     if weak:
         fb.variable_types |= {name: _settled(kind) for name, kind in weak.items()}
         _walk_until_stable(fb, statements)
     fb.is_dry, fb.unrolled_rounds = False, 0
-    kept = {name: kind for name, kind in fb.variable_types.items() if _is_shared(fb, name)}
+    kept = {
+        name: kind
+        for name, kind in fb.variable_types.items()
+        if _is_shared(fb, name) and name not in fb.literals
+    }
     fb.variable_types = {**before, **{name: _settled(kind) for name, kind in kept.items()}}
 
 
@@ -62,6 +72,23 @@ def needs_inference(fb: FunctionBuilder) -> bool:
 
 def _is_shared(fb: FunctionBuilder, name: str) -> bool:
     return fb.facts.assignments[name] > 1
+
+
+def _literal_targets(fb: FunctionBuilder) -> frozenset[str]:
+    """Returns the variables that only unrolled loops set, and only to float literals: these stay literals.
+
+    Of type f32 they would round the weights of a formula that computes in f64.
+    """
+    found: Counter[str] = Counter()
+    for node in ast.walk(fb.facts.tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] += 1
+        if id(node) in fb.unrolled:
+            assert isinstance(node, ast.For)
+            found.subtract(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name))
+    return frozenset(
+        name for name, count in found.items() if not count and fb.variable_types.get(name) is WEAK_FLOAT
+    )
 
 
 def _settled(kind: VariableType) -> VariableType:
@@ -155,6 +182,7 @@ def _walk_for(fb: FunctionBuilder, node: ast.For) -> None:
         _walk(fb, node.body)
         _forget(fb, [node])
     elif iterable is not None:
+        fb.unrolled.add(id(node))
         may_leave = bool(fb.facts.writes(node.body) & set(FLAGS))
         for item in iterable_items(fb, iterable, node.iter):
             if may_leave:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import InvalidError, KernelArgumentError, KernelTrap, NdRangeError
+from ..ir.errors import FeatureNotSupportedError, InvalidError, KernelArgumentError, KernelTrap, NdRangeError
 from ..ir.interpret.launch import (
     DEFAULT_STEP_LIMIT,
     DEFAULT_SUB_GROUP_SIZE,
@@ -45,6 +45,7 @@ from .checking import checks_of
 from .compile import parameters_of
 from .compile_options import options_of
 from .constant_arguments import NO_CONSTANTS, Constants
+from .image_types import ImageType
 from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def interpret(
         raise InvalidError(
             f"interpret: sub_group_size is a power of two from 1 to 128; found {sub_group_size}"
         )
+    _refuse_images(kernel)
     values = bind_arguments(kernel.signature, tuple(args), kwargs or {}, kernel.name)
     given = LaunchArguments(values)
     if kernel.signature.has_composites:
@@ -149,6 +151,7 @@ def interpret_launch(
     with quiet():  # what earlier launches report waits for a wait of the user's
         for event in events:
             event.wait()
+        _refuse_images(kernel)
         for parameter, value in zip(parameters_of(kernel), values, strict=True):
             if isinstance(value, LocalMemory):
                 bound.append(SharedArray(value.shape))
@@ -198,6 +201,16 @@ def interpret_launch(
         if printed or failed is not None:
             event = queue.note_host_launch(HostReport(printed, failed), uses)
     return event
+
+
+def _refuse_images(kernel: KernelFunction) -> None:
+    """Raises where a kernel has images."""
+    for parameter in kernel.signature.parameters:
+        if isinstance(parameter.type, ImageType):
+            raise FeatureNotSupportedError(
+                f"kernel '{kernel.name}': parameter '{parameter.name}' is {parameter.type!r}, and the interpreter "
+                "has no images; run it on a device"
+            )
 
 
 def _write(stream: Stream | None, text: str) -> None:

@@ -1,8 +1,8 @@
 """What for loops run over: the rounds of a ``range``, and the items of things whose length is known.
 
-A range whose step is not 1 runs over its number of rounds, computed without overflow: the distance of the ends
-as an unsigned number.  So neither a step that jumps over the end of the type nor one known only at run time makes
-a loop too long or too short; a step of 0 runs no round.
+A step may jump over the end of the type.  Where no bound is negative the loop variable stays below twice the largest
+signed number, so comparing it as an unsigned one is right; other ranges whose step is not 1 run over their number
+of rounds, the distance of the ends as an unsigned number.  A step of 0 runs no round.
 """
 
 from __future__ import annotations
@@ -35,21 +35,18 @@ class Rounds:
     step: Scalar
     is_simple: bool
     """Signed 32-bit bounds and a positive step that cannot pass the end of the type: scf.for as it is."""
+    before_stop: str | None
+    """The comparison with `stop` that holds for what is still in the range; None: rounds are counted."""
     count: int | None
     """Number of rounds where it is known."""
     rounds: Scalar
-    """Number of rounds, to be read as unsigned; of no meaning where `is_simple`."""
+    """Number of rounds, to be read as unsigned; of no meaning where there is a `before_stop`."""
     bounds: tuple[int, int] | None
     """Smallest and largest value of the loop variable, where known."""
 
 
-def range_rounds(
-    fb: FunctionBuilder, value: RangeValue, node: ast.expr, *, is_left_early: bool = False
-) -> Rounds:
+def range_rounds(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> Rounds:
     """Works out how often a range loop runs, emitting what is not known yet.
-
-    Args:
-        is_left_early: a break or return leaves the loop, so that its rounds must be counted.
 
     Raises:
         CompileError: bounds of types that do not mix, or the literal step 0.
@@ -66,13 +63,36 @@ def range_rounds(
         and (step.const == 1 or (stop.const is not None and stop.const + step.const <= scalar.maximum))
     )
     count = None if known is None else _length(known)
-    if (is_simple and not is_left_early) or fb.is_dry:
-        return Rounds(scalar, start, stop, step, is_simple, count, constant(0), bounds)
-    if count is not None:
+    before_stop = _comparison(scalar, step)
+    rounds = constant(0)
+    if is_simple:
+        before_stop = "slt"
+    elif fb.is_dry or before_stop is not None:
+        pass
+    elif count is not None:
         rounds = Scalar(scalar, const=count if count <= scalar.maximum else count - (1 << scalar.bits))
+    elif scalar.is_signed and all(v.bounds is not None and v.bounds[0] >= 0 for v in (start, stop, step)):
+        before_stop, stop = "ult", _zero_without_step(fb, stop, step)
     else:
         rounds = Scalar(scalar, _emit_count(fb, start, stop, step))
-    return Rounds(scalar, start, stop, step, is_simple, count, rounds, bounds)
+    return Rounds(scalar, start, stop, step, is_simple, before_stop, count, rounds, bounds)
+
+
+def _comparison(scalar: ScalarType, step: Scalar) -> str | None:
+    """Returns the comparison for steps of 1 and -1, which cannot pass the end."""
+    if step.const == 1:
+        return "slt" if scalar.is_signed else "ult"
+    return "sgt" if step.const == -1 else None
+
+
+def _zero_without_step(fb: FunctionBuilder, stop: Scalar, step: Scalar) -> Scalar:
+    """Returns the end of a range, 0 where its step is 0: a loop that does not get on must not begin."""
+    if step.const is not None:
+        return stop
+    zero = fb.constant(0, stop.type)
+    nonzero = fb.emit(arith.CmpiOp, [fb.ssa(step), zero], ir_type(BOOL), CMPI["ne"])
+    end = fb.emit(arith.SelectOp, [nonzero, fb.ssa(stop), zero], ir_type(stop.type))
+    return Scalar(stop.type, end, bounds=stop.bounds)
 
 
 def _loop_type(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> ScalarType:

@@ -6,10 +6,11 @@ it, so that a kernel needs of a module what it calls and no more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ..ir.errors import LinkError
+from ..ir.kernel_info import Requirements
 from ..ir.target_env import TargetEnv
 from ..passes.pipeline import analyse, lower_image
 from ..spirv.build_image import build_image
@@ -19,6 +20,7 @@ from .aspect_warnings import warn_once
 from .builder import build_module
 from .captures import Captures
 from .compile_options import options_of
+from .external_warnings import warn_of_externals
 from .externals import EXTERNALS, ExternalFunction
 
 
@@ -60,7 +62,15 @@ def link_externals(image: DeviceImage, captures: Captures) -> DeviceImage:
         captures.include(compiled.captures)
         images.append(compiled.image)
         pending += [(name, compiled.image, compiled.captures.imports) for name in compiled.image.imports]
-    return link_images(images) if image.is_object else image
+    if not image.is_object:
+        return image
+    warn_of_externals(image.requirements, exported_needs(images[1:]))
+    return link_images(images)
+
+
+def exported_needs(images: Iterable[DeviceImage]) -> list[tuple[str, Requirements]]:
+    """Returns the functions that images without kernels export, each with what its image requires."""
+    return [(symbol, image.requirements) for image in images if not image.kernels for symbol in image.exports]
 
 
 def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunction]) -> ExternalFunction:

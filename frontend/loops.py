@@ -1,7 +1,7 @@
 """``for`` and ``while``.
 
-``for i in range(a, b)`` with step 1 becomes `scf.for`; other steps count their rounds, so that no step can jump
-over the end of the type.  Loops that are left early become `scf.while` with the flags among the carried values.
+``for i in range(a, b)`` with step 1 becomes `scf.for`, other steps and loops that are left early `scf.while`, with the
+flags among the carried values; `iteration` says when such a loop ends.
 Variables that the body writes and someone reads later are carried; a loop over things known now is unrolled.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
 
-from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN
+from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN, always_exits
 from .assignment import assign_target
 from .branches import FALSE, build_arm, same_object, select_values
 from .carried import Carried, bind, carried_variables, final_values, ir_leaves, written_by_rounds
@@ -22,6 +22,7 @@ from .conversions import CMPI, condition
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .iteration import Rounds, iterable_items, range_rounds
+from .types import ScalarType
 from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
@@ -37,7 +38,7 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
     fb.node = node.iter
     iterable = fb.evaluate(node.iter)
     if isinstance(iterable, RangeValue) and not iterable.is_static:
-        rounds = range_rounds(fb, iterable, node.iter, is_left_early=bool(_loop_jumps(fb, node)))
+        rounds = range_rounds(fb, iterable, node.iter)
         _with_own_flags(fb, node, live, lambda: _build_range(fb, node, rounds, live))
         return
     items = iterable_items(fb, iterable, node.iter)
@@ -61,13 +62,15 @@ def _with_own_flags(
     fb.loop_depth -= 1
     fb.env.pop(CONTINUE, None)
     state = jump_state(fb) if node.orelse else False
-    fb.env.pop(BREAK, None)
+    may_break = fb.env.pop(BREAK, None) is not None
     fb.env.update(outer)  # a break in the else leaves the loop outside
     if node.orelse:
-        _build_else(fb, node, state, live)
+        _build_else(fb, node, state, live, may_break=may_break)
 
 
-def _build_else(fb: FunctionBuilder, node: ast.For | ast.While, state: bool | Scalar, live: Live) -> None:
+def _build_else(
+    fb: FunctionBuilder, node: ast.For | ast.While, state: bool | Scalar, live: Live, *, may_break: bool
+) -> None:
     """Compiles the else of a loop, which runs where the loop was not left early (`state` says whether it was)."""
     if state is True:
         return
@@ -76,6 +79,8 @@ def _build_else(fb: FunctionBuilder, node: ast.For | ast.While, state: bool | Sc
         return
     skipped = build_arm(fb, lambda: None)
     skipped.is_dead_end = False
+    if not may_break:
+        mark_jumped(skipped)  # only a return leaves it
     before = dict(fb.env)
     if RETURN in fb.env:
         fb.env[RETURN] = FALSE
@@ -153,16 +158,27 @@ def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live)
         return
     jumps = _loop_jumps(fb, node)
     target = _target_names(node.target)
+    if BREAK in jumps and always_exits(node.orelse):
+        _assume_a_round(fb, target & live, rounds)
     skip = target if not (target & live) and not (target & fb.facts.writes(node.body)) else frozenset[str]()
     carried = carried_variables(fb, node, live | jumps, skip)
     before = dict(fb.env)
     body_live = live | fb.facts.reads([node]) | jumps
     if jumps or not rounds.is_simple:
-        results = _counted_while(fb, node, rounds, carried, body_live)
+        results = _stepping_while(fb, node, rounds, carried, body_live)
     else:
         results = _simple_for(fb, node, rounds, carried, body_live)
     _after(fb, before, carried, node, live)
     bind(fb, carried, results)
+
+
+def _assume_a_round(fb: FunctionBuilder, names: Live, rounds: Rounds) -> None:
+    """Gives the loop's variable any value: what follows runs only after a break, so some round has set it."""
+    for name in names:
+        if isinstance(fb.env.get(name, Unset()), Unset):
+            wanted = fb.variable_types.get(name, rounds.type)
+            if isinstance(wanted, ScalarType):
+                fb.env[name] = Scalar(wanted, const=0.0 if wanted.is_float else 0)
 
 
 def _target_names(target: ast.expr) -> frozenset[str]:
@@ -197,42 +213,50 @@ def _simple_for(
     return op.results
 
 
-def _counted_while(
+def _stepping_while(
     fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live
 ) -> Sequence[SSAValue]:
-    """Emits `while round < count and not left`, with the loop variable carried beside the round."""
+    """Emits `while value before stop and not left`, or by rounds where no comparison of the value says it."""
     fb.node = node
     scalar = rounds.type
     ir = ir_type(scalar)
-    count, step = _needed(fb, rounds.rounds), _needed(fb, rounds.step)
-    zero, one = _needed(fb, Scalar(scalar, const=0)), _needed(fb, Scalar(scalar, const=1))
-    types = [ir, ir, *(v.type for v in carried.initial)]
+    step, one = _needed(fb, rounds.step), _needed(fb, Scalar(scalar, const=1))
+    counters = [_needed(fb, rounds.start)]
+    if rounds.before_stop is None:
+        end, predicate = _needed(fb, rounds.rounds), "ult"
+        counters.insert(0, _needed(fb, Scalar(scalar, const=0)))
+    else:
+        end, predicate = _needed(fb, rounds.stop), rounds.before_stop
+    count = len(counters)
+    types = [*(ir for _ in counters), *(v.type for v in carried.initial)]
     before, after = Block(arg_types=types), Block(arg_types=types)
     outer = fb.env
     fb.env = dict(outer)
     with fb.into(before):
-        bind(fb, carried, before.args[2:])
-        again = fb.emit(arith.CmpiOp, [before.args[0], count], ir_type(BOOL), CMPI["ult"])
+        bind(fb, carried, before.args[count:])
+        again = fb.emit(arith.CmpiOp, [before.args[0], end], ir_type(BOOL), CMPI[predicate])
         again = _and_not_left(fb, again)
         fb.append(scf.ConditionOp.create(operands=[again, *before.args]))
     fb.env = dict(outer)
     with fb.into(after):
-        bind(fb, carried, after.args[2:])
+        bind(fb, carried, after.args[count:])
         for flag in FLAGS:
             if flag in fb.env:
                 fb.env[flag] = FALSE  # or this round would not have begun
-        _body(fb, node, Scalar(scalar, after.args[1], bounds=rounds.bounds), live)
-        next_round = fb.emit(arith.AddiOp, [after.args[0], one], ir)
-        next_value = fb.emit(arith.AddiOp, [after.args[1], step], ir)
-        assert next_round is not None and next_value is not None
-        fb.append(scf.YieldOp.create(operands=[next_round, next_value, *final_values(fb, carried, node)]))
+        _body(fb, node, Scalar(scalar, after.args[count - 1], bounds=rounds.bounds), live)
+        following = [
+            fb.emit(arith.AddiOp, [value, add], ir)
+            for value, add in zip(after.args[:count], (one, step)[2 - count :], strict=True)
+        ]
+        nexts = [value for value in following if value is not None]
+        fb.append(scf.YieldOp.create(operands=[*nexts, *final_values(fb, carried, node)]))
     op = scf.WhileOp.create(
-        operands=[zero, _needed(fb, rounds.start), *carried.initial],
+        operands=[*counters, *carried.initial],
         result_types=types,
         regions=[Region(before), Region(after)],
     )
     fb.append(op)
-    return op.results[2:]
+    return op.results[count:]
 
 
 def _needed(fb: FunctionBuilder, value: Scalar) -> SSAValue:

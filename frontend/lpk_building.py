@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..ir.config import config
 from ..ir.device_config import device_config
-from ..ir.errors import InvalidError
+from ..ir.errors import Diagnostic, InvalidError
 from ..ir.property_set import requirement_properties
 from ..ir.target_env import TargetEnv
 from ..spirv.empty_module import EMPTY_MODULE
@@ -23,6 +23,7 @@ from ..vk_runtime.bundle_files import FileWriter
 from ..vk_runtime.compatibility import is_environment_supported
 from ..vk_runtime.native_code import NativeCode
 from ..vk_runtime.native_compilation import compile_native
+from .aspect_warnings import collected_findings
 from .compile_options import overridden_options
 from .lpk_images import BuiltImage, build_images
 from .lpk_targets import BuildTarget, find_target
@@ -54,6 +55,8 @@ class BuildResult:
     files: tuple[Path, ...]
     notes: tuple[str, ...]
     """What the user should know and is no error."""
+    warnings: tuple[Diagnostic, ...] = ()
+    """What the passes and the linker say of aspects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,10 @@ def build(request: BuildRequest) -> BuildResult:
             "debug": request.debug,
         }
         stack.enter_context(overridden_options(**{k: v for k, v in options.items() if v is not None}))
+        warnings = stack.enter_context(collected_findings())
         images = build_images(request.inputs, PORTABLE_ENV)
-        return _Writer(images, targets, request.has_spirv, outputs[0].path.stem).write(outputs)
+        result = _Writer(images, targets, request.has_spirv, outputs[0].path.stem).write(outputs)
+        return replace(result, warnings=tuple(warnings))
 
 
 def _outputs(given: Sequence[str]) -> list[_Output]:

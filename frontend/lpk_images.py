@@ -9,6 +9,7 @@ from pathlib import Path
 from ..ir.errors import InvalidError, LinkError
 from ..ir.kernel_info import (
     BufferParameter,
+    ImageParameter,
     KernelInfo,
     LocalParameter,
     Parameter,
@@ -23,7 +24,9 @@ from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.spec_values import SpecConstant
 from . import units
 from .annotations import ParameterSpec, Signature
+from .aspect_warnings import warn_once
 from .compile_options import options_of
+from .image_types import ImageType
 from .lpk_inputs import import_units, is_ir
 from .lpk_signatures import described
 from .parameter_types import StreamType
@@ -120,6 +123,7 @@ def _of_ir(path: Path, env: TargetEnv) -> list[BuiltImage]:
     env = options.environment(env)
     module = parse_module(text, str(path)).module
     analysis = analyse(module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+    warn_once(analysis.diagnostics, str(path))
     images = [build_image(lower_image(image, env), env) for image in analysis.images]
     for image in images:
         if image.imports:
@@ -152,6 +156,10 @@ def _type(parameter: Parameter) -> Type:
     match parameter:
         case BufferParameter():
             return ArrayType(parse_type(parameter.dtype), parameter.ndim, _access(parameter))
+        case ImageParameter():
+            element = parse_type(parameter.dtype)
+            is_sampled = parameter.descriptor == "sampled"
+            return ImageType(element, parameter.ndim, _access(parameter), is_sampled)
         case ScalarParameter():
             return parse_type(parameter.dtype)
         case StreamParameter():
@@ -162,5 +170,5 @@ def _type(parameter: Parameter) -> Type:
             )
 
 
-def _access(parameter: BufferParameter) -> Access:
+def _access(parameter: BufferParameter | ImageParameter) -> Access:
     return "read" if parameter.access == "read" else "write" if parameter.access == "write" else "read_write"

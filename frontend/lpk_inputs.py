@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..ir.errors import Error, InvalidError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
 
 
 def import_units(name: str) -> tuple[str, ...]:
@@ -107,3 +108,20 @@ def _on_path(folder: Path) -> Generator[None]:
 def is_ir(name: str) -> bool:
     """Whether an input is IR text."""
     return Path(name).suffix == ".mlir"
+
+
+def with_given_names(text: str, inputs: Iterable[str]) -> str:
+    """Returns a message in which files of inputs are called as the user called them: importing makes paths absolute.
+
+    Args:
+        text: with absolute paths.
+        inputs: as `import_units` takes them.
+    """
+    for name in inputs:
+        path = Path(name)
+        is_file = path.suffix == ".py" or path.is_dir()
+        folder = path.parent if is_file else Path()
+        if not path.is_absolute():
+            shown = "" if folder == Path() else f"{folder}{os.sep}"
+            text = text.replace(f"{folder.resolve()}{os.sep}", shown)
+    return text

@@ -21,8 +21,10 @@ from weakref import WeakValueDictionary
 from ..ir.config import config
 from ..ir.errors import Error, InvalidError, KernelNotSupportedError
 from ..ir.kernel_info import (
+    ImageParameter,
     KernelInfo,
     LocalParameter,
+    Parameter,
     Requirements,
     ScalarParameter,
     StreamParameter,
@@ -46,7 +48,8 @@ from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.native_code import NativeCode, is_tag_of
 from ..vk_runtime.requirements import require_device
 from . import units
-from .bundles import get_kernel_bundle, toolchain
+from .bundle_toolchain import toolchain
+from .bundles import get_kernel_bundle
 from .lpk_signatures import (
     RuntimeParameter,
     constant_of,
@@ -341,14 +344,22 @@ def _check_parameters(info: KernelInfo, expected: tuple[RuntimeParameter, ...]) 
             p.name,
             p.dtype,
             0 if isinstance(p, ScalarParameter | StreamParameter) else p.ndim,
-            isinstance(p, LocalParameter),
+            _memory(p),
         )
         for p in info.parameters
         if not isinstance(p, ValueParameter)  # of foreign kernels
     ]
-    wanted = [(p.name, p.dtype, p.ndim, p.access == "local") for p in expected]
+    memories = ("local", "image", "sampled")
+    wanted = [(p.name, p.dtype, p.ndim, p.access if p.access in memories else "") for p in expected]
     if found != wanted or len(found) != len(info.parameters):
         raise InvalidError(f"kernel {info.name!r} has other parameters in its code than in its signature")
+
+
+def _memory(parameter: Parameter) -> str:
+    """Returns what a parameter is beside arrays and scalars."""
+    if isinstance(parameter, ImageParameter):
+        return "sampled" if parameter.is_sampled else "image"
+    return "local" if isinstance(parameter, LocalParameter) else ""
 
 
 # ---- code ----

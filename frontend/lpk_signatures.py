@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast, get_args
 from weakref import WeakValueDictionary
 
@@ -26,6 +26,7 @@ from ..ir.lpk_records import (
     TypeRecord,
 )
 from .annotations import NO_DEFAULT, ParameterSpec, Signature
+from .image_types import ImageType, image_type
 from .local_size import LocalSize
 from .parameter_types import ConstType, LocalArrayType, StreamType
 from .spec_constant import SpecializationId
@@ -116,6 +117,11 @@ def _type_record(kind: Type) -> TypeRecord:
             return TypeRecord(kind="vec", element=_type_record(kind.element), shape=(kind.size,))
         case FixedArrayType():
             return TypeRecord(kind="fixed", element=_type_record(kind.element), shape=kind.shape)
+        case ImageType():
+            name, element = "sampled" if kind.is_sampled else "", _type_record(kind.element)
+            return TypeRecord(
+                kind="image", name=name, element=element, shape=(kind.ndim,), access=kind.access
+            )
         case ArrayType():
             element = _type_record(kind.element)
             return TypeRecord(kind="array", element=element, shape=(kind.ndim,), access=kind.access)
@@ -169,7 +175,7 @@ class RuntimeParameter:
     ndim: int
     """0 of a scalar."""
     access: str = ""
-    """Of an array; ``local`` for one in the memory of a work-group."""
+    """Of an array; ``local`` for one in the memory of a work-group; ``image`` and ``sampled`` of images."""
 
 
 def runtime_parameters(signature: Signature) -> tuple[RuntimeParameter, ...]:
@@ -182,6 +188,8 @@ def _runtime_parameters(signature: Signature) -> Iterator[RuntimeParameter]:
         kind = parameter.type
         if isinstance(kind, ArrayType | LocalArrayType):
             access = kind.access if isinstance(kind, ArrayType) else "local"
+            if isinstance(kind, ImageType):
+                access = "sampled" if kind.is_sampled else "image"
             yield RuntimeParameter(parameter.name, kind.element.spelling, kind.ndim, access)
         elif isinstance(kind, StreamType):
             yield RuntimeParameter(parameter.name, kind.spelling, 0)
@@ -295,6 +303,8 @@ def _type(record: TypeRecord, depth: int) -> Type:
             return FixedArrayType(_scalar(record), record.shape)
         case "array" if depth == MAX_DEPTH:
             return _array(record, depth)
+        case "image" if depth == MAX_DEPTH and record.element is not None:
+            return _image(record)
         case "const" if depth == MAX_DEPTH and record.element is not None:
             return ConstType(_type(record.element, depth - 1))
         case "local" if depth == MAX_DEPTH and len(record.shape) == 1 and 1 <= record.shape[0] <= 3:
@@ -328,6 +338,20 @@ def _array(record: TypeRecord, depth: int) -> ArrayType:
     if record.element is None or not is_array or record.access not in get_args(Access):
         raise InvalidError(f"an array of {record.shape!r:.60} dimensions with access {record.access!r}")
     return ArrayType(_type(record.element, depth - 1), record.shape[0], cast("Access", record.access))
+
+
+def _image(record: TypeRecord) -> ImageType:
+    element = None if record.element is None else _type(record.element, 2)
+    is_known = record.name in ("", "sampled") and record.access in ("read", "write", "read_write")
+    kind = image_type((element, *record.shape), is_sampled=record.name == "sampled", access="read")
+    if isinstance(kind, str) or not is_known or (kind.is_sampled and record.access != "read"):
+        raise InvalidError(
+            f"an image of {element} with shape {record.shape!r:.60} and access {record.access!r}"
+        )
+    access = (
+        "read_write" if record.access == "read_write" else "write" if record.access == "write" else "read"
+    )
+    return replace(kind, access=access)
 
 
 def _local(record: TypeRecord) -> LocalArrayType:

@@ -13,7 +13,7 @@ from ..vk_runtime.device import Device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.spec_values import SpecConstant
-from .bundles import toolchain
+from .bundle_toolchain import toolchain
 
 
 class NativeInput:

@@ -15,6 +15,8 @@ from .assignment import variable_type
 from .composites import build_value
 from .constant_arguments import Constants, Leaves, MissingConstantError, default_constants
 from .function_builder import AccessUse, FunctionBuilder
+from .image_types import ImageType
+from .images import ir_image_type
 from .ir_types import ir_type, memref_type
 from .local_arrays import local_array_parameter, local_memref_type
 from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
@@ -23,7 +25,7 @@ from .specialization import read_specialization
 from .streams import KernelStream
 from .struct_types import scalar_leaves
 from .types import ArrayType, FixedArrayType, ScalarType, Type
-from .values import Array, FixedArray, LocalArray, Scalar, Static, Value
+from .values import Array, FixedArray, Image, LocalArray, Scalar, Static, Value
 from .work_item_members import id_value
 from .work_item_values import work_item
 
@@ -61,7 +63,9 @@ def bind_parameters(
     types: list[Attribute] = []
     for position, parameter in enumerate(signature.parameters):
         kind, name = parameter.type, parameter.name
-        if isinstance(kind, ArrayType):
+        if isinstance(kind, ImageType):
+            fb.env[name] = _image(fb, kind, position, name, types)
+        elif isinstance(kind, ArrayType):
             fb.env[name] = _array(fb, kind, position, name, types)
         elif isinstance(kind, LocalArrayType):
             fb.env[name] = _shared_array(fb, kind, position, name, types)
@@ -107,6 +111,15 @@ def _array(fb: FunctionBuilder, kind: ArrayType, position: int, name: str, types
     if name.isascii():  # what MLIR's text can spell
         argument.name_hint = name
     return Array(kind, position, name, argument)
+
+
+def _image(fb: FunctionBuilder, kind: ImageType, position: int, name: str, types: list[Attribute]) -> Image:
+    types.append(ir_image_type(kind))
+    fb.accesses[position] = AccessUse()
+    argument = fb.prologue.insert_arg(types[-1], len(types) - 1)
+    if name.isascii():
+        argument.name_hint = name
+    return Image(kind, position, name, argument)
 
 
 def _shared_array(

@@ -98,11 +98,13 @@ def extract(fb: FunctionBuilder, whole: SSAValue | None, kind: ScalarType, *path
     return Scalar(kind, fb.emit(CompositeExtractOp, [whole], ir_type(kind), {"indices": indices}))
 
 
-def _path_properties(path: Sequence[Step]) -> dict[str, Attribute]:
+def path_properties(path: Sequence[Step]) -> dict[str, Attribute]:
+    """Returns the properties of an operation on a part of an element."""
     return {"path": LoadFieldOp.path_attribute([s if isinstance(s, int) else None for s in path])}
 
 
-def _path_operands(fb: FunctionBuilder, path: Sequence[Step]) -> list[SSAValue | None]:
+def path_operands(fb: FunctionBuilder, path: Sequence[Step]) -> list[SSAValue | None]:
+    """Returns the steps of a path that are known at run time only, as its operation takes them."""
     return [_narrow(fb, step) for step in path if not isinstance(step, int)]
 
 
@@ -113,10 +115,10 @@ def _narrow(fb: FunctionBuilder, index: Scalar) -> SSAValue | None:
 
 
 def _load_scalar(fb: FunctionBuilder, element: Element, kind: ScalarType, path: tuple[Step, ...]) -> Scalar:
-    operands = [element.array.ssa, *element.indices, *_path_operands(fb, path)]
+    operands = [element.array.ssa, *element.indices, *path_operands(fb, path)]
     is_bytes = kind is BOOL and not isinstance(element.array, LocalArray)
     stored = storage_type(kind) if is_bytes else ir_type(kind)
-    loaded = fb.emit(LoadFieldOp, operands, stored, _path_properties(path))
+    loaded = fb.emit(LoadFieldOp, operands, stored, path_properties(path))
     if not is_bytes:
         return Scalar(kind, loaded)
     byte = storage_type(BOOL)
@@ -136,9 +138,26 @@ def store_place(
         return
     require_writable(fb, array, node)
     fb.accesses[array.parameter].writes = True
+    if place.swizzle is not None:
+        _store_swizzle(fb, place, place.swizzle, value, value_node)
+        return
     stored = convert_composite(fb, value, place.type, value_node, f"'{array.name}'")
     if not fb.is_dry:
         _store(fb, place.element, place.type, place.path, stored, node)
+
+
+def _store_swizzle(
+    fb: FunctionBuilder, place: ElementPart, positions: tuple[int, ...], value: Value, value_node: ast.AST
+) -> None:
+    assert isinstance(place.type, VecType)
+    kind = VecType(place.type.element, len(positions))
+    stored = convert_composite(fb, value, kind, value_node, f"'{place.element.array.name}'")
+    if fb.is_dry:
+        return
+    assert isinstance(stored, Composite)
+    for position, item in zip(positions, stored.items, strict=True):
+        assert isinstance(item, Scalar)
+        _store_scalar(fb, place.element, item, (*place.path, position))
 
 
 def _store(
@@ -174,11 +193,11 @@ def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tu
     ssa = fb.ssa(value)
     if value.type is BOOL and not isinstance(element.array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
-    operands = [ssa, element.array.ssa, *element.indices, *_path_operands(fb, path)]
+    operands = [ssa, element.array.ssa, *element.indices, *path_operands(fb, path)]
     fb.append(
         StoreFieldOp.create(
             operands=[operand for operand in operands if operand is not None],
-            properties=_path_properties(path),
+            properties=path_properties(path),
         )
     )
 

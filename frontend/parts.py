@@ -16,12 +16,13 @@ from .composites import convert_composite, value_type
 from .conversions import CMPI, as_index, store_convert
 from .fixed_arrays import insert_fixed, load_fixed
 from .function_builder import FunctionBuilder
+from .images import Pixel, load_pixel, store_pixel
 from .ir_types import BOOL, ir_type
 from .part_memory import ElementPart, Step, load_place, store_place, swizzled
 from .struct_types import StructType
-from .subscripts import index_values, resolve_element
+from .subscripts import image_pixel, index_values, resolve_element
 from .types import FixedArrayType, ScalarType, Type
-from .values import Array, Composite, FixedArray, Scalar, Static, Value, constant, describe
+from .values import Array, Composite, FixedArray, Image, Scalar, Static, Value, constant, describe
 from .vector_types import VecType
 
 COMPONENTS = "xyzw"
@@ -36,9 +37,11 @@ class VariablePart:
     base: Value
     path: tuple[tuple[Step, ...], ...]
     """What each attribute and subscript adds, innermost first."""
+    swizzle: tuple[int, ...] | None = None
+    """Which components of the vector at `path` are meant, None: all."""
 
 
-Part = ElementPart | VariablePart
+Part = ElementPart | VariablePart | Pixel
 
 
 # ---- finding parts ----
@@ -63,7 +66,7 @@ def array_part(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
     array = fb.variable_types.get(root.value.id) if fb.is_dry else None
     if array is None:
         array = fb.env.get(root.value.id)
-    if not isinstance(array, Array) or isinstance(array.type.element, ScalarType):
+    if not isinstance(array, Array) or isinstance(array, Image) or isinstance(array.type.element, ScalarType):
         return None
     return _part_below(fb, node)
 
@@ -133,7 +136,7 @@ def _steps(
         indices = index_values(fb, node)
         if len(indices) > kind.ndim:
             raise fb.error(node, f"{kind!r} takes {kind.ndim} indices, found {len(indices)}", "LP2041")
-        steps = [_bounded(fb, i, n, node) for i, n in zip(indices, kind.shape, strict=False)]
+        steps = [bounded_step(fb, i, n, node) for i, n in zip(indices, kind.shape, strict=False)]
         rest = kind.shape[len(indices) :]
         return tuple(steps), FixedArrayType(kind.element, rest) if rest else kind.element
     raise fb.error(node, f"{kind!r} cannot be indexed in kernels", "LP2033")
@@ -167,11 +170,11 @@ def _vector_index(fb: FunctionBuilder, kind: VecType, node: ast.Subscript) -> St
     indices = index_values(fb, node)
     if len(indices) != 1:
         raise fb.error(node, f"{kind!r} takes one index, found {len(indices)}", "LP2041")
-    return _bounded(fb, indices[0], kind.size, node)
+    return bounded_step(fb, indices[0], kind.size, node)
 
 
-def _bounded(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> Step:
-    """Returns an index that is in range: a literal is checked, others are clamped unless known to be."""
+def bounded_step(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> Step:
+    """Returns an index into a value that is in range: a literal is checked, others are clamped unless known to be."""
     if index.const is not None:
         position = int(index.const)
         if not -length <= position < length:
@@ -202,8 +205,11 @@ def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> 
     place = array_part(fb, target)
     if place is not None:
         if place.swizzle is not None:
-            raise _swizzle_target(fb, target)
+            _require_distinct(fb, place.swizzle, target)
         return place
+    pixel = image_pixel(fb, target)
+    if pixel is not None:
+        return pixel
     steps: list[ast.Subscript | ast.Attribute] = []
     root: ast.expr = target
     while isinstance(root, ast.Subscript | ast.Attribute):
@@ -222,21 +228,40 @@ def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> 
         return ElementPart(element, element.array.type.element)
     kind: Type = base.type
     path: list[tuple[Step, ...]] = []
+    swizzle = None
     for node in reversed(steps):
         if isinstance(node, ast.Attribute) and isinstance(kind, VecType) and len(node.attr) > 1:
-            raise _swizzle_target(fb, node)
-        more, kind = _steps(fb, kind, node)
-        path.append(more)
-    return VariablePart(root.id, base, tuple(path))
+            swizzle = _target_swizzle(fb, kind, node, is_last=node is target)
+        else:
+            more, kind = _steps(fb, kind, node)
+            path.append(more)
+    return VariablePart(root.id, base, tuple(path), swizzle)
 
 
-def _swizzle_target(fb: FunctionBuilder, node: ast.Attribute | ast.Subscript) -> Exception:
-    return fb.error(
-        node,
-        f"the swizzle '{ast.unparse(node)}' cannot be assigned to",
-        "LP2053",
-        hint="assign the components one by one: v.x = …",
-    )
+def _target_swizzle(
+    fb: FunctionBuilder, kind: VecType, node: ast.Attribute, *, is_last: bool
+) -> tuple[int, ...]:
+    positions = _swizzle_positions(fb, kind, node)
+    if not is_last:
+        raise fb.error(
+            node,
+            f"a part of the swizzle '{ast.unparse(node)}' cannot be assigned to",
+            "LP2053",
+            hint="assign to the component itself: v.x = …",
+        )
+    _require_distinct(fb, positions, node)
+    return positions
+
+
+def _require_distinct(fb: FunctionBuilder, positions: tuple[int, ...], node: ast.expr) -> None:
+    twice = next((p for p in positions if positions.count(p) > 1), None)
+    if twice is not None:
+        raise fb.error(
+            node,
+            f"'{ast.unparse(node)}' names the component {COMPONENTS[twice]} twice; it cannot be assigned to",
+            "LP2053",
+            hint="name each component once",
+        )
 
 
 # ---- values of variables ----
@@ -246,10 +271,15 @@ def load_part(fb: FunctionBuilder, part: Part, node: ast.AST) -> Value:
     """Returns the value of a part."""
     if isinstance(part, ElementPart):
         return load_place(fb, part, node)
+    if isinstance(part, Pixel):
+        return load_pixel(fb, part, node)
     value = part.base
     for steps in part.path:
         value = _step_into(fb, value, steps, node)
-    return value
+    if part.swizzle is None:
+        return value
+    assert isinstance(value, Composite)
+    return swizzled(value, part.swizzle)
 
 
 def _step_into(fb: FunctionBuilder, value: Value, steps: tuple[Step, ...], node: ast.AST) -> Value:
@@ -298,9 +328,30 @@ def store_part(fb: FunctionBuilder, part: Part, value: Value, node: ast.AST, val
     if isinstance(part, ElementPart):
         store_place(fb, part, value, node, value_node)
         return
+    if isinstance(part, Pixel):
+        store_pixel(fb, part, value, node, value_node)
+        return
     from .assignment import assign_name
 
+    if part.swizzle is not None:
+        whole = load_part(fb, VariablePart(part.name, part.base, part.path), node)
+        assert isinstance(whole, Composite)
+        value = _with_components(fb, whole, part.swizzle, value, value_node)
     assign_name(fb, part.name, _replaced(fb, part.base, part.path, value, node, value_node), value_node)
+
+
+def _with_components(
+    fb: FunctionBuilder, whole: Composite, positions: tuple[int, ...], value: Value, node: ast.AST
+) -> Composite:
+    """Returns a vector with some components replaced."""
+    assert isinstance(whole.type, VecType)
+    kind = VecType(whole.type.element, len(positions))
+    new = convert_composite(fb, value, kind, node, "the swizzle")
+    assert isinstance(new, Composite)
+    items = list(whole.items)
+    for position, item in zip(positions, new.items, strict=True):
+        items[position] = item
+    return whole.with_items(items)
 
 
 def _replaced(

@@ -94,13 +94,22 @@ def _one(scalar: ScalarType) -> Scalar:
 
 
 def _integer_power(fb: FunctionBuilder, base: Scalar, exponent: Scalar) -> Scalar:
-    """Emits a loop over the bits of the exponent; a negative exponent gives 0, as an integer division would."""
+    """Emits a loop over the bits of the exponent; a negative exponent gives 0, but 1 and -1 keep their powers."""
     scalar, boolean = base.type, ir_type(BOOL)
     if base.const is not None and exponent.const is not None:
-        value = low_bits(pow(int(base.const), max(int(exponent.const), 0), 1 << scalar.bits), scalar)
-        return Scalar(scalar, const=value if exponent.const >= 0 else 0)
+        return Scalar(scalar, const=_known_power(int(base.const), int(exponent.const), scalar))
     ir = ir_type(scalar)
     zero, one = fb.constant(0, scalar), fb.constant(1, scalar)
+    has_negative = scalar.is_signed and not exponent.is_nonnegative
+    first = fb.ssa(exponent)
+    is_unit = None
+    if has_negative:
+        units = [
+            fb.emit(arith.CmpiOp, [fb.ssa(base), v], boolean, CMPI["eq"])
+            for v in (one, fb.constant(-1, scalar))
+        ]
+        is_unit = fb.emit(arith.OrIOp, units, boolean)
+        first = fb.emit(arith.SelectOp, [is_unit, fb.emit(arith.AndIOp, [first, one], ir), first], ir)
     before, after = Block(arg_types=[ir, ir, ir]), Block(arg_types=[ir, ir, ir])
     with fb.into(before):
         bits = before.args[2]
@@ -116,13 +125,19 @@ def _integer_power(fb: FunctionBuilder, base: Scalar, exponent: Scalar) -> Scala
         square = fb.emit(arith.MuliOp, [square, square], ir)
         bits = fb.emit(arith.ShRUIOp, [bits, one], ir)
         fb.append(scf.YieldOp.create(operands=[v for v in (result, square, bits) if v is not None]))
-    operands = [v for v in (one, fb.ssa(base), fb.ssa(exponent)) if v is not None]
+    operands = [v for v in (one, fb.ssa(base), first) if v is not None]
     loop = scf.WhileOp.create(
         operands=operands, result_types=[ir, ir, ir], regions=[Region(before), Region(after)]
     )
     fb.append(loop)
     result = loop.results[0]
-    if scalar.is_signed and not exponent.is_nonnegative:
-        is_negative = fb.emit(arith.CmpiOp, [fb.ssa(exponent), zero], boolean, CMPI["slt"])
+    if has_negative:
+        is_negative = fb.emit(arith.CmpiOp, [first, zero], boolean, CMPI["slt"])
         return Scalar(scalar, fb.emit(arith.SelectOp, [is_negative, zero, result], ir))
     return Scalar(scalar, result)
+
+
+def _known_power(base: int, exponent: int, scalar: ScalarType) -> int:
+    if exponent < 0:
+        return base**-exponent if base in (1, -1) else 0
+    return low_bits(pow(base, exponent, 1 << scalar.bits), scalar)

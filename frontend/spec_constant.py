@@ -231,8 +231,18 @@ class SpecializationId:
     def __deepcopy__(self, memo: object) -> NoReturn:
         raise self._not_copyable()
 
+    def __reduce__(self) -> NoReturn:
+        raise self._not_copyable()
+
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise self._not_copyable()
+
+    def __bool__(self) -> NoReturn:
+        raise KernelArgumentError(
+            f"{self._what()} is no value on the host, so Python cannot ask whether it is true; read it in a kernel, or "
+            "its default with .default",
+            code=MISFIT_CODE,
+        )
 
     def _not_copyable(self) -> KernelArgumentError:
         return KernelArgumentError(

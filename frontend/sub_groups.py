@@ -23,7 +23,8 @@ from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, ir_type
 from .types import ScalarType, f64
 from .types import i32 as lapilli_i32
 from .types import u32 as lapilli_u32
-from .values import Scalar, Static, Tuple, Value, describe
+from .values import Composite, Scalar, Static, Value, describe
+from .vector_types import VecType
 from .work_items import work_item_value
 
 OPERATIONS = ("add", "mul", "min", "max", "and", "or", "xor")
@@ -132,17 +133,17 @@ def compile_vote(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
 
 @intrinsic("sub_group.ballot")
 def compile_ballot(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.sub_group.ballot(c)``: four words of u32, the first work-item in the lowest bit."""
+    """Compiles ``lp.sub_group.ballot(c)``: a u32x4, the first work-item in the lowest bit."""
     expect_count(fb, node, arguments, "lp.sub_group.ballot", 1, 1)
     test = condition(fb, arguments[0], node.args[0])
     fb.uses_barrier = True
+    kind = VecType(lapilli_u32, 4)
     if fb.is_dry:
-        return Tuple(tuple(Scalar(lapilli_u32) for _ in range(4)))
+        return Composite(tuple(Scalar(lapilli_u32) for _ in range(4)), kind)
     words = fb.emit(spirv_group.GroupNonUniformBallotOp, [fb.ssa(test)], VectorType(i32, [4]), _SCOPE)
     paths: list[Attribute] = [ArrayAttr([IntegerAttr(k, i32)]) for k in range(4)]
-    return Tuple(
-        tuple(Scalar(lapilli_u32, fb.emit(CompositeExtractOp, [words], i32, {"indices": p})) for p in paths)
-    )
+    items = [Scalar(lapilli_u32, fb.emit(CompositeExtractOp, [words], i32, {"indices": p})) for p in paths]
+    return Composite(tuple(items), kind)
 
 
 @intrinsic(*(f"sub_group.{name}" for name in _SHUFFLES))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.dialects import arith, memref
@@ -21,11 +21,24 @@ from .conversions import CMPI, as_index, convert, store_convert
 from .dispatch import expression
 from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
+from .images import Pixel, image_extent, image_member, load_pixel, pixel_at
 from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, integer_attribute, ir_type, storage_type
 from .local_arrays import local_array_index
-from .types import ArrayType, ScalarType
 from .types import FixedArray as FixedArrayTypeName
-from .values import Array, Composite, FixedArray, LocalArray, Scalar, Static, Tuple, Value, constant, describe
+from .types import ScalarType
+from .values import (
+    Array,
+    Composite,
+    FixedArray,
+    Image,
+    LocalArray,
+    Scalar,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    describe,
+)
 from .vector_types import Vec
 from .work_item_values import IdType, WorkItem
 
@@ -63,6 +76,8 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
         case Scalar(type=scalar) if scalar in (INDEX_TYPE, fb.module.index_type):
             # An id of one dimension is its only index.
             return (base,)[_literal_index(fb, node, 1)]
+        case Image():
+            return load_pixel(fb, _pixel(fb, base, node), node)
         case Array():
             return load_element(fb, _element(fb, base, node), node)
         case FixedArray():
@@ -127,7 +142,7 @@ def resolve_element(fb: FunctionBuilder, node: ast.Subscript) -> Element:
         CompileError: it is no element of an array.
     """
     base = fb.evaluate(node.value)
-    if isinstance(base, Array):
+    if isinstance(base, Array) and not isinstance(base, Image):
         return _element(fb, base, node)
     what = (
         "a fixed array is a value: its elements"
@@ -138,6 +153,25 @@ def resolve_element(fb: FunctionBuilder, node: ast.Subscript) -> Element:
     )
     hint = "store into an lp.Array parameter or an lp.private.array, or make a new value"
     raise fb.error(node, f"{what} cannot be assigned to", "LP2053", hint=hint)
+
+
+def _pixel(fb: FunctionBuilder, image: Image, node: ast.Subscript) -> Pixel:
+    nodes = _index_nodes(node)
+    if len(nodes) != 1 or isinstance(nodes[0], ast.Slice | ast.Starred):
+        return pixel_at(
+            fb, image, [_index(fb, part, f"a coordinate of '{image.name}'") for part in nodes], node
+        )
+    return pixel_at(fb, image, [fb.evaluate(nodes[0])], node)
+
+
+def image_pixel(fb: FunctionBuilder, node: ast.expr) -> Pixel | None:
+    """Returns the pixel that the target of an assignment names, None where it names something else."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+        return None
+    name = node.value.id
+    found = fb.variable_types.get(name) if fb.is_dry else None
+    found = fb.env.get(name) if found is None else found
+    return _pixel(fb, found, node) if fb.is_local(name) and isinstance(found, Image) else None
 
 
 def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
@@ -252,6 +286,8 @@ def _extent_index(fb: FunctionBuilder, array: Array, dimension: int) -> SSAValue
 
 def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:
     """Returns ``a.shape[dimension]``."""
+    if isinstance(array, Image):
+        return image_extent(fb, array, dimension)
     bounds, kind = (0, _LARGEST_EXTENT), fb.module.index_type
     if isinstance(array, LocalArray):
         return convert(fb, array.extents[dimension], kind)
@@ -284,6 +320,8 @@ def array_attribute(fb: FunctionBuilder, array: Array, node: ast.Attribute) -> V
             return constant(array.type.ndim)
         case "dtype":
             return Static(array.type.element, str(array.type.element))
+        case _ if isinstance(array, Image):
+            return image_member(fb, array, node)
         case _:
             raise fb.error(
                 node,
@@ -300,8 +338,12 @@ def require_readable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
             node,
             f"'{array.name}' is {array.type!r}, which is write-only; it cannot be read",
             "LP2040",
-            hint=f"declare it {ArrayType(array.type.element, array.type.ndim)!r}",
+            hint=_without_access(array),
         )
+
+
+def _without_access(array: Array) -> str:
+    return f"declare it {replace(array.type, access='read_write')!r}"
 
 
 def require_writable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
@@ -311,7 +353,7 @@ def require_writable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
             node,
             f"'{array.name}' is {array.type!r}, which is read-only; it cannot be written",
             "LP2039",
-            hint=f"declare it {ArrayType(array.type.element, array.type.ndim)!r}",
+            hint=_without_access(array),
         )
 
 

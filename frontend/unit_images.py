@@ -131,6 +131,7 @@ class UnitImage:
             freezes_spec_constants=env.freezes_spec_constants,
         )
         with compile_lock:
+            warn_once(self.diagnostics, self.unit)
             image = self._compiled.get(env)
             if image is None:
                 image = self._compiled[env] = self._lower(env, devices, log)
@@ -149,7 +150,6 @@ class UnitImage:
         from ..spirv.build_image import build_image
         from .reproducer import reporting_faults
 
-        warn_once(self.diagnostics, self.unit)
         for stream in log:
             for diagnostic in self.diagnostics:
                 _write(stream, f"{warning_text(diagnostic)}\n")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
+from .image_types import ImageType
 from .ir_types import WEAK_FLOAT, WEAK_INT
 from .struct_types import StructType
 from .types import ArrayType, FixedArrayType, ScalarType, bool_
@@ -54,6 +55,13 @@ class Array:
     """Position of the parameter of the function that is compiled."""
     name: str
     ssa: SSAValue | None
+
+
+@dataclass(slots=True, eq=False)
+class Image(Array):
+    """An image parameter, by reference; its elements are pixels."""
+
+    type: ImageType  # pyright: ignore[reportIncompatibleVariableOverride] - immutable after construction
 
 
 @dataclass(slots=True, eq=False)

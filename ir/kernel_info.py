@@ -104,6 +104,41 @@ class LocalParameter:
     """SpecId of each extent (i32, slowest dimension first); None: the kernel does not use it."""
 
 
+IMAGE_DESCRIPTORS = ("storage", "fetched", "sampled", "sampler")
+"""What the descriptor of an image parameter is: a storage image, an image that is read without a sampler, one with its
+sampler (combined), or a sampler alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageParameter:
+    """An image argument, or a sampler by itself."""
+
+    name: str
+    dtype: str
+    """What a pixel is in the kernel, as lapilli spells it: ``Vec[f32, 4]``, ``u32``; of a foreign kernel the scalar."""
+    ndim: int
+    """1 to 3; 0 of a sampler."""
+    descriptor: str = "storage"
+    """One of `IMAGE_DESCRIPTORS`."""
+    access: str = "read"
+    """``read``, ``write`` or ``read_write``: what the kernel does with it."""
+    takes_any_access: bool = False
+    """Whether only the signature is known yet, so that `descriptor` says just whether there is a sampler."""
+    format: str = ""
+    """The format that the image must have, by the name of an `ImageFormat`; empty: any of the right kind."""
+    descriptor_set: int = 0
+    binding: int = 0
+    """Descriptor binding."""
+    scale_offsets_bytes: tuple[int | None, ...] = ()
+    """Where the factors (f32, slowest dimension first) go that make coordinates of the sampler normalised; None: the
+    kernel does not sample it."""
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the argument brings a sampler."""
+        return self.descriptor in ("sampled", "sampler")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamParameter:
     """A text stream; the argument is a `stream.Stream`, of which the device knows nothing."""
@@ -113,7 +148,9 @@ class StreamParameter:
     """What messages and `kernel.parameters` call it."""
 
 
-Parameter = BufferParameter | ScalarParameter | ValueParameter | LocalParameter | StreamParameter
+Parameter = (
+    BufferParameter | ScalarParameter | ValueParameter | LocalParameter | StreamParameter | ImageParameter
+)
 
 
 class LocalMemory:

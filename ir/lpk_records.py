@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-TypeKind = Literal["scalar", "vec", "fixed", "struct", "array", "const", "local", "stream"]
+TypeKind = Literal["scalar", "vec", "fixed", "struct", "array", "image", "const", "local", "stream"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,14 +19,14 @@ class TypeRecord:
     kind: str
     """A `TypeKind`."""
     name: str = ""
-    """Of a scalar, ``f32``, or of a struct."""
+    """Of a scalar, ``f32``, or of a struct; ``sampled`` of an image with a sampler."""
     element: TypeRecord | None = None
-    """Of vectors, fixed arrays and arrays; of a constant parameter (``const``) its type."""
+    """Of vectors, fixed arrays, arrays and images; of a constant parameter (``const``) its type."""
     shape: tuple[int, ...] = ()
     """The components of a vector, the extents of a fixed array, the number of dimensions of an array, also of one in
     the memory of a work-group (``local``)."""
     access: str = ""
-    """Of an array: ``read``, ``write``, ``read_write`` or ``constant``."""
+    """Of an array or image: ``read``, ``write`` or ``read_write``; of an array also ``constant``."""
     fields: tuple[FieldRecord, ...] = ()
     """Of a struct."""
     alignment: int = 0

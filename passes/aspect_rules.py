@@ -22,6 +22,7 @@ from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
 from ..ir.dialects.kernel_atomic import NATIVE, AtomicOp
 from ..ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
+from ..ir.dialects.kernel_image import ImageType
 from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.types import PointerType
 from ..ir.type_structure import held_types, struct_name
@@ -107,6 +108,8 @@ class AspectRules:
             yield Need(self.number(Aspect.FP16), "f16 value")
         elif isinstance(type_, BFloat16Type):  # the device keeps it as its 16 bits
             yield Need(self.number(Aspect.VK_INT16), "bf16 value")
+        elif isinstance(type_, ImageType):
+            yield Need(self.number(Aspect.IMAGE), "image")
         elif (width := bit_width(type_)) in _INTEGER_ASPECTS:
             yield Need(self.number(_INTEGER_ASPECTS[width]), f"i{width} value")
         elif (name := struct_name(type_)) is not None:

@@ -4,7 +4,7 @@
 * `diagnose_targets`: a function needs what one of its fixed targets does not have.
 * `diagnose_image`: after splitting, a function needs what the kernels of its image do not.
 
-Vendor and internal aspects never cause a `device_has` warning: users cannot be asked to declare them.
+Vendor and internal aspects never cause a warning that asks for `device_has`: users cannot be asked to declare them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.ir import Operation
 
-from ..ir.aspects import VENDOR_BASE, aspect_spelling
+from ..ir.aspects import aspect_spelling
 from ..ir.call_graph import entry_points, function_name, functions
 from ..ir.device_config import DeviceConfig, Target, device_config
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
 from ..ir.errors import AspectWarning, Diagnostic, warning_text
+from ..ir.external_texts import is_declarable, other_fixed_targets, other_sub_group_size, unexpected_aspect
 from ..ir.location import location_of
 from .aspect_usage import AspectUsage
 
@@ -50,7 +51,7 @@ def diagnose_declared(
         if declared is None:
             continue
         for number in sorted(usage.used(function) - declared):
-            if 0 <= number < VENDOR_BASE:
+            if is_declarable(number):
                 spelling = names.get(number) or aspect_spelling(number)
                 head = f"uses aspect '{spelling}' not listed in 'sycl::device_has'"
                 found.append(_with_chain(function, number, head, usage, with_locations))
@@ -132,26 +133,12 @@ def diagnose_image(image: Operation, *, with_locations: bool = True) -> tuple[Di
     found: list[Diagnostic] = []
     for function in functions(image):
         name = function_name(function)
-        for number in sorted(needs(function) - expected):
-            spelling = names.get(number) or aspect_spelling(number)
-            found.append(
-                _about(
-                    function,
-                    f"function '{name}' uses aspect '{spelling}' not expected by its calling kernel.\n"
-                    "Missing [[sycl::device_has()]] on SYCL_EXTERNAL function?",
-                    with_locations,
-                )
-            )
+        for number in filter(is_declarable, sorted(needs(function) - expected)):
+            text = unexpected_aspect(name, names.get(number) or aspect_spelling(number))
+            found.append(_about(function, text, with_locations))
         size = aspect.reqd_sub_group_size(function)
         if size is not None and size not in sizes:
-            found.append(
-                _about(
-                    function,
-                    f"function '{name}' has required sub-group size '{size}' that does not match its calling "
-                    "kernel.  Missing [[sycl::reqd_sub_group()]] attribute on SYCL_EXTERNAL function?",
-                    with_locations,
-                )
-            )
+            found.append(_about(function, other_sub_group_size(name, size), with_locations))
     return tuple(found)
 
 
@@ -166,12 +153,7 @@ def _other_targets(image: Operation, roots: Iterable[Function], with_locations: 
         # No attribute: a pass made the function, nothing is known.  An empty list counts as any target.
         targets = aspect.fixed_targets(function)
         if targets is not None and not targets <= expected:
-            yield _about(
-                function,
-                f"function '{function_name(function)}' compiled with a different `-fsycl-fixed-targets` "
-                "switch than its calling kernel.",
-                with_locations,
-            )
+            yield _about(function, other_fixed_targets(function_name(function)), with_locations)
 
 
 def _about(function: Function, message: str, with_locations: bool) -> Diagnostic:

@@ -65,12 +65,16 @@ def _distinct(sizes: Iterable[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
 
 
 def _common_targets(image: ModuleOp, roots: Iterable[Function]) -> list[str]:
-    """Targets that every function of the image was compiled for; may be none, then the image runs nowhere."""
-    common = frozenset[str]().union(*(aspect.fixed_targets(root) or () for root in roots))
+    """Targets that the image may run on; may be none, then it runs nowhere.
+
+    A function that was compiled for further targets than the image's kernels was compiled for another program, so only
+    the common ones count then.  One for fewer targets is the kernels' business: they assert that theirs suffice.
+    """
+    expected = frozenset[str]().union(*(aspect.fixed_targets(root) or () for root in roots))
+    common = expected
     for function in functions(image):
         targets = aspect.fixed_targets(function)
-        # Absent: made by a pass.  Empty on a callee: compiled without the switch, for any target.
-        if targets:
+        if targets is not None and not targets <= expected:
             common &= targets
     return sorted(common)
 

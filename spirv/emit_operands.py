@@ -17,6 +17,7 @@ from ..ir.dialects.spirv.group import GroupArithmeticOp, GroupNonUniformBallotBi
 from ..ir.dialects.spirv.integer_dot import IntegerDotOp
 from ..ir.dialects.spirv.types import bit_width, is_integer_type, is_vector
 from .emit_context import EmitContext, cannot_emit
+from .image_capabilities import access_capabilities
 from .tables import GLSL_STD_450, Capability, NewerCapability, Op, enumerant_value, opcode
 
 ValueId = Callable[[SSAValue], int]
@@ -61,6 +62,8 @@ def operand_encoders() -> dict[type[Operation], OperandEncoder]:
             table[op_class] = _group
         elif issubclass(op_class, IntegerDotOp):
             table[op_class] = _integer_dot
+        elif issubclass(op_class, spirv.ImageAccessOp):
+            table[op_class] = _image_access
         elif issubclass(op_class, spirv.AtomicUpdateOp | spirv.AtomicCountOp):
             table[op_class] = _atomic
     return table
@@ -276,6 +279,20 @@ def _matrix_length(context: EmitContext, op: Operation, _: ValueId) -> list[int]
     return [context.types.id(op.cooperative_matrix_type)]
 
 
+def _image_access(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.ImageAccessOp)
+    context.capabilities.update(access_capabilities(op))
+    count = len(op.operands) - len(op.operand_arguments)
+    ids = list(map(value, op.operands))
+    flags = op.image_operands
+    return ids if flags is None else [*ids[:count], int(flags.data), *ids[count:]]
+
+
+def _image_query(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    context.capabilities.add(Capability.ImageQuery)
+    return list(map(value, op.operands))
+
+
 def _function_call(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.FunctionCallOp)
     return [context.symbol_id(op.callee.root_reference.data), *map(value, op.operands)]
@@ -295,6 +312,8 @@ _ENCODERS: dict[type[Operation], OperandEncoder] = {
     spirv.MemoryBarrierOp: _memory_barrier,
     spirv.DotOp: _dot,
     spirv.FunctionCallOp: _function_call,
+    spirv.ImageQuerySizeOp: _image_query,
+    spirv.ImageQuerySizeLodOp: _image_query,
     spirv.ArrayLengthOp: _array_length,
     spirv.KHRAssumeTrueOp: _extension(Capability.ExpectAssumeKHR),
     spirv.KHRExpectOp: _extension(Capability.ExpectAssumeKHR),

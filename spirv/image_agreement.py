@@ -12,7 +12,14 @@ from typing import Protocol
 
 from ..ir.aspect_table import ASPECT_OF_CAPABILITY, ASPECT_ROWS
 from ..ir.aspects import Aspect
-from ..ir.kernel_info import BufferParameter, KernelInfo, LocalParameter, Requirements, SpecConstantInfo
+from ..ir.kernel_info import (
+    BufferParameter,
+    ImageParameter,
+    KernelInfo,
+    LocalParameter,
+    Requirements,
+    SpecConstantInfo,
+)
 from ..ir.target_env import TargetEnv
 from .reflection import EntryPoint, Reflection
 from .tables import Capability, enumerant_name
@@ -23,6 +30,20 @@ _STORED_ONLY = {
     Aspect.FP16: (Capability.StorageBuffer16BitAccess,),
 }
 """A narrow value that is only loaded, converted and stored needs no capability but that of its storage."""
+
+
+_OF_IMAGES = dict.fromkeys(
+    (
+        Capability.Image1D,
+        Capability.Sampled1D,
+        Capability.ImageQuery,
+        Capability.StorageImageExtendedFormats,
+        Capability.StorageImageReadWithoutFormat,
+        Capability.StorageImageWriteWithoutFormat,
+    ),
+    Aspect.IMAGE,
+)
+"""What kernels with images may declare, and others must not; which of them depends on what they do."""
 
 
 class ImageMetadata(Protocol):
@@ -96,7 +117,7 @@ def _bindings(entry: EntryPoint, kernel: KernelInfo) -> Iterator[str]:
     recorded = {
         (parameter.descriptor_set, parameter.binding): parameter.name
         for parameter in kernel.parameters
-        if isinstance(parameter, BufferParameter)
+        if isinstance(parameter, BufferParameter | ImageParameter)
     }
     if kernel.abi.argument_block_binding is not None:
         recorded[0, kernel.abi.argument_block_binding] = "argument block"
@@ -150,7 +171,7 @@ def _aspects(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> It
         # What counts rounds is no requirement of a kernel: every device with a cap has it.
         exempt |= {Aspect.VK_SUBGROUP_BASIC, Aspect.VK_SUBGROUP_ARITHMETIC}
     for capability in reflection.capabilities:
-        aspect = ASPECT_OF_CAPABILITY.get(capability)
+        aspect = ASPECT_OF_CAPABILITY.get(capability) or _OF_IMAGES.get(capability)
         if aspect is not None and aspect not in needed | exempt:
             name = enumerant_name("Capability", capability)
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"

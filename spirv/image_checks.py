@@ -12,10 +12,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
+from ..ir.image_formats import CHANNELS, PIXEL_KINDS, ImageFormat, pixel_parts
 from ..ir.kernel_info import (
+    IMAGE_DESCRIPTORS,
     MAXIMUM_SITE_VALUES,
     SITE_KINDS,
     BufferParameter,
+    ImageParameter,
     KernelInfo,
     LaunchAbi,
     LocalParameter,
@@ -131,7 +134,7 @@ def _size_problems(kernel: KernelInfo) -> Iterator[str]:
 
 
 def _site_problems(kernel: KernelInfo) -> Iterator[str]:
-    others = {p.binding for p in kernel.parameters if isinstance(p, BufferParameter)}
+    others = {p.binding for p in kernel.parameters if isinstance(p, BufferParameter | ImageParameter)}
     others.add(-1 if kernel.abi.argument_block_binding is None else kernel.abi.argument_block_binding)
     is_address = any(
         isinstance(p, BufferParameter) and p.address_offset_bytes is not None for p in kernel.parameters
@@ -197,6 +200,8 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
             yield from ((offset, 4) for offset in extents if offset is not None)
             if parameter.address_offset_bytes is not None:
                 yield (parameter.address_offset_bytes, 8)
+        elif isinstance(parameter, ImageParameter):
+            yield from ((offset, 4) for offset in parameter.scale_offsets_bytes if offset is not None)
         elif isinstance(parameter, ValueParameter):
             yield (parameter.offset_bytes, parameter.size_bytes)
         elif isinstance(parameter, ScalarParameter) and parameter.offset_bytes is not None:
@@ -209,6 +214,9 @@ def _parameter_problems(parameter: Parameter) -> Iterator[str]:
         return
     if isinstance(parameter, ValueParameter):
         yield from _value_problems(parameter)
+        return
+    if isinstance(parameter, ImageParameter):
+        yield from _image_problems(parameter)
         return
     if isinstance(parameter, BufferParameter) and parameter.ndim == 0:
         if parameter.least_bytes < 0:
@@ -229,6 +237,30 @@ def _parameter_problems(parameter: Parameter) -> Iterator[str]:
     if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.extent_offsets_bytes) not in (0, parameter.ndim):
         yield f"{parameter.ndim} dimensions with {len(parameter.extent_offsets_bytes)} extents"
     yield from _buffer_problems(parameter)
+
+
+def _image_problems(parameter: ImageParameter) -> Iterator[str]:
+    scalar, count = pixel_parts(parameter.dtype)
+    if parameter.descriptor not in IMAGE_DESCRIPTORS:
+        yield f"no descriptor is called {parameter.descriptor!r}"
+    is_sampler = parameter.descriptor == "sampler"
+    if not is_sampler and (scalar not in PIXEL_KINDS or count not in CHANNELS):
+        yield f"no pixel is called {parameter.dtype!r}"
+    if is_sampler != (parameter.ndim == 0) or not 0 <= parameter.ndim <= MAX_RANK:
+        yield f"an image of {parameter.ndim} dimensions"
+    if parameter.access not in ACCESS_MODES or (
+        parameter.access != "read" and parameter.descriptor != "storage"
+    ):
+        yield f"access {parameter.access!r} to a descriptor that is {parameter.descriptor!r}"
+    if parameter.format and parameter.format not in ImageFormat.__members__:
+        yield f"no image format is called {parameter.format!r}"
+    scales = parameter.scale_offsets_bytes
+    if scales and (len(scales) != parameter.ndim or parameter.descriptor != "sampled"):
+        yield f"{len(scales)} factors for coordinates of {parameter.ndim} dimensions"
+    if parameter.takes_any_access:
+        yield "an access that is not known"
+    if not _all_in_range((parameter.binding, parameter.descriptor_set), 1 << 16):
+        yield f"set {parameter.descriptor_set}, binding {parameter.binding}"
 
 
 def _value_problems(parameter: ValueParameter) -> Iterator[str]:

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute
 
 from ..ir.dialects.spirv.attributes import NullAttr
 from ..ir.dialects.spirv.enums import Decoration, StorageClass
+from ..ir.dialects.spirv.image_types import ImageType, SampledImageType, SamplerType
 from ..ir.dialects.spirv.types import (
     ArrayType,
     CooperativeMatrixType,
@@ -45,6 +46,7 @@ from ..ir.dialects.spirv.types import (
     is_vector,
 )
 from .binary import ModuleBuilder, Section, encode_string
+from .image_capabilities import image_capabilities
 from .layout import layout_fault
 from .tables import Capability as Cap
 from .tables import NewerCapability, NewerOp, Op
@@ -216,6 +218,20 @@ class TypeTable:
         element = self.id(type_.element_type)
         return self._unique(NewerOp.TypeCooperativeMatrixKHR, element, *map(self.u32, numbers))
 
+    def _image(self, type_: Attribute) -> int:
+        assert isinstance(type_, ImageType)
+        shape = type_.data
+        self._capabilities.update(image_capabilities(type_))
+        numbers = (shape.dim, shape.depth, shape.arrayed, shape.sampling, shape.sampler_use, shape.format)
+        return self._unique(Op.TypeImage, self.id(shape.element), *map(int, numbers))
+
+    def _sampled_image(self, type_: Attribute) -> int:
+        assert isinstance(type_, SampledImageType)
+        return self._unique(Op.TypeSampledImage, self.id(type_.image_type))
+
+    def _sampler(self, _: Attribute) -> int:
+        return self._unique(Op.TypeSampler)
+
     def _runtime_array(self, type_: Attribute) -> int:
         assert isinstance(type_, RuntimeArrayType)
         return self._strided((Op.TypeRuntimeArray, self.id(type_.element_type)), type_.stride.data)
@@ -320,6 +336,9 @@ _TYPE_ENCODERS: dict[type[Attribute], Callable[[TypeTable, Attribute], int]] = {
     RuntimeArrayType: TypeTable._runtime_array,  # pyright: ignore[reportPrivateUsage]
     StructType: TypeTable._struct,  # pyright: ignore[reportPrivateUsage]
     PointerType: TypeTable._pointer_type,  # pyright: ignore[reportPrivateUsage]
+    ImageType: TypeTable._image,  # pyright: ignore[reportPrivateUsage]
+    SampledImageType: TypeTable._sampled_image,  # pyright: ignore[reportPrivateUsage]
+    SamplerType: TypeTable._sampler,  # pyright: ignore[reportPrivateUsage]
     NoneType: lambda table, _: table.void(),
 }
 

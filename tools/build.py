@@ -8,9 +8,11 @@ Python inputs are imported: what they do at import, they do here.
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
-from ..ir.errors import Error
+from ..ir.errors import Error, warning_text
 from .output import fail
 
 
@@ -59,6 +61,7 @@ def command(
 ) -> None:
     """Compiles the kernels of Python files, packages and .mlir files to a bundle file or to file tables."""
     from ..frontend.lpk_building import BuildRequest, build
+    from ..frontend.lpk_inputs import with_given_names
 
     try:
         result = build(
@@ -75,7 +78,9 @@ def command(
             )
         )
     except Error as error:
-        fail(error)
+        fail(error, partial(with_given_names, inputs=inputs))
+    for warning in result.warnings:
+        click.echo(with_given_names(warning_text(warning), inputs), err=True)
     for note in result.notes:
         click.echo(f"note: {note}", err=True)
     for file in result.files:

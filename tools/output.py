@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -46,7 +47,12 @@ def error_text(error: Error) -> str:
     )
 
 
-def fail(error: Error) -> NoReturn:
-    """Prints an error to standard error and ends the command with status 1."""
-    click.echo(error_text(error), err=True)
+def fail(error: Error, shown: Callable[[str], str] = str) -> NoReturn:
+    """Prints an error to standard error and ends the command with status 1.
+
+    Args:
+        error: what went wrong.
+        shown: gets the text and returns what is printed.
+    """
+    click.echo(shown(error_text(error)), err=True)
     sys.exit(1)

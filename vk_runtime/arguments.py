@@ -15,6 +15,7 @@ import numpy as np
 from ..ir.errors import KernelArgumentError
 from ..ir.kernel_info import (
     BufferParameter,
+    ImageParameter,
     KernelInfo,
     LocalMemory,
     LocalParameter,
@@ -30,7 +31,7 @@ from .foreign_arguments import misfit, packed_value
 
 if TYPE_CHECKING:
     from .device import Device
-    from .memory import Buffer
+    from .tracked import Tracked
 
 Scalar = int | float | bytes
 """An argument in the argument block after checking: what `struct` packs."""
@@ -51,8 +52,9 @@ _LARGEST_FLOAT = {
 }
 
 
-Uses = list[tuple["Buffer", bool]]
-"""The memory of each array argument, in parameter order, and whether the kernel writes it."""
+Uses = list[tuple["Tracked", bool]]
+"""The memory of each array and image, behind an image its sampler, in parameter order; and whether the kernel writes
+it."""
 
 CheckedArguments = tuple[Uses, list[Scalar]]
 """Arguments that fit: the arrays' memory, and the scalars.  One is made for every launch, so it is no class."""
@@ -70,17 +72,16 @@ class ArgumentChecker:
         self._kernel = kernel
         self._parameters = tuple(parameters)
         self._expected = tuple(_expected(parameter) for parameter in parameters)
+        self._places = _places(parameters)
         is_streaming = any(isinstance(p, StreamParameter) for p in parameters)
         self.stream_names: tuple[str, ...] = tuple(p.name for p in parameters) if is_streaming else ()
         """The names of all parameters, where there are streams among them."""
-        arrays = [p for p in parameters if isinstance(p, BufferParameter)]
-        self._arrays = tuple(arrays)
         # lp.Array may be the same memory as another lp.Array, and lp.In as another lp.In; nothing else may.
         self._conflicts: tuple[tuple[int, int], ...] = tuple(
             (first, second)
-            for second, b in enumerate(arrays)
-            for first, a in enumerate(arrays[:second])
-            if not (_may_alias(a) and _may_alias(b)) and not a.access == b.access == "read"
+            for second, b in self._places.items()
+            for first, a in self._places.items()
+            if first < second and not (_may_alias(a) and _may_alias(b)) and not a.access == b.access == "read"
         )
 
     def check(self, args: Sequence[object], device: Device) -> CheckedArguments:
@@ -101,6 +102,8 @@ class ArgumentChecker:
                 self._require_stream(index, args[index])
             elif kind is Array:
                 self._require_array(index, args[index], device)
+            elif kind is ImageParameter:
+                self._require_image(index, args[index], device)
         raise AssertionError("what the quick check refuses is named above")
 
     def quick_check(self, args: Sequence[object], device: Device) -> CheckedArguments | None:
@@ -131,6 +134,11 @@ class ArgumentChecker:
             elif kind is LocalMemory:
                 if arg.__class__ is not kind or len(arg.shape) != least:
                     return None
+            elif kind is ImageParameter:
+                used = least(wanted, arg, device)
+                if used is None:
+                    return None
+                uses += used
             elif kind is Stream:
                 if not isinstance(arg, Stream):
                     return None
@@ -191,6 +199,14 @@ class ArgumentChecker:
                 f"'{arg.device.selector}'; copy it with lp.asarray(a, device=…) or launch on its device's queue"
             )
 
+    def _require_image(self, index: int, arg: object, device: Device) -> None:
+        parameter = self._parameters[index]
+        assert isinstance(parameter, ImageParameter)
+        from .image_arguments import image_uses, refuse_image
+
+        if image_uses(parameter, arg, device) is None:
+            refuse_image(self._label(index), parameter, arg, device)
+
     def _require_local(self, index: int, arg: object) -> None:
         _, ndim, _, wanted = self._expected[index]
         expected = f"expected lp.local(shape) for lp.{wanted}"
@@ -230,10 +246,15 @@ class ArgumentChecker:
             raise KernelArgumentError(f"{self._label(index)}: expected lp.{dtype}, found {error}") from None
 
     def _overlap(self, first: int, second: int) -> NoReturn:
-        a, b = self._arrays[first], self._arrays[second]
+        a, b = self._places[first], self._places[second]
+        if isinstance(a, ImageParameter):
+            what, remedy = "image", "a kernel that writes an image has it once: pass a copy"
+        else:
+            what = "array"
+            remedy = "lp.In and lp.Out must not overlap: pass a copy, or declare both as lp.Array"
         raise KernelArgumentError(
             f"kernel '{self._kernel}': arguments '{a.name}' ({a.access}) and '{b.name}' ({b.access}) are the "
-            "same array; lp.In and lp.Out must not overlap: pass a copy, or declare both as lp.Array"
+            f"same {what}; {remedy}"
         )
 
 
@@ -251,13 +272,29 @@ def check_arguments(
     ArgumentChecker(kernel, parameters).check(args, device)
 
 
-def _may_alias(array: BufferParameter) -> bool:
-    return array.may_alias or array.access == "read_write"
+def _places(parameters: Sequence[Parameter]) -> dict[int, BufferParameter | ImageParameter]:
+    """Returns the parameter of each position in `Uses`, samplers left out."""
+    found: dict[int, BufferParameter | ImageParameter] = {}
+    position = 0
+    for parameter in parameters:
+        if isinstance(parameter, BufferParameter):
+            found[position] = parameter
+            position += 1
+        elif isinstance(parameter, ImageParameter):
+            if parameter.descriptor != "sampler":
+                found[position] = parameter
+            position += 2 if parameter.descriptor == "sampled" else 1
+    return found
 
 
-_Expected = tuple[type, Any, Any, str]
+def _may_alias(memory: BufferParameter | ImageParameter) -> bool:
+    return isinstance(memory, BufferParameter) and (memory.may_alias or memory.access == "read_write")
+
+
+_Expected = tuple[type, Any, Any, Any]
 """What the quick check compares: for a scalar its usual Python type, least and greatest value, and lapilli's
-name of the type; for an array `Array`, nothing, whether it is written, and its signature."""
+name of the type; for an array `Array`, nothing, whether it is written, and its signature; for an image
+`ImageParameter`, what takes it apart, nothing, and the parameter."""
 
 
 def _expected(parameter: Parameter) -> _Expected:
@@ -265,6 +302,10 @@ def _expected(parameter: Parameter) -> _Expected:
     if isinstance(parameter, LocalParameter):
         rank = "" if parameter.ndim == 1 else f", {parameter.ndim}"
         return LocalMemory, parameter.ndim, None, f"LocalArray[{dtype}{rank}]"
+    if isinstance(parameter, ImageParameter):
+        from .image_arguments import image_uses
+
+        return ImageParameter, image_uses, None, parameter
     if isinstance(parameter, StreamParameter):
         return Stream, None, None, dtype
     if isinstance(parameter, BufferParameter):
@@ -400,6 +441,12 @@ class ArgumentPacker:
                 continue
             if isinstance(parameter, LocalParameter | StreamParameter):
                 continue
+            if isinstance(parameter, ImageParameter):
+                for dimension, offset in enumerate(parameter.scale_offsets_bytes):
+                    if offset is not None:
+                        fields.append((offset, "f"))
+                        sources.append(("scale", position, dimension))
+                continue
             if parameter.address_offset_bytes is not None:
                 fields.append((parameter.address_offset_bytes, "Q"))
                 sources.append(("address", arrays, 0))
@@ -429,14 +476,19 @@ class ArgumentPacker:
             checked: the same, taken apart.
         """
         uses, scalars = checked
-        return [
-            scalars[index]
-            if kind == "scalar"
-            else args[index]._shape[dimension]
-            if kind == "extent"
-            else uses[index][0].device_address
-            for kind, index, dimension in self._sources
-        ]
+        found: list[Scalar] = []
+        memory: Any
+        for kind, index, dimension in self._sources:
+            if kind == "scalar":
+                found.append(scalars[index])
+            elif kind == "extent":
+                found.append(args[index]._shape[dimension])
+            elif kind == "scale":
+                found.append(args[index].scales[dimension])
+            else:
+                memory = uses[index][0]
+                found.append(memory.device_address)
+        return found
 
     def _pack_in_order(self, memory: Any, offset: int, *values: Scalar) -> None:
         self._struct.pack_into(memory, offset, *[values[i] for i in self._order])

@@ -14,7 +14,12 @@ from .host_data import element, host_array
 from .queue import Queue
 
 
-def _device_of(device: Device | str | None, queue: Queue | None) -> Device:
+def device_of(device: Device | str | None, queue: Queue | None) -> Device:
+    """Returns the device that ``device=`` and ``queue=`` of a function that makes memory name.
+
+    Raises:
+        InvalidError: they do not agree, or are neither.
+    """
     if queue is None:
         return resolve_device(device)
     if not isinstance(queue, Queue):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
@@ -48,7 +53,7 @@ def empty(
         InvalidError: shape or dtype that arrays cannot have.
         MemoryAllocationError: larger than the device can hold.
     """
-    return Array(_device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
+    return Array(device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
 
 
 def zeros(
@@ -143,7 +148,7 @@ def asarray(
         _ = source.buffer  # raises where the array was released
         if device is None and queue is None:
             return source
-        target = _device_of(device, queue)
+        target = device_of(device, queue)
         if source.device is target:
             return source
         return empty(source.shape, source.spelling, device=target).copy_from(source)

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from .constants import (
     VK_ACCESS_HOST_READ_BIT,
+    VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
     VK_ACCESS_SHADER_READ_BIT,
     VK_ACCESS_SHADER_WRITE_BIT,
     VK_ACCESS_TRANSFER_READ_BIT,
     VK_ACCESS_TRANSFER_WRITE_BIT,
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+    VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
     VK_PIPELINE_STAGE_HOST_BIT,
     VK_PIPELINE_STAGE_TRANSFER_BIT,
 )
@@ -27,10 +29,16 @@ _WRITES = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT
 STAGES = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT
 """Where the commands of a queue touch memory."""
 
-_BETWEEN: Any = make("VkMemoryBarrier", srcAccessMask=_WRITES, dstAccessMask=_SHADER | _TRANSFER)
+_BETWEEN: Any = make(
+    "VkMemoryBarrier",
+    srcAccessMask=_WRITES,
+    dstAccessMask=_SHADER | _TRANSFER | VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
+)
 _FOR_HOST: Any = make("VkMemoryBarrier", srcAccessMask=_WRITES, dstAccessMask=VK_ACCESS_HOST_READ_BIT)
 
-BARRIER: tuple[Any, ...] = (STAGES, STAGES, 0, 1, _BETWEEN, 0, NULL, 0, NULL)
+BARRIER: tuple[Any, ...] = (
+    STAGES, STAGES | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, 1, _BETWEEN, 0, NULL, 0, NULL
+)  # fmt: skip
 """Arguments of vkCmdPipelineBarrier behind the command buffer: all before it happens before all after it."""
 
 HOST_BARRIER: tuple[Any, ...] = (STAGES, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, _FOR_HOST, 0, NULL, 0, NULL)

@@ -13,6 +13,8 @@ from ..ir.kernel_info import KernelInfo
 from .bundle_image import DeviceImage
 from .bundle_pipelines import bundle_local_size, values_for
 from .event import Event
+from .indirect_range import IndirectRange
+from .indirect_record import launch_over
 from .kernel_object import Kernel
 from .launch import launch
 from .launch_plan import normalise_range
@@ -50,7 +52,7 @@ def launch_kernel(
     Args:
         queue: of a device of the bundle.
         kernel: of an executable bundle.
-        range_: work-items, or an `lp.NdRange`.
+        range_: work-items, an `lp.NdRange`, or an `lp.IndirectRange`.
         args: arguments by position.
         kwargs: arguments by name.
         spec_values: host bytes of specialization constants by symbol, instead of the bundle's.
@@ -69,6 +71,9 @@ def launch_kernel(
     assert name is not None, "the bundle chose an image that has the kernel"
     binary, info = chosen.binary, chosen.info(name)
     spec = {**bundle.spec_values.by_symbol(), **(spec_values or {})}
+    if isinstance(range_, IndirectRange):
+        local = bundle_local_size(info, device.physical.limits, kernel.kernel_id, spec)
+        return launch_over(queue, binary, info, range_, local, values, values_for(binary, spec), wait_events)
     is_nd_range = isinstance(range_, GroupedRange)
     extents, local = _range(info, range_)
     return launch(

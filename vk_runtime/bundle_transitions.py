@@ -10,11 +10,10 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import NoReturn, cast
 
-from ..ir.errors import BuildError, InvalidError
+from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError
 from ..ir.target_env import TargetEnv
-from ..spirv.device_image import DeviceImage as SpirvImage
 from . import trace
 from .build_properties import Debug, EmulateSpecConstants, Log, Property, checked_properties, property_of
 from .bundle_errors import ConstraintError, type_name, wrong_state
@@ -23,7 +22,9 @@ from .bundle_pipelines import make_pipelines
 from .bundle_state import BundleState
 from .context import member_devices
 from .device import Device
-from .kernel_bundle import KernelBundle, make_bundle
+from .kernel_bundle import KernelBundle, Refusal, make_bundle
+from .kernel_id import KernelId
+from .requirements import require_device
 from .spec_values import SpecValues
 from .toolchain import Toolchain
 
@@ -62,8 +63,8 @@ def build_bundle(bundle: object, devs: object, props: object, toolchain: Toolcha
 
 def join_bundles(bundles: object, state: object) -> KernelBundle | None:
     """Returns the union of bundles, None for an empty list; see `frontend.bundles.join`."""
-    if state is not None and not isinstance(state, BundleState):
-        raise ConstraintError(f"join(…, state=…) takes an lp.BundleState, found {state!r}")
+    if state is not None and (not isinstance(state, BundleState) or state is BundleState.SOURCE):
+        raise ConstraintError(f"join(…, state=…) takes INPUT, OBJECT or EXECUTABLE, found {state!r}")
     parts = _bundles("join", bundles, None)
     if not parts:
         return None
@@ -88,7 +89,16 @@ def join_bundles(bundles: object, state: object) -> KernelBundle | None:
         part.spec_values.effective() != values.effective() for part in parts
     ):
         pipelines += make_pipelines(images, first.devices, values.by_symbol())
-    return make_bundle(first.context, first.devices, expected, images, values, pipelines)
+    return make_bundle(
+        first.context,
+        first.devices,
+        expected,
+        images,
+        values,
+        pipelines,
+        left_out={name: why for part in parts for name, why in part.left_out.items()},
+        refused={id_: refusal for part in parts for id_, refusal in part.refused.items()},
+    )
 
 
 def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[Property]) -> KernelBundle:
@@ -97,18 +107,43 @@ def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[
     streams = () if log is None else (log.stream,)
     images: list[DeviceImage] = []
     for image in source:
-        able = tuple(device for device in devices if image.is_compatible(device))
-        if able:
-            env = replace(common_environment(able), debug_info=debug, emulates_spec_constants=emulates)
-            made = compiled(image, env, able, streams)
-            # What cannot be compiled raises here.
-            images += [made, *_frozen(image, made.binary, env, able, streams)]
+        for made in object_images(image, devices, debug=debug, emulates=emulates, streams=streams):
+            _ = made.binary  # what cannot be compiled raises here
+            images.append(made)
     return make_bundle(source.context, devices, BundleState.OBJECT, images, source.spec_values.copy())
+
+
+def object_images(
+    image: DeviceImage,
+    devices: Iterable[Device],
+    *,
+    debug: bool = False,
+    emulates: bool = False,
+    streams: tuple[object, ...] = (),
+) -> list[DeviceImage]:
+    """Returns what an input image is compiled to; `DeviceImage.binary` does it.
+
+    Args:
+        image: of state INPUT.
+        devices: of the bundle; those that cannot run the image take no part, and without one there is no result.
+        debug: with debug information.
+        emulates: values of specialization constants are hidden arguments, as far as they can be.
+        streams: text streams that get what there is to say.
+
+    Raises:
+        BuildError: where the image's module asks for emulated constants, so that it must be compiled now.
+    """
+    able = tuple(device for device in devices if image.is_compatible(device))
+    if not able:
+        return []
+    env = replace(common_environment(able), debug_info=debug, emulates_spec_constants=emulates)
+    made = compiled(image, env, able, streams)
+    return [made, *_frozen(image, made, env, able, streams)]
 
 
 def _frozen(
     image: DeviceImage,
-    made: SpirvImage,
+    made: DeviceImage,
     env: TargetEnv,
     devices: tuple[Device, ...],
     streams: tuple[object, ...],
@@ -118,7 +153,11 @@ def _frozen(
     There is none where no values are hidden, of images that others link with, which must define their symbols once,
     and where the defaults alone are no kernel: an array of length 0.
     """
-    if made.spec_constant_block is None or made.exports or image.input is None:
+    if image.input is None or not image.spec_symbols:
+        return []
+    if not (env.emulates_spec_constants or image.input.env.emulates_spec_constants):
+        return []
+    if made.binary.spec_constant_block is None or made.binary.exports:
         return []
     twin = compiled(
         image, replace(env, freezes_spec_constants=True, emulates_spec_constants=False), devices, streams
@@ -155,10 +194,11 @@ def link_parts(
         if any(image.is_compatible(device) for device in devices)
     ]
     made = toolchain.link([image.binary for image in able], devices, is_whole_program=is_whole_program)
-    images = [linked(item.image, [able[part] for part in item.parts], item.spec_symbols) for item in made]
+    every = [linked(item.image, [able[part] for part in item.parts], item.spec_symbols) for item in made]
     selector = devices[0].selector if len(devices) == 1 else ""
     for item in made:
         trace.record("link", image=item.image.digest, device=selector)
+    images = [image for image in every if any(image.is_compatible(device) for device in devices)]
     pipelines = make_pipelines(images, devices, values.by_symbol())
     log = property_of(props, Log)
     if log is not None:
@@ -166,8 +206,37 @@ def link_parts(
             names = ", ".join(image.kernels)
             log.stream.write(f"linked {names} for {_names(devices)}: {len(image.spirv())} bytes of SPIR-V\n")
     return make_bundle(
-        parts[0].context, devices, BundleState.EXECUTABLE, images, values, pipelines, left_out=left_out
+        parts[0].context,
+        devices,
+        BundleState.EXECUTABLE,
+        images,
+        values,
+        pipelines,
+        left_out=left_out,
+        refused=_refused(every, images),
     )
+
+
+def _refused(every: Sequence[DeviceImage], kept: Sequence[DeviceImage]) -> dict[KernelId, Refusal]:
+    """Returns the kernels that none of the devices can run once they are linked, each with what tells why."""
+    refused: dict[KernelId, Refusal] = {}
+    for image in every:
+        for name in image.kernels:
+            id_ = image.id_of(name)
+            if id_ is not None and not any(other.has_kernel(id_) for other in kept):
+                refused[id_] = _refusal(image, name)
+    return refused
+
+
+def _refusal(image: DeviceImage, name: str) -> Refusal:
+    def refuse(device: Device) -> NoReturn:
+        require_device(device, image.info(name), image.requirements)
+        raise KernelNotSupportedError(
+            f"kernel '{name}': what it is linked with was compiled for another environment than that of device "
+            f"'{device.selector}'"
+        )
+
+    return refuse
 
 
 def _bundle(what: str, value: object, state: BundleState) -> KernelBundle:

@@ -23,6 +23,7 @@ from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .repeated_launches import RepeatedLaunches
 from .submitter import Submitter
 from .timeline import Timeline
 from .timeline_semaphore import TimelineSemaphore
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .graph_commands import Batch
     from .memory import Buffer
+    from .tracked import Tracked
 
 SUBMIT_AFTER = 64
 """Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
@@ -69,6 +71,8 @@ class CommandStream(Handle):
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
         self.latest: tuple[object, object] | None = None
         """The launch record of the last command of the open command buffer, and the memory that it uses."""
+        self.repeated = RepeatedLaunches(logical)
+        """Launches that are waited for one at a time, again and again."""
         self._in_flight: deque[CommandBuffer | Batch] = deque()
         self._free: list[CommandBuffer] = []
         self._submitted = 0
@@ -108,6 +112,16 @@ class CommandStream(Handle):
         """The VkSemaphore that counts up as its submissions end."""
         return self._clock.raw
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that was submitted is known to have run."""
+        return not self._in_flight
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a command that is recorded now is timed."""
+        return self.is_profiling or bool(profile.active)
+
     @abstractmethod
     def wait_for(self, value: int) -> None:
         """Waits until the timeline reaches `value`."""
@@ -125,7 +139,7 @@ class CommandStream(Handle):
             return recording
         self._make_room()
         command_buffer = self._free.pop() if self._free else self._new_command_buffer()
-        is_timed = self.is_profiling or bool(profile.active)
+        is_timed = self.is_timed
         self._is_serial = is_timed or self.is_in_order
         command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
         command_buffer.value = self._submitted + 1
@@ -155,7 +169,7 @@ class CommandStream(Handle):
         logical.check(result, "vkAllocateCommandBuffers")
         return CommandBuffer(logical, out[0])
 
-    def order(self, uses: Sequence[tuple[Buffer, bool]], value: int) -> None:
+    def order(self, uses: Sequence[tuple[Tracked, bool]], value: int) -> None:
         """Puts a barrier before the next command where it needs one, and notes what the command uses.
 
         Args:
@@ -174,7 +188,7 @@ class CommandStream(Handle):
             epoch = self.barrier()
         self._note_uses(uses, value, epoch)
 
-    def _note_uses(self, uses: Sequence[tuple[Buffer, bool]], value: int, epoch: int) -> None:
+    def _note_uses(self, uses: Sequence[tuple[Tracked, bool]], value: int, epoch: int) -> None:
         for buffer, writes in uses:
             buffer.last_use = value
             if writes:
@@ -190,7 +204,7 @@ class CommandStream(Handle):
         self._epoch += 1
         return self._epoch
 
-    def order_again(self, uses: Sequence[tuple[Buffer, bool]]) -> None:
+    def order_again(self, uses: Sequence[tuple[Tracked, bool]]) -> None:
         """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
         epoch = self.barrier()
         for buffer, writes in uses:
@@ -199,7 +213,7 @@ class CommandStream(Handle):
             else:
                 buffer.read_epoch = epoch
 
-    def _take_over(self, buffer: Buffer) -> None:
+    def _take_over(self, buffer: Tracked) -> None:
         """Makes this queue the one that orders the uses of `buffer`."""
         other = buffer.queue
         if isinstance(other, CommandStream):
@@ -262,7 +276,7 @@ class CommandStream(Handle):
         if interrupt is not None:
             raise interrupt
 
-    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Buffer, bool]]) -> None:
+    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Tracked, bool]]) -> None:
         """Submits command buffers that are recorded already, behind everything that this queue has recorded.
 
         Call it with the device's lock held.
@@ -319,6 +333,8 @@ class CommandStream(Handle):
                 self._clock.read()
             while self._in_flight and self._in_flight[0].value <= self._clock.completed:
                 command_buffer = self._in_flight.popleft()
+                if isinstance(command_buffer, CommandBuffer):
+                    self.repeated.note_submission(command_buffer.launch_count)
                 command_buffer.retire()
                 if isinstance(command_buffer, CommandBuffer):
                     self._free.append(command_buffer)
@@ -344,5 +360,6 @@ class CommandStream(Handle):
             command_buffer.forget()
         self._in_flight.clear()
         self._free.clear()
+        self.repeated.clear()
         self.recording = self.latest = None
         self._waits.clear()

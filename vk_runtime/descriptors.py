@@ -20,22 +20,24 @@ from .constants import (
 )
 from .handle import Handle
 from .headers import NULL, ffi, make, make_array
+from .image_descriptors import IMAGE_TYPES, Shown, image_info, shown_by_binding
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
-    from .memory import Buffer
+    from .tracked import Tracked
 
 SETS_PER_POOL = 64
 CACHED_SETS = 512
 """Descriptor sets that are kept for reuse, per layout."""
 
 
-def _range(buffer: Buffer, kind: int, block_bytes: int) -> int:
+def _range(buffer: Any, kind: int, block_bytes: int) -> int:
     """Returns the bytes that a descriptor shows."""
     if kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
         return block_bytes
     # The last vector of 16 bytes of a uniform buffer may be only partly the array's.
-    return buffer.padded_nbytes if kind == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER else buffer.nbytes
+    is_uniform = kind == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+    return int(buffer.padded_nbytes if is_uniform else buffer.nbytes)
 
 
 def _is_own(kernel: KernelInfo | None, binding: int) -> bool:
@@ -52,6 +54,11 @@ def _argument(kernel: KernelInfo | None, binding: int) -> str:
     arrays = [p for p in kernel.parameters if isinstance(p, BufferParameter)]
     name = next((p.name for p in arrays if p.binding == binding), "?")
     return f"kernel '{kernel.name}', argument '{name}': the array"
+
+
+def _buffer_info(buffer: Any, kind: int, block_bytes: int) -> Any:
+    shown = _range(buffer, kind, block_bytes)
+    return make("VkDescriptorBufferInfo", buffer=buffer.raw, offset=buffer.offset_bytes, range=shown)
 
 
 class DescriptorSet:
@@ -73,8 +80,9 @@ class DescriptorSetLayout(Handle):
 
     Args:
         device: borrowed.
-        bindings: (binding, VkDescriptorType) of each buffer.  An argument block, the one of a dynamic type, has a
-            dynamic offset, so that one set serves every launch whose block lies in the same memory.
+        bindings: (binding, VkDescriptorType) of each buffer, image and sampler.  An argument block, the one of
+            a dynamic type, has a dynamic offset, so that one set serves every launch whose block lies in the same
+            memory.
     """
 
     def __init__(self, device: LogicalDevice, bindings: tuple[tuple[int, int], ...]) -> None:
@@ -114,13 +122,13 @@ class DescriptorSetLayout(Handle):
         self._own(device.graveyard, destroy)
 
     def set_for(
-        self, uses: Sequence[tuple[Buffer, bool]], block_bytes: int = 0, kernel: KernelInfo | None = None
+        self, uses: Sequence[tuple[Tracked, bool]], block_bytes: int = 0, kernel: KernelInfo | None = None
     ) -> DescriptorSet:
-        """Returns a set that shows buffers, one a binding, in the order of the bindings.
+        """Returns a set that shows buffers and images, in the order of the bindings.
 
         Args:
-            uses: whole buffers, and whether they are written, which does not matter here; the argument
-                block's is the memory that its dynamic offset points into.
+            uses: whole buffers and images, behind an image that is sampled its sampler; and whether they are written,
+                which does not matter here; the argument block's is the memory that its dynamic offset points into.
             block_bytes: bytes that the argument block's binding shows.
             kernel: whose arguments they are, for messages.
 
@@ -133,18 +141,18 @@ class DescriptorSetLayout(Handle):
         found = self._cache.get(key)
         if found is not None:
             return found
-        buffers = [buffer for buffer, _ in uses]
-        self._check_ranges(buffers, kernel)
+        shown = shown_by_binding([memory for memory, _ in uses], self._types)
+        self._check_ranges(shown, kernel)
         if len(self._cache) >= CACHED_SETS:
             self._cache.popitem(last=False)
         if not self._free:
             self._add_pool()
         made = DescriptorSet(self._free.popleft(), self._free)
-        self._write(made.raw, buffers, block_bytes)
+        self._write(made.raw, shown, block_bytes)
         self._cache[key] = made
         return made
 
-    def _check_ranges(self, buffers: Sequence[Buffer], kernel: KernelInfo | None) -> None:
+    def _check_ranges(self, shown: Sequence[Shown], kernel: KernelInfo | None) -> None:
         limits = self._device.physical.limits
         by_type = {
             VK_DESCRIPTOR_TYPE_STORAGE_BUFFER: (
@@ -156,40 +164,34 @@ class DescriptorSetLayout(Handle):
                 "maxUniformBufferRange",
             ),
         }
-        for buffer, (binding, kind) in zip(buffers, self._bindings, strict=True):
-            limit, name = by_type.get(kind, (buffer.nbytes, ""))
+        for (memory, *_), (binding, kind) in zip(shown, self._bindings, strict=True):
+            limit, name = by_type.get(kind, (memory.nbytes, ""))
             if (
                 kind == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
                 and _is_own(kernel, binding)
                 and limit > UNIFORM_BLOCK_BYTES
             ):
                 limit, name = UNIFORM_BLOCK_BYTES, "of a constant buffer"
-            if buffer.nbytes > limit:
+            if memory.nbytes > limit:
                 raise KernelNotSupportedError(
-                    f"{_argument(kernel, binding)} has {buffer.nbytes:,} bytes; device '{self._device.name}' shows "
+                    f"{_argument(kernel, binding)} has {memory.nbytes:,} bytes; device '{self._device.name}' shows "
                     f"a kernel at most {limit:,} bytes of one array ({name}); split it into several "
                     "arrays and launch the kernel for each"
                 )
 
-    def _write(self, raw: Any, buffers: Sequence[Buffer], block_bytes: int) -> None:
-        infos = make_array(
-            "VkDescriptorBufferInfo",
-            [
-                {
-                    "buffer": buffer.raw,
-                    "offset": buffer.offset_bytes,
-                    "range": _range(buffer, kind, block_bytes),
-                }
-                for buffer, kind in zip(buffers, self._types, strict=True)
-            ],
-        )
-        writes = ffi.new("VkWriteDescriptorSet[]", len(buffers))
+    def _write(self, raw: Any, shown: Sequence[Shown], block_bytes: int) -> None:
+        writes = ffi.new("VkWriteDescriptorSet[]", len(shown))
         template = make("VkWriteDescriptorSet", dstSet=raw, descriptorCount=1)
-        for index, ((binding, _), kind) in enumerate(zip(self._bindings, self._types, strict=True)):
-            write = writes[index]
+        kept: list[Any] = []
+        for write, objects, (binding, kind) in zip(writes, shown, self._bindings, strict=True):
             write.sType, write.dstSet, write.descriptorCount = template.sType, raw, 1
-            write.dstBinding, write.descriptorType, write.pBufferInfo = binding, kind, infos + index
-        self._device.vk.vkUpdateDescriptorSets(self._device.raw, len(buffers), writes, 0, NULL)
+            write.dstBinding, write.descriptorType = binding, kind
+            if kind in IMAGE_TYPES:
+                write.pImageInfo = info = image_info(objects, kind)
+            else:
+                write.pBufferInfo = info = _buffer_info(objects[0], kind, block_bytes)
+            kept.append(info)
+        self._device.vk.vkUpdateDescriptorSets(self._device.raw, len(shown), writes, 0, NULL)
 
     def _add_pool(self) -> None:
         sizes = [

@@ -296,8 +296,8 @@ class Graph:
             for node in self._reporting:
                 if node.reporting_queue not in (None, queue):
                     raise InvalidError(
-                        f"g.replay: {node.what} prints or checks, so the graph replays on one queue; record another "
-                        "graph for the other queue",
+                        f"g.replay: {node.what} prints, checks, or has an indirect range that is checked, so the graph "
+                        "replays on one queue; record another graph for the other queue",
                         code="LP1606",
                     )
             batch = Batch(self._submitted, len(self._segments), (self._segments, uses))
@@ -338,7 +338,7 @@ class Graph:
         self._segments = tuple(made)
         self._submitted = ffi.new("VkCommandBuffer[]", [segment.raw for segment in made])
         launches = [node for node in self._nodes if isinstance(node, LaunchNode)]
-        self._reporting = tuple(node for node in launches if node.report is not None)
+        self._reporting = tuple(node for node in launches if node.reports)
         self._is_stale = False
 
     def _plan(self) -> list[tuple[int, bool]]:

@@ -58,7 +58,7 @@ class LaunchNode(Node):
         self.args: tuple[Any, ...] = tuple(map(_frozen, args))
         arrays = [arg for arg in self.args if isinstance(arg, Array)]
         self.arrays = tuple((array, writes) for array, (_, writes) in zip(arrays, checked[0], strict=True))
-        self.report: KernelReport | None = None
+        self.reports: tuple[KernelReport, ...] | None = None
         """Where the kernel tells what it prints or finds wrong; made when it is recorded."""
         self.reporting_queue: Queue | None = None
         """The queue that reads the report."""
@@ -103,15 +103,15 @@ class LaunchNode(Node):
         return LaunchNode(self.record, args, self.record.check(args))
 
     def encode(self, command_buffer: CommandBuffer) -> None:
-        if self.report is None:
-            self.report = self.record.new_report(self.args)
-        command_buffer.keep.append(self.report)
-        self.record.encode(command_buffer, self.args, self.report)
+        if self.reports is None:
+            self.reports = self.record.new_reports(self.args)
+        command_buffer.keep.append(self.reports)
+        self.record.encode(command_buffer, self.args, self.reports)
 
     def note_replay(self, queue: Queue, value: int) -> None:
         """Lets a queue read what the launch reports.  Call it with the device's lock held."""
-        assert self.report is not None, "only launches with a report are noted"
-        queue.reports.note_launch(self.report, value)
+        for report in self.reports or ():
+            queue.reports.note_launch(report, value)
         self.reporting_queue = queue
 
 

@@ -20,6 +20,7 @@ from .context import Context
 from .device import Device
 from .kernel_id import KernelId, given_id, no_kernel, no_name
 from .kernel_object import Kernel, make_kernel
+from .requirements import require_device
 from .spec_values import SpecConstant, SpecValues, checked_constant
 from .submission import is_submitting
 
@@ -180,7 +181,7 @@ class KernelBundle:
 
         Raises:
             UnknownKernelError: the bundle does not have it.
-            KernelNotSupportedError: the file that the bundle was loaded from has it, for no device of the bundle.
+            KernelNotSupportedError: it was in the file, or was linked, and no device of the bundle can run it.
             InvalidError: the name is that of several kernels.
             TypeError: the bundle is not executable, or `kernel` stands for no kernel.
         """
@@ -342,15 +343,24 @@ class KernelBundle:
         for image in sorted(holding, key=lambda image: (image.format != "native", not image.frozen)):
             if device in self._devices and image.is_compatible(device) and self.takes_values(image):
                 return image
+        if device in self._devices:
+            self._require_needs(holding, kernel, device)
         names = ", ".join(f"'{item.selector}'" for item in self._devices)
         raise KernelNotSupportedError(
             f"kernel '{kernel.qualified_name}': the kernel bundle has no image of it for device '{device.selector}' "
             f"({device.name}); the bundle is for {names}"
         )
 
+    def _require_needs(self, images: Sequence[DeviceImage], kernel: KernelId, device: Device) -> None:
+        """Raises KernelNotSupportedError with what a device lacks of what one of the images requires."""
+        for image in images:
+            name = image.name_of(kernel)
+            if name is not None and self.takes_values(image):
+                require_device(device, image.info(name), image.requirements)
+
     @property
     def refused(self) -> Mapping[KernelId, Refusal]:
-        """Kernels that the file of the bundle has and that none of the devices can run, with what tells why."""
+        """Kernels that were in the file or were linked, and that none of the devices can run, with what tells why."""
         return self._refused
 
     def _refuse(self, kernel: object) -> None:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _PRIVATE_MEMORY = ("scratch", "stack size", "private memory", "local memory")
 """How drivers call a work-item's own memory among the statistics of a pipeline, in lower case."""
 
+_BYTES = 0xFFFF_FFFF
+"""The half of such a statistic that counts bytes: NVIDIA's driver 580 has another number in the upper 32 bits of
+"Local Memory Size", 16 for kernels without private memory too."""
+
 
 class KernelView:
     """``info::kernel``: what does not depend on a device."""
@@ -112,7 +116,7 @@ class KernelDeviceView:
         least it can be."""
         entries = spec_entries(self._image.binary.spec_constants, self._values)
         found = [
-            value
+            value & _BYTES
             for name, value in self._statistics().items()
             if any(word in name.lower() for word in _PRIVATE_MEMORY)
         ]

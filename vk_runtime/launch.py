@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.kernel_info import BufferParameter, KernelInfo, LocalMemory
+from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo, LocalMemory
 from ..ir.stream import Stream
 from ..spirv.device_image import DeviceImage
 from . import graph_recording, profile, trace
@@ -28,10 +28,11 @@ from .specialization import SpecEntry, emulated_values, local_entries, spec_entr
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
     from .command_buffer import CommandBuffer
-    from .descriptors import DescriptorSet
+    from .descriptors import DescriptorSet, DescriptorSetLayout
     from .device import Device
     from .memory import Buffer
     from .queue import Queue
+    from .tracked import Tracked
 
 __all__ = [
     "KernelBinding",
@@ -43,7 +44,7 @@ __all__ = [
     "require_device",
 ]
 
-_Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
+Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
 
 
@@ -102,7 +103,8 @@ class LaunchRecord:
         self._first = None if first is None else self._step(first)
         self._has_more = next(pieces, None) is not None
         self._writes = any(
-            isinstance(p, BufferParameter) and p.access != "read" for p in binding.kernel.parameters
+            isinstance(p, BufferParameter | ImageParameter) and p.access != "read"
+            for p in binding.kernel.parameters
         )
         self._has_values = binding.packer.has_values
         # Each stream has a report buffer of its own.
@@ -116,7 +118,7 @@ class LaunchRecord:
         self._push, self._dispatch_groups = vk.vkCmdPushConstants, vk.vkCmdDispatch
         self._bind_pipelines, self._bind_sets = vk.vkCmdBindPipeline, vk.vkCmdBindDescriptorSets
 
-    def _step(self, piece: Piece) -> _Step:
+    def _step(self, piece: Piece) -> Step:
         """Returns the values of the hidden fields of a dispatch, and its work-group counts."""
         packer = self._packer
         range_ = [self.plan.range_[d] for d in packer.range_dimensions]
@@ -141,6 +143,11 @@ class LaunchRecord:
         return self._binding.kernel
 
     @property
+    def set_layout(self) -> DescriptorSetLayout | None:
+        """Of its descriptors; None where it has none, or runs nothing."""
+        return self._set_layout
+
+    @property
     def device(self) -> Device:
         """Where it runs."""
         return self._device
@@ -149,13 +156,13 @@ class LaunchRecord:
         """Checks arguments as `launch` does and returns them taken apart."""
         return self._checker.check(args, self._device)
 
-    def new_report(self, args: Sequence[object]) -> KernelReport | None:
-        """Returns a report buffer for launches by a graph; None where the kernel has nothing to report.  Call it with
-        the device's lock held."""
+    def new_reports(self, args: Sequence[object]) -> tuple[KernelReport, ...]:
+        """Returns report buffers for launches by a graph: none where there is nothing to report.  Call it with the
+        device's lock held."""
         if not self._has_report:
-            return None
+            return ()
         kernel = self._binding.kernel
-        return KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args))
+        return (KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args)),)
 
     def _streams(self, args: Sequence[object]) -> Streams:
         """Returns the streams among the arguments of a launch, by the names of their parameters."""
@@ -167,7 +174,7 @@ class LaunchRecord:
         )
 
     def encode(
-        self, command_buffer: CommandBuffer, args: Sequence[object], report: KernelReport | None
+        self, command_buffer: CommandBuffer, args: Sequence[object], reports: Sequence[KernelReport]
     ) -> None:
         """Records the launch into a command buffer of a graph.  Call it with the device's lock held.
 
@@ -176,31 +183,53 @@ class LaunchRecord:
         checked = uses, values = self.check(args)
         if not self._takes_scalars_only:
             values = self._packer.values(args, checked)
+        report = reports[0] if reports else None
         for piece in self.plan.pieces:
             hidden, groups = self._step(piece)
-            descriptor_set = None
-            if not self._is_block_pushed:
-                place = command_buffer.argument_block(self._block_bytes)
-                descriptor_set = self._write_block(place, uses, hidden, values, report)
-            elif self._set_layout is not None:
-                descriptor_set = self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
-            if command_buffer.pipeline is not self._pipeline:
-                self._bind_pipeline(command_buffer)
-            if descriptor_set is not None and (
-                command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
-            ):
-                self._bind_set(command_buffer, descriptor_set)
-            if self._push_bytes:
-                self._pack_into(self._block_memory, 0, *hidden, *values)
-                self._push(
-                    command_buffer.raw,
-                    self._layout,
-                    VK_SHADER_STAGE_COMPUTE_BIT,
-                    0,
-                    self._push_bytes,
-                    self._block,
-                )
+            place = None if self._is_block_pushed else command_buffer.argument_block(self._block_bytes)
+            shown = self._show(place, uses, hidden, values, report)
+            self.bind(command_buffer, shown, hidden, values)
             self._dispatch_groups(command_buffer.raw, *groups)
+
+    def _show(
+        self,
+        place: tuple[Buffer, int] | None,
+        uses: Uses,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+        report: KernelReport | None,
+    ) -> DescriptorSet | None:
+        """Returns the descriptors of a launch, None where it has none; fills the argument block at `place`."""
+        if place is not None:
+            return self._write_block(place, uses, hidden, values, report)
+        if self._set_layout is None:
+            return None
+        return self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
+
+    def bind(
+        self,
+        command_buffer: CommandBuffer,
+        descriptor_set: DescriptorSet | None,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+    ) -> None:
+        """Records everything before the dispatch: pipeline, descriptors, pushed arguments."""
+        if command_buffer.pipeline is not self._pipeline:
+            self._bind_pipeline(command_buffer)
+        if descriptor_set is not None and (
+            command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
+        ):
+            self._bind_set(command_buffer, descriptor_set)
+        if self._push_bytes:
+            self._pack_into(self._block_memory, 0, *hidden, *values)
+            self._push(
+                command_buffer.raw,
+                self._layout,
+                VK_SHADER_STAGE_COMPUTE_BIT,
+                0,
+                self._push_bytes,
+                self._block,
+            )
 
     def scalars(self, args: Sequence[object]) -> list[Scalar]:
         """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
@@ -223,10 +252,15 @@ class LaunchRecord:
         with self._lock:
             if wait_events:
                 self._wait_on_device(queue, wait_events)
-            latest, streams = queue.latest, self._streams(args)
+            latest = queue.latest
+            streams: Streams = self._streams(args) if self._checker.stream_names else {}
             if latest is not None and latest[0] is self and latest[1] == uses:
                 self._dispatch_again(queue, event, first, uses, values)
-            else:
+            elif (
+                wait_events
+                or queue.recording is not None
+                or not self._repeat(queue, event, args, first[0], uses, values)
+            ):
                 self._dispatch(queue, event, first, uses, values, streams)
             if self._has_more:
                 pieces = self.plan.pieces
@@ -241,7 +275,7 @@ class LaunchRecord:
         self,
         queue: Queue,
         event: Event,
-        step: _Step,
+        step: Step,
         uses: Uses,
         values: Sequence[Scalar],
         streams: Streams,
@@ -290,7 +324,7 @@ class LaunchRecord:
             queue.flush()
 
     def _dispatch_again(
-        self, queue: Queue, event: Event, step: _Step, uses: Uses, values: Sequence[Scalar]
+        self, queue: Queue, event: Event, step: Step, uses: Uses, values: Sequence[Scalar]
     ) -> None:
         """Does what `_dispatch` does, right after a dispatch of the same record with the same arrays.
 
@@ -310,6 +344,30 @@ class LaunchRecord:
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
+
+    def _repeat(
+        self,
+        queue: Queue,
+        event: Event,
+        args: Sequence[object],
+        hidden: tuple[Scalar, ...],
+        uses: Uses,
+        values: Sequence[Scalar],
+    ) -> bool:
+        """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""
+        repeated = queue.repeated
+        if not queue.is_idle:
+            repeated.note_haste()
+            return False
+        if not (repeated.is_expected and self._is_repeatable) or self._has_report or queue.is_timed:
+            return False
+        self._pack_into(self._block_memory, 0, *hidden, *values)
+        batch = repeated.find(self, args, uses, self._block_memory[:])
+        if batch is None:
+            return False
+        queue.submit_batch(batch, uses)
+        event.value = batch.value
+        return True
 
     def _bind_set(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet) -> None:
         command_buffer.keep.append(descriptor_set)
@@ -339,7 +397,7 @@ class LaunchRecord:
         self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
         command_buffer.pipeline = pipeline
 
-    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Buffer, bool]]:
+    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Tracked, bool]]:
         """Returns the memory that the descriptors show, but for an argument block."""
         arrays = [] if self._packer.has_addresses else uses
         return arrays if report is None else [*arrays, (report.buffer, True)]

@@ -12,6 +12,7 @@ import logging
 import threading
 import weakref
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
@@ -31,6 +32,7 @@ from .pipeline import PipelineStore
 
 if TYPE_CHECKING:
     from .command_stream import CommandStream
+    from .image_memory import ImageStore
     from .queue import Queue
 
 logger = logging.getLogger(__name__)
@@ -103,6 +105,13 @@ class LogicalDevice:
         if config.profile is not None:
             profile.profile_process(config.profile)
         logger.info("use a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
+
+    @cached_property
+    def images(self) -> ImageStore:
+        """What its images share."""
+        from .image_memory import ImageStore
+
+        return ImageStore(self)
 
     def _create(self) -> Any:
         physical = self.physical

@@ -12,10 +12,12 @@ import itertools
 import logging
 import weakref
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..ir.errors import MemoryAllocationError
 from .constants import (
+    VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT,
     VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
     VK_BUFFER_USAGE_TRANSFER_DST_BIT,
@@ -25,16 +27,15 @@ from .constants import (
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
 )
 from .free_list import FreeList
-from .handle import Handle
 from .headers import NULL, WHOLE_SIZE, address_of, ffi, make
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
 from .physical_device import MemoryType
+from .tracked import Tracked
 
 if TYPE_CHECKING:
     from .array import Array
     from .logical_device import LogicalDevice
-    from .timeline import Timeline
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ BUFFER_USAGE = (
     | VK_BUFFER_USAGE_TRANSFER_DST_BIT
     | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
     | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+    | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT
 )
 
 
@@ -54,40 +56,29 @@ def _padded(nbytes: int) -> int:
     return (nbytes + 15) & ~15
 
 
-class Buffer(Handle):
-    """A VkBuffer with its memory, and which launches use it.  Made by `MemoryAllocator.allocate`."""
+class Buffer(Tracked):
+    """A VkBuffer with its memory, and which launches use it.  Made by `MemoryAllocator.allocate`.
+
+    What lies behind the end of a borrowed one is its owner's.
+    """
 
     def __init__(self, raw: Any, nbytes: int, serial: int, host_address: int) -> None:
+        super().__init__(serial, nbytes)
         self.raw = raw
-        self.nbytes = nbytes
         self.padded_nbytes = nbytes
         """Bytes of the VkBuffer from where it begins, as far as the array may use them."""
-        self.serial = serial
-        """Unique in the process, never used again: names the buffer in caches."""
         self.host_address = host_address
         """Where the host sees it, 0 where it does not."""
         self.device_address = 0
         """Where kernels see it, 0 on a device without bufferDeviceAddress."""
         self.offset_bytes = 0
         """Where it begins in the VkBuffer: 0 but for a part of a buffer that the application owns."""
-        self.lender: object = None
-        """Kept as long as this lives: who lent the memory."""
-        self.is_borrowed = False
-        """Whether the VkBuffer or its memory belongs to somebody else; what lies behind its end is theirs."""
         self.allocation_bytes = 0
         """Size of the VkDeviceMemory of a buffer that has one of its own to share, else 0."""
         self.memory: Any = None
         """That VkDeviceMemory."""
         self.owner: weakref.ref[Array] | None = None
         """The array that it is the memory of."""
-        # The following belong to the queue that used the buffer last; see `Queue.order`.
-        self.queue: Timeline | None = None
-        self.read_epoch = -1
-        self.write_epoch = -1
-        self.last_use = 0
-        """Timeline value of the last submission that uses it."""
-        self.last_write = 0
-        """Timeline value of the last submission that writes it."""
 
     def host_bytes(self, nbytes: int | None = None) -> Any:
         """Returns the mapped memory as a writable buffer object; valid while this object lives."""
@@ -108,8 +99,12 @@ def shared_view(buffer: Buffer, nbytes: int) -> Any:
 class _Block:
     """A VkDeviceMemory, mapped for as long as it lives where its type allows."""
 
-    def __init__(self, device: LogicalDevice, memory_type: MemoryType, size_bytes: int) -> None:
+    def __init__(
+        self, device: LogicalDevice, memory_type: MemoryType, size_bytes: int, *, for_images: bool
+    ) -> None:
         self.memory_type = memory_type
+        self.for_images = for_images
+        """Images have blocks of their own: beside buffers they would need bufferImageGranularity."""
         self.size_bytes = size_bytes
         self.free_list = FreeList(size_bytes)
         flags = NULL
@@ -129,6 +124,19 @@ class _Block:
                 device.vk.vkFreeMemory(device.raw, self.raw, NULL)
             device.check(result, "vkMapMemory")
             self.host_address = address_of(pointer[0])
+
+
+class ImagePlace(NamedTuple):
+    """Memory of an image."""
+
+    memory: Any
+    """The VkDeviceMemory."""
+    offset_bytes: int
+    give_back: Callable[[], None]
+    """Call it when the image is gone."""
+
+
+_Made = TypeVar("_Made")
 
 
 class MemoryAllocator:
@@ -200,8 +208,30 @@ class MemoryAllocator:
         self._device.collect()
         size = max((nbytes + 3) & ~3, 4)
         self._check_limits(size)
+        return self._with_garbage_collected(size, lambda: self._create(size, for_host))
+
+    def place_image(self, needs: Any) -> ImagePlace:
+        """Takes memory for an image.
+
+        Args:
+            needs: its VkMemoryRequirements.
+
+        Raises:
+            MemoryAllocationError: as `allocate`.
+        """
+
+        def place() -> ImagePlace:
+            block, offset = self._place(needs, for_host=False, for_images=True)
+            length = needs.size
+            self._counts[block.memory_type.heap_index].add(length)
+            return ImagePlace(block.raw, offset, lambda: self._give_back(block, offset, length))
+
+        return self._with_garbage_collected(needs.size, place)
+
+    def _with_garbage_collected(self, size: int, make: Callable[[], _Made]) -> _Made:
+        """Returns what `make` makes, after a garbage collection where there is no memory for it at first."""
         try:
-            return self._create(size, for_host)
+            return make()
         except MemoryAllocationError:
             logger.debug("no memory for %d bytes on %s; collecting garbage", size, self._device.name)
         gc.collect()
@@ -209,7 +239,7 @@ class MemoryAllocator:
         self._device.collect()
         self._release_empty_blocks()
         try:
-            return self._create(size, for_host)
+            return make()
         except MemoryAllocationError as error:
             raise MemoryAllocationError(f"{self._describe(size)}: {error}") from error
 
@@ -268,7 +298,7 @@ class MemoryAllocator:
             buffer.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
         return buffer
 
-    def _place(self, needs: Any, for_host: bool) -> tuple[_Block, int]:
+    def _place(self, needs: Any, for_host: bool, *, for_images: bool = False) -> tuple[_Block, int]:
         """Finds or makes room; the last memory type's failure is the one reported."""
         types = self.plan.host_types if for_host else self.plan.array_types
         failure: MemoryAllocationError | None = None
@@ -276,16 +306,18 @@ class MemoryAllocator:
             if not needs.memoryTypeBits >> memory_type.index & 1:
                 continue
             try:
-                return self._place_in(memory_type, needs.size, needs.alignment)
+                return self._place_in(memory_type, needs.size, needs.alignment, for_images=for_images)
             except MemoryAllocationError as error:
                 failure = error
-        raise failure or MemoryAllocationError("no memory type suits a storage buffer")
+        raise failure or MemoryAllocationError("no memory type suits it")
 
-    def _place_in(self, memory_type: MemoryType, size: int, alignment: int) -> tuple[_Block, int]:
+    def _place_in(
+        self, memory_type: MemoryType, size: int, alignment: int, *, for_images: bool
+    ) -> tuple[_Block, int]:
         block_bytes = min(BLOCK_BYTES, memory_type.heap_bytes // 8)
         if size <= block_bytes // 2:
             for block in self._blocks:
-                if block.memory_type is memory_type:
+                if block.memory_type is memory_type and block.for_images == for_images:
                     offset = block.free_list.allocate(size, alignment)
                     if offset is not None:
                         return block, offset
@@ -299,7 +331,7 @@ class MemoryAllocator:
                 f"heap {memory_type.heap_index}, of {memory_type.heap_bytes:,} bytes, has "
                 f"{memory_type.heap_bytes - in_heap:,} left"
             )
-        block = _Block(self._device, memory_type, wanted)
+        block = _Block(self._device, memory_type, wanted, for_images=for_images)
         self._blocks.append(block)
         logger.debug("took %d bytes of heap %d on %s", wanted, memory_type.heap_index, self._device.name)
         offset = block.free_list.allocate(size, 1)

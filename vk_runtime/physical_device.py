@@ -38,6 +38,14 @@ class DeviceLimits:
     max_storage_buffer_range_bytes: int
     max_storage_buffers: int
     """Storage buffers that one kernel can bind."""
+    max_storage_images: int
+    """Storage images that one kernel can bind."""
+    max_sampled_images: int
+    """Images that one kernel can bind to read or sample."""
+    max_samplers: int
+    """Samplers that one kernel can bind."""
+    max_image_extents: tuple[int, int, int]
+    """Largest extent of images of one, two and three dimensions."""
     min_storage_buffer_offset_alignment: int
     max_memory_allocation_bytes: int
     max_buffer_bytes: int
@@ -240,6 +248,18 @@ def _limits(limits: Any, of_11: Any, of_13: Any) -> DeviceLimits:
             limits.maxPerStageDescriptorStorageBuffers,
             limits.maxDescriptorSetStorageBuffers,
             limits.maxPerStageResources,
+        ),
+        max_storage_images=min(
+            limits.maxPerStageDescriptorStorageImages, limits.maxDescriptorSetStorageImages
+        ),
+        max_sampled_images=min(
+            limits.maxPerStageDescriptorSampledImages, limits.maxDescriptorSetSampledImages
+        ),
+        max_samplers=min(limits.maxPerStageDescriptorSamplers, limits.maxDescriptorSetSamplers),
+        max_image_extents=(
+            limits.maxImageDimension1D,
+            limits.maxImageDimension2D,
+            limits.maxImageDimension3D,
         ),
         min_storage_buffer_offset_alignment=limits.minStorageBufferOffsetAlignment,
         max_memory_allocation_bytes=allocation,

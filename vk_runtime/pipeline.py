@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from ..ir.kernel_info import BufferParameter, KernelInfo
+from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..spirv.device_image import DeviceImage
 from . import profile, trace
 from .constants import (
@@ -22,6 +22,7 @@ from .constants import (
 from .descriptors import DescriptorSetLayout
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .image_descriptors import DESCRIPTOR_TYPES
 from .pipeline_cache import PipelineCache
 from .pipeline_statistics import CAPTURE_FLAGS, FEATURE, read_statistics
 from .specialization import SpecEntry, specialization_info
@@ -230,16 +231,16 @@ class PipelineStore:
 
 
 def binding_table(kernel: KernelInfo) -> tuple[tuple[int, int], ...]:
-    """Returns (binding, VkDescriptorType) of every descriptor: arrays in parameter order, the argument block, the
-    report buffer."""
-    arrays = tuple(
-        (
-            parameter.binding,
-            VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER if parameter.is_uniform else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-        )
-        for parameter in kernel.parameters
-        if isinstance(parameter, BufferParameter) and parameter.address_offset_bytes is None
-    )
+    """Returns (binding, VkDescriptorType) of every descriptor: arrays and images in parameter order, the argument
+    block, the report buffer."""
+    arrays: list[tuple[int, int]] = []
+    for parameter in kernel.parameters:
+        if isinstance(parameter, ImageParameter):
+            arrays.append((parameter.binding, DESCRIPTOR_TYPES[parameter.descriptor]))
+        elif isinstance(parameter, BufferParameter) and parameter.address_offset_bytes is None:
+            is_uniform = parameter.is_uniform
+            kind = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER if is_uniform else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+            arrays.append((parameter.binding, kind))
     block, report = kernel.abi.argument_block_binding, kernel.abi.report_binding
     blocks = () if block is None else ((block, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC),)
     reports = () if report is None else ((report, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),)

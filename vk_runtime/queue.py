@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from .context import AsyncHandler, Context
     from .device import Device
     from .handler import CommandGroup, Handler
-    from .memory import Buffer
     from .reports import HostReport
+    from .tracked import Tracked
 
 logger = logging.getLogger(__name__)
 
@@ -225,7 +225,7 @@ class Queue(CommandStream):
             self.note_error(trap)
         self.throw_asynchronous()
 
-    def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Buffer, bool]]) -> Event:
+    def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Tracked, bool]]) -> Event:
         """Notes a launch that ran on the host, so that the next wait, or read of what it wrote, shows its report.
 
         Args:

@@ -13,9 +13,16 @@ from ..ir.aspects import aspect_spelling
 from ..ir.device_config import device_config
 from ..ir.errors import KernelNotSupportedError, Location
 from ..ir.kernel_info import KernelInfo, Requirements
-from .constants import VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+from .constants import (
+    VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+    VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+    VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+)
 from .device import Device, devices
+from .image_descriptors import DESCRIPTOR_TYPES
 from .pipeline import binding_table
+
+_STORAGE_BUFFERS = (VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC)
 
 NO_REQUIREMENTS = Requirements()
 
@@ -139,7 +146,8 @@ def require_limits(device: Device, kernel: KernelInfo) -> None:
         raise _over(
             kernel, device, f"{uniforms} uniform buffers", limits.max_uniform_buffers, "maxUniformBuffers"
         )
-    arrays = len(kinds) - uniforms
+    _require_image_limits(device, kernel, kinds)
+    arrays = sum(kind in _STORAGE_BUFFERS for kind in kinds)
     if arrays > limits.max_storage_buffers:
         raise _over(
             kernel, device, f"{arrays} storage buffers", limits.max_storage_buffers, "maxStorageBuffers"
@@ -149,6 +157,19 @@ def require_limits(device: Device, kernel: KernelInfo) -> None:
     if is_pushed and abi.argument_block_bytes > limits.max_push_constant_bytes:
         need = f"{abi.argument_block_bytes} bytes of push constants"
         raise _over(kernel, device, need, limits.max_push_constant_bytes, "maxPushConstantsSize")
+
+
+def _require_image_limits(device: Device, kernel: KernelInfo, kinds: Sequence[int]) -> None:
+    limits = device.physical.limits
+    counts = {
+        "storage images": (("storage",), limits.max_storage_images, "maxStorageImages"),
+        "sampled images": (("fetched", "sampled"), limits.max_sampled_images, "maxSampledImages"),
+        "samplers": (("sampled", "sampler"), limits.max_samplers, "maxSamplers"),
+    }
+    for what, (names, limit, limit_name) in counts.items():
+        need = sum(kinds.count(DESCRIPTOR_TYPES[name]) for name in names)
+        if need > limit:
+            raise _over(kernel, device, f"{need} {what}", limit, limit_name)
 
 
 def _alternatives(needed: Sequence[int]) -> str:

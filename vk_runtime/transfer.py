@@ -12,12 +12,13 @@ from .headers import make
 from .logical_device import LogicalDevice
 from .memory import Buffer
 from .queue import Queue
+from .tracked import Tracked
 
 STAGING_BYTES = 64 << 20
 """Largest staging buffer; larger copies go in pieces."""
 
 
-def wait_for_uses(device: LogicalDevice, buffer: Buffer, *, writes_only: bool) -> None:
+def wait_for_uses(device: LogicalDevice, buffer: Tracked, *, writes_only: bool) -> None:
     """Waits until no command uses `buffer`, or none writes it."""
     with device.lock:
         queue = buffer.queue

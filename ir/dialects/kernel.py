@@ -1,9 +1,9 @@
 """The `kernel` dialect: what lapilli knows of a kernel that upstream MLIR has no word for.
 
-The operation `kernel.global_range`, those on parts of array elements (`kernel_fields`), and discardable
-attributes on kernel functions.  Everything else of a kernel is upstream's: a kernel is a `func.func` with the
-unit attribute `gpu.kernel`, or a `gpu.func … kernel`.  Dimensions are lapilli's here: 0 is the slowest.  Only
-the `gpu` dialect's x, y, z are Vulkan's.
+The operation `kernel.global_range`, those on parts of array elements (`kernel_fields`) and on images
+(`kernel_image`), and discardable attributes on kernel functions.  Everything else of a kernel is upstream's: a
+kernel is a `func.func` with the unit attribute `gpu.kernel`, or a `gpu.func … kernel`.  Dimensions are lapilli's
+here: 0 is the slowest.  Only the `gpu` dialect's x, y, z are Vulkan's.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
 from ..kernel_info import STREAM_DTYPE
-from . import kernel_atomic, kernel_reports
+from . import kernel_atomic, kernel_image, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
+from .kernel_image import ImageType
 from .kernel_wide import LoadWideOp, StoreWideOp
 from .spirv.attributes import StorageClassAttr
 from .spirv.enums import StorageClass
@@ -109,6 +110,8 @@ class KernelParameter:
     """Whether another array argument may be the same memory though this one is only read, or only written."""
     is_shared: bool = False
     """Whether it is memory of a work-group, whose extents a launch gives; its memref says so too."""
+    is_image: bool = False
+    """Whether it is an image, with `ndim` and `access`; its type says so too."""
 
     @property
     def is_array(self) -> bool:
@@ -124,6 +127,8 @@ class KernelParameter:
                 entry["may_alias"] = UnitAttr()
             if self.is_shared:
                 entry["shared"] = UnitAttr()
+            if self.is_image:
+                entry["image"] = UnitAttr()
         return DictionaryAttr(entry)
 
 
@@ -154,7 +159,7 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
     where = f"entry {index} of '{PARAMETERS}'"
     if not isinstance(entry, DictionaryAttr):
         raise VerifyException(f"{where} must be a dictionary, found {entry}")
-    known = {"name", "dtype", "ndim", "access", "may_alias", "shared"}
+    known = {"name", "dtype", "ndim", "access", "may_alias", "shared", "image"}
     if unknown := sorted(entry.data.keys() - known):
         raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(known)}")
     name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
@@ -162,14 +167,15 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
         raise VerifyException(f"{where}: a stream is an i32 of no meaning, found {type_}")
     if dtype not in (*DTYPES, STREAM_DTYPE) and (ndim is None or not dtype.startswith(("Vec[", "{"))):
         raise VerifyException(f"{where}: unknown dtype '{dtype}', expected one of {', '.join(DTYPES)}")
-    if isinstance(type_, MemRefType) != (ndim is not None):
+    if isinstance(type_, MemRefType | ImageType) != (ndim is not None):
         raise VerifyException(
-            f"{where}: an array has 'ndim' and a memref type, a scalar neither; found {type_}"
+            f"{where}: an array has 'ndim' and a memref type, an image 'ndim' and !kernel.image, a scalar neither; "
+            f"found {type_}"
         )
     if ndim is None:
         return KernelParameter(name=name, dtype=dtype)
     rank = integer(ndim)
-    if rank is None or rank != memref_rank(type_):
+    if rank is None or rank != _rank(type_):
         raise VerifyException(f"{where}: ndim is {ndim}, the argument's type is {type_}")
     access = _string(entry, "access", where)
     if access not in ACCESS_MODES:
@@ -177,7 +183,7 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
             f"{where}: unknown access '{access}', expected one of {', '.join(ACCESS_MODES)}"
         )
     flags: dict[str, bool] = {}
-    for key in ("may_alias", "shared"):
+    for key in ("may_alias", "shared", "image"):
         flag = entry.data.get(key)
         if flag is not None and not isinstance(flag, UnitAttr):
             raise VerifyException(f"{where}: '{key}' must be a unit attribute, found {flag}")
@@ -187,6 +193,10 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
             f"{where}: memory of a work-group has 'shared' and memory space #spirv.storage_class<Workgroup>, other "
             f"arrays neither; found {type_}"
         )
+    if flags["image"] != isinstance(type_, ImageType):
+        raise VerifyException(
+            f"{where}: an image has 'image' and type !kernel.image, others neither; found {type_}"
+        )
     return KernelParameter(
         name=name,
         dtype=dtype,
@@ -194,7 +204,12 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
         access=access,
         may_alias=flags["may_alias"],
         is_shared=flags["shared"],
+        is_image=flags["image"],
     )
+
+
+def _rank(type_: Attribute) -> int | None:
+    return type_.ndim.data if isinstance(type_, ImageType) else memref_rank(type_)
 
 
 def _is_workgroup(type_: Attribute) -> bool:
@@ -210,6 +225,11 @@ def _string(entry: DictionaryAttr, key: str, where: str) -> str:
 
 
 def _foreign_parameter(index: int, type_: Attribute) -> KernelParameter:
+    if isinstance(type_, ImageType):
+        scalar = {"f32": "f32", "si32": "i32"}.get(str(type_.element), "u32")
+        return KernelParameter(
+            name=f"arg{index}", dtype=f"Vec[{scalar}, 4]", ndim=type_.ndim.data, is_image=True
+        )
     element_type = memref_element_type(type_)
     dtype = _foreign_dtype(type_ if element_type is None else element_type)
     return KernelParameter(
@@ -362,6 +382,8 @@ KERNEL = Dialect(
         StoreWideOp,
         *kernel_atomic.OPS,
         *kernel_reports.OPS,
+        *kernel_image.OPS,
     ],
+    [ImageType],
 )
 """The dialect, for `Context.load_dialect`."""

@@ -5,12 +5,30 @@ Upstream's `memref.atomic_rmw` has neither order nor scope, no exclusive or, and
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, MemRefType, StringAttr
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    MemRefType,
+    StringAttr,
+    i32,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, var_operand_def
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
 from xdsl.utils.exceptions import VerifyException
 
-from ..attribute_values import memref_element_type, memref_rank
+from ..attribute_values import integers, memref_element_type, memref_rank
+from .kernel_fields import RUN_TIME_STEP, field_type
+from .spirv.types import ArrayType, StructType
 
 NATIVE = "native"
 """Unit attribute: the device has an instruction for it; without it floats go through compare-exchange."""
@@ -25,10 +43,15 @@ FLOAT_KINDS = ("add", "sub", "min", "max", "exchange")
 
 
 class AtomicOp(IRDLOperation):
-    """Base of the atomic operations; the last operands are the array and one index a dimension."""
+    """Base of the atomic operations.
+
+    The last operands are the array, one index a dimension, and the steps of the path that are known at run time only.
+    """
 
     order = prop_def(StringAttr)
     scope = prop_def(StringAttr)
+    path = opt_prop_def(DenseArrayBase)
+    """To a scalar inside of the element, as of `kernel.load_field`; absent: the element itself."""
 
     @property
     def array(self) -> SSAValue:
@@ -37,14 +60,23 @@ class AtomicOp(IRDLOperation):
 
     @property
     def element_type(self) -> Attribute:
-        """The type of the array's elements."""
-        element = memref_element_type(self.array.type)
+        """The type of what is changed: an element of the array, or the scalar that the path leads to."""
+        path = self.properties.get("path")
+        if path is None:
+            element = memref_element_type(self.array.type)
+        else:
+            element = field_type(self.array.type, integers(path) or ())
         assert element is not None
         return element
 
     @property
+    def first_index(self) -> int:
+        """Where the indices begin among the operands."""
+        return list(self.operands).index(self.array) + 1
+
+    @property
     def is_float(self) -> bool:
-        """Whether the elements are floats."""
+        """Whether a float is changed."""
         return isinstance(self.element_type, Float32Type | Float64Type)
 
     def verify_(self) -> None:
@@ -58,10 +90,18 @@ class AtomicOp(IRDLOperation):
         if len(arrays) != 1:
             raise VerifyException(f"'{self.name}' expects one array, found {len(arrays)}")
         values, indices = operands[: arrays[0]], operands[arrays[0] + 1 :]
-        if len(indices) != memref_rank(self.array.type) or not all(
-            isinstance(index.type, IndexType) for index in indices
-        ):
-            raise VerifyException(f"'{self.name}' expects one index for each dimension of {self.array.type}")
+        rank, path = memref_rank(self.array.type) or 0, () if self.path is None else integers(self.path, i32)
+        if path is None or len(indices) != rank + path.count(RUN_TIME_STEP):
+            raise VerifyException(
+                f"'{self.name}' expects one index for each dimension of {self.array.type}, then the steps of its path"
+            )
+        if not all(isinstance(index.type, IndexType) for index in indices[:rank]):
+            raise VerifyException(f"'{self.name}' expects indices of type index")
+        reached = field_type(self.array.type, path)
+        if reached is None or isinstance(reached, StructType | ArrayType):
+            raise VerifyException(
+                f"'{self.name}': path {list(path)} of {self.array.type} leads to {reached}; expected a scalar"
+            )
         for value in (*values, *self.results):
             if value.type != self.element_type:
                 raise VerifyException(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ..dialects.kernel_atomic import (
     AtomicCompareExchangeOp,
@@ -20,6 +21,8 @@ from .dispatch import handles
 from .float_ops import maximum_number, minimum_number
 from .frame import Frame
 from .integer_ops import maximum_unsigned, minimum_unsigned
+from .memory import Memory
+from .memory_ops import field_offsets
 from .races import Access
 from .scalars import Lanes
 from .values import ArrayRef, spread
@@ -51,29 +54,53 @@ def _rounds(offsets: Lanes) -> Iterator[Lanes]:
         yield order[rank == number]
 
 
-def _place(frame: Frame, op: AtomicOp, operands: list[Any], kind: Access) -> tuple[ArrayRef, Lanes]:
-    """Returns the array and where its elements begin, after all checks."""
+@dataclass(slots=True, frozen=True)
+class _Place:
+    """What the active work-items change."""
+
+    memory: Memory
+    offsets: Lanes
+    """In bytes."""
+    type: Attribute
+
+    def load(self, chosen: Lanes) -> Lanes:
+        """Returns what some of them find."""
+        values = self.memory.load(self.type, self.offsets[chosen])
+        assert isinstance(values, np.ndarray)
+        return values
+
+    def store(self, chosen: Lanes, values: Lanes) -> None:
+        """Stores values of some of them."""
+        self.memory.store(self.type, self.offsets[chosen], values)
+
+
+def _place(frame: Frame, op: AtomicOp, operands: list[Any], kind: Access) -> _Place:
+    """Returns what is changed, after all checks."""
     count = next(i for i, value in enumerate(operands) if isinstance(value, ArrayRef))
     array: ArrayRef = operands[count]
-    offsets = access.element_offsets(frame, op, array, operands[count + 1 :])
+    if op.path is None:
+        offsets = access.element_offsets(frame, op, array, operands[count + 1 :])
+        place = _Place(array.memory, offsets, array.element)
+    else:
+        place = _Place(*field_offsets(frame, op, operands[count:]))
     if not isinstance(op, AtomicStoreOp):
-        access.check_written(frame, op, array.memory, offsets)
-    access.note(frame, op, kind, array.memory, offsets)
+        access.check_written(frame, op, place.memory, place.offsets)
+    access.note(frame, op, kind, place.memory, place.offsets)
     if op.order.data != "relaxed":
         frame.batch.launch.timeline.fence(frame.lanes)
-    return array, offsets
+    return place
 
 
 @handles("kernel.atomic_rmw")
 def read_modify_write(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Combines elements with values; returns the old elements."""
     assert isinstance(op, AtomicRMWOp)
-    array, offsets = _place(frame, op, operands, Access.ATOMIC_WRITE)
+    place = _place(frame, op, operands, Access.ATOMIC_WRITE)
     values, combined = operands[0][frame.lanes], _COMBINED[op.kind.data]
     old = np.zeros(len(values), values.dtype)
-    for chosen in _rounds(offsets):
-        old[chosen] = array.memory.load(array.element, offsets[chosen])
-        array.memory.store(array.element, offsets[chosen], combined(old[chosen], values[chosen]))
+    for chosen in _rounds(place.offsets):
+        old[chosen] = place.load(chosen)
+        place.store(chosen, combined(old[chosen], values[chosen]))
     return (spread(old, frame.lanes, frame.batch.size),)
 
 
@@ -81,15 +108,15 @@ def read_modify_write(frame: Frame, op: Operation, operands: list[Any]) -> Seque
 def compare_exchange(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Replaces elements whose bits are as expected; returns the old elements."""
     assert isinstance(op, AtomicCompareExchangeOp)
-    array, offsets = _place(frame, op, operands, Access.ATOMIC_WRITE)
+    place = _place(frame, op, operands, Access.ATOMIC_WRITE)
     expected, desired = operands[0][frame.lanes], operands[1][frame.lanes]
     bits = f"u{expected.dtype.itemsize}"
     old = np.zeros(len(expected), expected.dtype)
-    for chosen in _rounds(offsets):
-        old[chosen] = found = array.memory.load(array.element, offsets[chosen])
+    for chosen in _rounds(place.offsets):
+        old[chosen] = found = place.load(chosen)
         is_same = found.view(bits) == expected[chosen].view(bits)
         hits = chosen[is_same]
-        array.memory.store(array.element, offsets[hits], desired[hits])
+        place.store(hits, desired[hits])
     return (spread(old, frame.lanes, frame.batch.size),)
 
 
@@ -97,8 +124,8 @@ def compare_exchange(frame: Frame, op: Operation, operands: list[Any]) -> Sequen
 def atomic_load(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Reads elements."""
     assert isinstance(op, AtomicLoadOp)
-    array, offsets = _place(frame, op, operands, Access.ATOMIC_READ)
-    values = array.memory.load(array.element, offsets)
+    place = _place(frame, op, operands, Access.ATOMIC_READ)
+    values = place.memory.load(place.type, place.offsets)
     return (spread(values, frame.lanes, frame.batch.size),)
 
 
@@ -106,8 +133,8 @@ def atomic_load(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[An
 def atomic_store(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Writes elements; of several values for one location the last stays."""
     assert isinstance(op, AtomicStoreOp)
-    array, offsets = _place(frame, op, operands, Access.ATOMIC_WRITE)
+    place = _place(frame, op, operands, Access.ATOMIC_WRITE)
     values = operands[0][frame.lanes]
-    for chosen in _rounds(offsets):
-        array.memory.store(array.element, offsets[chosen], values[chosen])
+    for chosen in _rounds(place.offsets):
+        place.store(chosen, values[chosen])
     return ()

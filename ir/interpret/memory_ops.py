@@ -51,7 +51,7 @@ def dim(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
 @handles("kernel.load_field")
 def load_field(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Reads a scalar inside of elements."""
-    memory, offsets, type_ = _field(frame, op, operands)
+    memory, offsets, type_ = field_offsets(frame, op, operands)
     values = access.load(frame, op, memory, type_, offsets)
     return (spread(values, frame.lanes, frame.batch.size),)
 
@@ -59,13 +59,18 @@ def load_field(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any
 @handles("kernel.store_field")
 def store_field(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Writes a scalar inside of elements."""
-    memory, offsets, type_ = _field(frame, op, operands[1:])
+    memory, offsets, type_ = field_offsets(frame, op, operands[1:])
     access.store(frame, op, memory, type_, offsets, take(operands[0], frame.lanes))
     return ()
 
 
-def _field(frame: Frame, op: Operation, operands: list[Any]) -> tuple[Memory, Lanes, Attribute]:
-    """Returns where the scalars of the active work-items lie, and their type."""
+def field_offsets(frame: Frame, op: Operation, operands: list[Any]) -> tuple[Memory, Lanes, Attribute]:
+    """Returns where the scalars of the active work-items lie, and their type.
+
+    Args:
+        op: has a `path`.
+        operands: the array, its indices, the steps that are known at run time only.
+    """
     array: ArrayRef = operands[0]
     rank = len(array.shape)
     offsets = access.element_offsets(frame, op, array, operands[1 : 1 + rank])

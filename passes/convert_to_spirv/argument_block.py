@@ -34,6 +34,8 @@ class FieldKind(IntEnum):
     """A scalar argument."""
     SPEC_CONSTANT = 5
     """A scalar of an emulated specialization constant."""
+    SCALE = 6
+    """Factor of a coordinate of a sampled image."""
 
 
 HIDDEN = -1

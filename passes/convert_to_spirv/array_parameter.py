@@ -11,10 +11,12 @@ from ...ir.dialects import spirv
 from ...ir.dialects.kernel import KernelParameter
 from ...ir.dialects.spirv.attributes import MemoryAccessAttr
 from ...ir.dialects.spirv.enums import Decoration, MemoryAccess, StorageClass
+from ...ir.dialects.spirv.types import element_type_at
 from ...ir.target_env import BindingModel
+from ..narrowing import is_vector_type
 from .argument_block import ArgumentBlock, FieldKey, FieldKind
 from .function_lowering import FunctionLowering
-from .types import is_scalar, scalar_bytes, storage_alignment, storage_bytes
+from .types import is_scalar, part_offset_bytes, scalar_bytes, storage_alignment, storage_bytes
 
 _DECORATIONS: dict[str, Mapping[str, UnitAttr]] = {
     "read": {"non_writable": UnitAttr()},
@@ -155,6 +157,44 @@ class ArrayParameter:
         chain = fn.emit(spirv.AccessChainOp, (self._view(vector), fn.index(0), number), pointer)
         return chain, vector
 
+    def bits_pointer(
+        self, indices: Sequence[SSAValue], path: Sequence[SSAValue | int], field: Attribute, bits: Attribute
+    ) -> SSAValue:
+        """Returns a pointer to a field of an element as an integer of its width.
+
+        A pointer has one type, and compare-exchange takes integers only: the buffer is seen as an array of them.
+
+        Args:
+            indices: of the element.
+            path: to the field; numbers, or values known at run time only.
+            field: its type.
+            bits: the integer type.
+        """
+        fn, size = self._fn, scalar_bytes(field)
+        stride = fn.index(storage_bytes(self.element_type) // size)
+        number = fn.emit(spirv.IMulOp, (self._linear(indices), stride), i32)
+        held, start = self.element_type, 0
+        for step in path:
+            if isinstance(step, int):
+                start += part_offset_bytes(held, step)
+            else:
+                distance = fn.index(part_offset_bytes(held, 1) // size)
+                number = fn.emit(spirv.IAddOp, (number, fn.emit(spirv.IMulOp, (step, distance), i32)), i32)
+            inner = element_type_at(held, step if isinstance(step, int) else None)
+            assert inner is not None
+            held = inner
+        if start:
+            number = fn.emit(spirv.IAddOp, (number, fn.index(start // size)), i32)
+        pointer = fn.module.types.pointer(bits, self._storage_class)
+        return fn.emit(spirv.AccessChainOp, (self._bits_base(bits), fn.index(0), number), pointer)
+
+    def _bits_base(self, bits: Attribute) -> SSAValue:
+        if not self._is_address:
+            return self._view(bits)
+        module = self._fn.module
+        pointer = module.types.pointer(module.types.buffer_block(bits), self._storage_class)
+        return self._fn.emit(spirv.BitcastOp, (self._base_pointer(),), pointer)
+
     @property
     def global_symbols(self) -> tuple[str, ...]:
         """Its variables; none where the kernel does not touch its elements, and for addresses."""
@@ -216,7 +256,7 @@ def _uniform_view(storage_type: Attribute) -> Attribute | None:
 
     Vulkan wants elements of arrays in uniform buffers 16 bytes apart, unless a device has uniformBufferStandardLayout.
     """
-    if isinstance(storage_type, VectorType):
+    if is_vector_type(storage_type):
         return storage_type if storage_bytes(storage_type) == 16 else None
     return (
         VectorType(storage_type, [4]) if is_scalar(storage_type) and scalar_bytes(storage_type) == 4 else None

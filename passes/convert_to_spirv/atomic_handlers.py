@@ -22,9 +22,12 @@ from ...ir.dialects.kernel_atomic import (
     AtomicRMWOp,
     AtomicStoreOp,
 )
+from ...ir.dialects.kernel_fields import field_operands
 from ...ir.dialects.spirv.attributes import LoopControlAttr, MemorySemanticsAttr, ScopeAttr
 from ...ir.dialects.spirv.enums import LoopControl, MemorySemantics, Scope
+from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering, Handler
+from .local_array import LocalArray
 from .memory_handlers import from_storage, to_storage
 from .report_handlers import count_rounds
 from .work_item_handlers import entry_of
@@ -66,19 +69,38 @@ _NO_BLOCK_ARGUMENTS = {"operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 
 
 
 class _Place:
-    """The element that an atomic works on."""
+    """The element, or part of one, that an atomic works on."""
 
     def __init__(self, fn: FunctionLowering, op: AtomicOp) -> None:
-        operands = list(op.operands)
-        position = operands.index(op.array)
+        first = op.first_index
         array = entry_of(fn, op).array(op.array)
         self.fn = fn
-        self.pointer = array.element_pointer(fn.array_indices(operands[position + 1 :]))
         self.element_type = array.element_type
         self.storage_type = array.storage_type
-        self.values = [fn.value(value) for value in operands[:position]]
+        if op.path is None:
+            self.pointer = array.element_pointer(fn.array_indices(op.operands[first:]))
+        else:
+            self.pointer = self._field_pointer(op, array, first)
+        self.values = [fn.value(value) for value in op.operands[: first - 1]]
         self.scope = ScopeAttr(_SCOPES[op.scope.data])
         self.order = _ORDERS[op.order.data]
+
+    def _field_pointer(self, op: AtomicOp, array: ArrayParameter | LocalArray, first: int) -> SSAValue:
+        """Returns a pointer to a scalar inside of an element: of its bits where it is a float without instruction."""
+        fn = self.fn
+        operands, path = field_operands(op, first)
+        indices = fn.array_indices(operands)
+        self.element_type = self.storage_type = fn.type(op.element_type)
+        if not op.is_float or NATIVE in op.attributes:
+            steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]
+            return array.element_pointer(indices, steps, self.element_type)
+        if isinstance(array, LocalArray):
+            raise TypeError(
+                "atomics on floats inside of elements are of arrays that are parameters of the kernel"
+            )
+        self.storage_type = fn.module.types.bits_like(self.element_type)
+        steps = [step if isinstance(step, int) else fn.value(step) for step in path]
+        return array.bits_pointer(indices, steps, self.element_type, self.storage_type)
 
     def stored(self, value: SSAValue) -> SSAValue:
         """Returns an element as memory holds it."""

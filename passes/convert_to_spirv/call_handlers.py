@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.call_graph import Function
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import NO_CONTRACTION
+from ...ir.dialects.kernel_image import ImageType
 from ..narrowing import is_memref_type
 from .function_lowering import FunctionLowering, Handler, float_attributes
 from .module_lowering import LoweredFunction, only_block
@@ -54,6 +55,8 @@ def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:
     for parameter, argument in zip(block.args, op.operands, strict=True):
         if is_memref_type(parameter.type):
             entry_of(fn, op).bind_array(parameter, argument)
+        elif isinstance(parameter.type, ImageType):
+            entry_of(fn, op).bind_image(parameter, argument)
         else:
             values[parameter] = fn.value(argument)
     # A body may be inlined several times: its values are known by other names each time.

@@ -30,6 +30,7 @@ from .cast_handlers import CAST_HANDLERS
 from .compare_handlers import COMPARE_HANDLERS
 from .control_flow_handlers import CONTROL_FLOW_HANDLERS
 from .function_lowering import Handler
+from .image_handlers import IMAGE_HANDLERS
 from .kernel_entry import DEFAULT_LOCAL_SIZE, KernelEntry, local_size
 from .local_array import LOCAL_ARRAY_HANDLERS
 from .math_handlers import MATH_HANDLERS
@@ -55,6 +56,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     **SPEC_CONSTANT_HANDLERS,
     **SPIRV_HANDLERS,
     **REPORT_HANDLERS,
+    **IMAGE_HANDLERS,
 }
 """How each operation class is lowered."""
 

@@ -40,6 +40,7 @@ from ...ir.dialects.kernel import (
     kernel_parameters,
     kernel_rank,
 )
+from ...ir.dialects.kernel_image import ImageType
 from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
 from ...ir.kernel_info import (
     STREAM_DTYPE,
@@ -59,6 +60,7 @@ from ..narrowing import is_integer_type, is_memref_type
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering
+from .image_argument import ImageArgument
 from .local_array import LocalArray
 from .module_lowering import ModuleLowering, only_block
 from .report_buffer import ReportBuffer
@@ -90,6 +92,9 @@ class KernelEntry:
         self._fn.entry = self
         self._block = ArgumentBlock(self._fn)
         self._arrays: dict[SSAValue, ArrayParameter | LocalArray] = {}
+        self._images: dict[SSAValue, ImageArgument] = {}
+        self._image_numbers: dict[int, ImageArgument] = {}
+        """Images by their number in the signature."""
         self._local_arrays: list[LocalArray] = []
         self.sizes = SizeExpressions(module)
         """Lengths of the arrays that it makes."""
@@ -141,6 +146,10 @@ class KernelEntry:
                         may_be_uniform=LANES not in kernel.attributes,  # which moves several elements at once
                     )
                     binding += 1
+                elif isinstance(argument.type, ImageType):
+                    image = ImageArgument(self._fn, self._block, parameter, argument.type, number, binding)
+                    self._images[argument] = self._image_numbers[number] = image
+                    binding += 1
                 elif is_scalar(argument.type):
                     self._scalars[argument] = number
                 else:
@@ -188,6 +197,17 @@ class KernelEntry:
         """Makes `value` refer to an array that the kernel makes."""
         self._arrays[value] = array
         self._local_arrays.append(array)
+
+    def image(self, value: SSAValue) -> ImageArgument:
+        """Returns the image that `value` refers to; TypeError where there is none."""
+        known = self._images.get(value)
+        if known is None:
+            raise TypeError("images are parameters of the kernel")
+        return known
+
+    def bind_image(self, parameter: SSAValue, argument: SSAValue) -> None:
+        """Makes an inlined helper's parameter refer to the image that it is called with."""
+        self._images[parameter] = self.image(argument)
 
     def bind_array(self, parameter: SSAValue, argument: SSAValue) -> None:
         """Makes an inlined helper's parameter refer to the array that it is called with."""
@@ -363,7 +383,7 @@ class KernelEntry:
         symbols = list(self._built_in_symbols)
         # Since SPIR-V 1.4 the interface lists every global that the entry point uses (SPIR-V 1.6 §3.52.6).
         if self._module.env.spirv_version >= (1, 4):
-            arrays = [*self._arrays.values(), *self._local_arrays]
+            arrays = [*self._arrays.values(), *self._local_arrays, *self._image_numbers.values()]
             symbols += [symbol for array in arrays for symbol in array.global_symbols]
             symbols += [self._argument_symbol] if self._argument_symbol is not None else []
             symbols += [self.report.symbol] if self.report.symbol is not None else []
@@ -463,6 +483,10 @@ class KernelEntry:
                 continue
             if parameter.is_shared:
                 infos.append(self._local_info(number, parameter))
+                continue
+            if parameter.is_image:
+                infos.append(self._image_numbers[number].info())
+                binding += 1
                 continue
             infos.append(self._buffer_info(number, binding, parameter.name, parameter.dtype, parameter.ndim))
             binding += 1

@@ -21,6 +21,7 @@ from ...ir.call_graph import Function, function_name, has_body, resolve
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp
 from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
+from ...ir.dialects.kernel_image import IMAGE_NAMES, ImageType
 from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.enums import StorageClass
@@ -45,14 +46,18 @@ _NEEDS_KERNEL = (
 
 
 _BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
-NEEDS_KERNEL_NAMES = REPORT_NAMES | frozenset(
-    (
-        "memref.alloc",
-        "memref.alloca",
-        "gpu.lane_id",
-        "gpu.subgroup_id",
-        "gpu.num_subgroups",
-        "gpu.subgroup_size",
+NEEDS_KERNEL_NAMES = (
+    REPORT_NAMES
+    | IMAGE_NAMES
+    | frozenset(
+        (
+            "memref.alloc",
+            "memref.alloca",
+            "gpu.lane_id",
+            "gpu.subgroup_id",
+            "gpu.num_subgroups",
+            "gpu.subgroup_size",
+        )
     )
 )
 """The same, by name: arrays belong to the kernel, whose `KernelInfo` tells the runtime of them."""
@@ -225,7 +230,7 @@ class ModuleLowering:
     def _must_inline(self, function: Function) -> bool:
         signature = function.function_type
         answer = len(signature.outputs) > 1 or any(
-            isinstance(type_, MemRefType | PointerType) for type_ in signature.inputs
+            isinstance(type_, MemRefType | PointerType | ImageType) for type_ in signature.inputs
         )
         # No early exit: every callee is visited, so that recursion is found wherever it is.
         for op in function.body.walk():

@@ -98,6 +98,15 @@ def storage_bytes(type_: Attribute) -> int:
     return scalar_bytes(scalar_of(type_)) * component_count(type_)
 
 
+def part_offset_bytes(type_: Attribute, step: int) -> int:
+    """Returns where a member of a struct or an element of an array or vector begins in it."""
+    if isinstance(type_, StructType):
+        return type_.members[step].offset or 0
+    if isinstance(type_, ArrayType):
+        return step * type_.stride.data
+    return step * scalar_bytes(scalar_of(type_))
+
+
 def _has_layout(type_: Attribute) -> bool:
     """Whether a type of several scalars says where each lies in memory, or needs not to."""
     if isinstance(type_, StructType):

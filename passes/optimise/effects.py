@@ -31,6 +31,8 @@ _REMOVABLE_NAMES = frozenset(
         "kernel.load_field",
         "memref.alloc",
         "memref.alloca",
+        "kernel.image_read",
+        "kernel.image_sample",
         "spirv.Load",
         "spirv.Variable",
         "spirv.AccessChain",

@@ -76,6 +76,8 @@ def read_operation(around: Operands, item: Instruction) -> Operation:
         reader = _integer_dot
     elif reader is None and issubclass(op_class, spirv.AtomicUpdateOp | spirv.AtomicCountOp):
         reader = _atomic
+    elif reader is None and issubclass(op_class, spirv.ImageAccessOp):
+        reader = _image_access
     if reader is not None:
         return reader(around, item, op_class)
     if id_counts(item.opcode) is None:
@@ -260,6 +262,16 @@ def _integer_dot(around: Operands, item: Instruction, op_class: type[Operation])
             unreadable(f"{words[count]} is no packed vector format", item)
         properties["format"] = attrs.PackedVectorFormatAttr(enums.PackedVectorFormat.PackedVectorFormat4x8Bit)
     return _create(around, item, op_class, words[:count], properties)
+
+
+def _image_access(around: Operands, item: Instruction, op_class: type[Operation]) -> Operation:
+    count = 3 if op_class is spirv.ImageWriteOp else 2
+    words = _need(item, count)
+    properties: dict[str, Attribute] = {}
+    if len(words) > count:
+        flags = _flags(enums.ImageOperands, words[count], item)
+        properties["image_operands"] = attrs.ImageOperandsAttr(flags)
+    return _create(around, item, op_class, [*words[:count], *words[count + 1 :]], properties)
 
 
 def _function_call(around: Operands, item: Instruction, op_class: type[Operation]) -> Operation:

@@ -19,7 +19,19 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.dialects.spirv.enums import CooperativeMatrixUse, Decoration, Scope, StorageClass
+from ...ir.dialects.spirv.enums import (
+    CooperativeMatrixUse,
+    Decoration,
+    Dim,
+    ImageArrayedInfo,
+    ImageDepthInfo,
+    ImageFormat,
+    ImageSamplerUseInfo,
+    ImageSamplingInfo,
+    Scope,
+    StorageClass,
+)
+from ...ir.dialects.spirv.image_types import ImageShape, ImageType, SampledImageType, SamplerType
 from ...ir.dialects.spirv.types import (
     ArrayType,
     CooperativeMatrixType,
@@ -209,6 +221,27 @@ class TypeReader:
         storage_class, pointee = item.operands[:2]
         return PointerType.get(self.type(pointee, item), StorageClass(storage_class))
 
+    def _image(self, item: Instruction) -> Attribute:
+        element, dim, depth, arrayed, sampling, use, image_format = item.operands[:7]
+        if len(item.operands) > 7:
+            unreadable("an access qualifier belongs to OpenCL", item)
+        shape = ImageShape(
+            element=self.type(element, item),
+            dim=Dim(dim),
+            depth=ImageDepthInfo(depth),
+            arrayed=ImageArrayedInfo(arrayed),
+            sampling=ImageSamplingInfo(sampling),
+            sampler_use=ImageSamplerUseInfo(use),
+            format=ImageFormat(image_format),
+        )
+        return ImageType(shape)
+
+    def _sampled_image(self, item: Instruction) -> Attribute:
+        return SampledImageType(self.type(item.operands[0], item))
+
+    def _sampler(self, _: Instruction) -> Attribute:
+        return SamplerType()
+
     def _cooperative_matrix(self, item: Instruction) -> Attribute:
         element, *numbers = item.operands
         values = [self._integer(number) for number in numbers]
@@ -231,5 +264,8 @@ _READERS: dict[int, Callable[[TypeReader, Instruction], Attribute]] = {
     Op.TypeRuntimeArray: TypeReader._runtime_array,  # pyright: ignore[reportPrivateUsage]
     Op.TypeStruct: TypeReader._struct,  # pyright: ignore[reportPrivateUsage]
     Op.TypePointer: TypeReader._pointer,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeImage: TypeReader._image,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeSampledImage: TypeReader._sampled_image,  # pyright: ignore[reportPrivateUsage]
+    Op.TypeSampler: TypeReader._sampler,  # pyright: ignore[reportPrivateUsage]
     NewerOp.TypeCooperativeMatrixKHR: TypeReader._cooperative_matrix,  # pyright: ignore[reportPrivateUsage]
 }

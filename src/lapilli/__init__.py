@@ -65,6 +65,7 @@ _NAMES_BY_MODULE = {
     ),
     "ir.aspects": "Aspect",
     "ir.config": "config",
+    "ir.image_formats": "ImageFormat",
     "ir.stream": "Stream",
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
@@ -72,9 +73,9 @@ _NAMES_BY_MODULE = {
         "AspectWarning KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
     ),
     "frontend.bundles": (
-        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join "
-        "this_module"
+        "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join"
     ),
+    "frontend.this_module": "this_module",
     "frontend.lpk_loading": "load_kernel_bundle",
     "vk_runtime.array": "Array",
     "vk_runtime.array_sharing": "from_dlpack from_host import_fd page_aligned",
@@ -90,6 +91,9 @@ _NAMES_BY_MODULE = {
     "vk_runtime.array_creation": "asarray empty empty_like full ones zeros zeros_like",
     "vk_runtime.device": "Device Platform device devices platforms",
     "vk_runtime.device_selection": "select_device",
+    "vk_runtime.image_sampler": "AddressingMode CoordinateNormalizationMode FilteringMode ImageSampler",
+    "vk_runtime.images": "SampledImage UnsampledImage",
+    "vk_runtime.indirect_range": "IndirectRange",
     "vk_runtime.info": "info",
     "vk_runtime.event": "Event",
     "vk_runtime.graph": "Graph graph",

@@ -16,7 +16,6 @@ from .frontend.bundles import has_kernel_bundle as has_kernel_bundle
 from .frontend.bundles import is_compatible as is_compatible
 from .frontend.bundles import join as join
 from .frontend.bundles import link as link
-from .frontend.bundles import this_module as this_module
 from .frontend.function_attributes import SubGroupSize as SubGroupSize
 from .frontend.lpk_loading import load_kernel_bundle as load_kernel_bundle
 from .frontend.ranges import NdRange as NdRange
@@ -24,6 +23,7 @@ from .frontend.ranges import Range as Range
 from .frontend.sources import SYCL_EXT_ONEAPI_KERNEL_COMPILER as SYCL_EXT_ONEAPI_KERNEL_COMPILER
 from .frontend.sources import SourceLanguage as SourceLanguage
 from .frontend.sources import create_kernel_bundle_from_source as create_kernel_bundle_from_source
+from .frontend.this_module import this_module as this_module
 from .ir.aspects import Aspect as Aspect
 from .ir.config import config as config
 from .ir.errors import AspectWarning as AspectWarning
@@ -46,6 +46,7 @@ from .ir.errors import MemoryAllocationError as MemoryAllocationError
 from .ir.errors import NdRangeError as NdRangeError
 from .ir.errors import RuntimeFailure as RuntimeFailure
 from .ir.errors import UnknownKernelError as UnknownKernelError
+from .ir.image_formats import ImageFormat as ImageFormat
 from .vk_runtime.array import Array as _RuntimeArray
 from .vk_runtime.array_sharing import from_dlpack as from_dlpack
 from .vk_runtime.array_sharing import from_host as from_host
@@ -66,6 +67,13 @@ from .vk_runtime.event import Event as Event
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
+from .vk_runtime.image_sampler import AddressingMode as AddressingMode
+from .vk_runtime.image_sampler import CoordinateNormalizationMode as CoordinateNormalizationMode
+from .vk_runtime.image_sampler import FilteringMode as FilteringMode
+from .vk_runtime.image_sampler import ImageSampler as ImageSampler
+from .vk_runtime.images import SampledImage as _RuntimeSampledImage
+from .vk_runtime.images import UnsampledImage as _RuntimeUnsampledImage
+from .vk_runtime.indirect_range import IndirectRange as IndirectRange
 from .vk_runtime.info import info as info
 from .vk_runtime.interop.queries import SYCL_BACKEND_VULKAN as SYCL_BACKEND_VULKAN
 from .vk_runtime.interop.queries import is_backend_active as is_backend_active
@@ -138,6 +146,20 @@ class Out(_ArrayParameter):
 class Target(Enum):
     DEVICE = "device"
     CONSTANT_BUFFER = "constant_buffer"
+
+class UnsampledImage(_RuntimeUnsampledImage):
+    # As Array: pixels exist in kernels only.  Coordinates go slowest dimension first.
+    def __class_getitem__(cls, parameters: Any) -> Any: ...
+    def __getitem__(self, index: _Index) -> Any: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __setitem__(self, index: _Index, value: Any) -> None: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+    def read(self, *coordinates: Any) -> Any: ...
+    def write(self, coordinates: Any, pixel: Any, /) -> None: ...
+
+class SampledImage(_RuntimeSampledImage):
+    def __class_getitem__(cls, parameters: Any) -> Any: ...
+    def __getitem__(self, index: _Index) -> Any: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+    def read(self, *coordinates: Any) -> Any: ...
+    def sample(self, *coordinates: Any) -> Any: ...
 
 class _Manipulator:
     def __call__(self, value: int) -> _Manipulator: ...
@@ -444,7 +466,7 @@ class _KernelFunction:
         self, stage: Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
     ) -> str: ...
     def __getitem__(
-        self, launch_range: int | tuple[int, ...] | list[int] | NdRange
+        self, launch_range: int | tuple[int, ...] | list[int] | NdRange | IndirectRange
     ) -> _LaunchConfiguration: ...
 
 @overload

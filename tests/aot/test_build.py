@@ -292,3 +292,81 @@ def test_levels_and_debug_information(make_project):
         assert env.debug_info == (options == ("-g",))
         sizes[options] = len(found.blob(0))
     assert sizes["-g",] > sizes["-O1",]
+
+
+NARROW = """import lapilli as lp
+
+
+def boo(x: lp.f32):
+    return lp.f64(x) * 3.0
+
+
+@lp.device_has()
+@lp.kernel
+def foo(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = lp.f32(boo(x[i]))
+"""
+HEAD = "warning: function 'foo' uses aspect 'fp64' not listed in 'sycl::device_has'\nuse is from this call chain:\n"
+
+
+@pytest.mark.behaviour("WRN-03", "WRN-04", "WRN-05")
+@pytest.mark.parametrize("given", ["file", "here", "below", "module"])
+def test_a_build_prints_aspect_warnings_as_compilers_do(make_project, monkeypatch, tmp_path, given):
+    project = make_project(NARROW)
+    name = project.file.name
+    folder = tmp_path.parent if given == "below" else tmp_path
+    monkeypatch.chdir(folder)
+    text = {
+        "file": str(project.file),
+        "here": f"./{name}",
+        "below": f"{tmp_path.name}/{name}",
+        "module": project.name,
+    }[given]
+    shown = {"file": str(project.file), "below": f"{tmp_path.name}/{name}"}.get(given, name)
+
+    def output(*options):
+        done = CliRunner().invoke(command, [text, "-o", str(tmp_path / "out.lpk"), *options])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    wrote = f"wrote {tmp_path / 'out.lpk'}\n"
+    plain = HEAD + "  foo()\n  boo()\ncompile with '-g' to get source location\n"
+    for _ in range(2):  # each build says it
+        assert output() == plain + wrote
+    assert output("-g") == f"{shown}:5:12: {HEAD}  foo()\n  boo() {shown}:12:19\n{wrote}"
+
+
+def test_errors_name_files_as_given(tmp_path, monkeypatch):
+    text = "import lapilli as lp\n\n\n@lp.kernel\ndef k(x: lp.Array[lp.f32]):\n    x[0] = y\n"
+    (tmp_path / "aot_wrong.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(command, ["aot_wrong.py", "-o", "out.lpk"])
+    assert done.exit_code == 1 and done.output.startswith("aot_wrong.py:6:12: error: ")
+
+
+@pytest.mark.behaviour("ASP-20", "AOT-10")
+def test_nothing_is_said_of_what_a_target_lacks(make_project):
+    project = make_project(SPLIT)
+    folder = project.folder
+    tables = [f"swiftshader,{folder / 'sw.table'}", f"raspberry_pi_5,{folder / 'pi.table'}"]
+    done = project.build("-o", folder / "out.lpk", "-o", tables[0], "-o", tables[1])
+    assert "warning" not in done.output and "note" not in done.output
+    fixed = project.build("-o", folder / "out.lpk", "--fixed-targets", "swiftshader,lavapipe")
+    assert (
+        "warning: function 'wide' uses aspect 'fp64' not supported by fixed target 'swiftshader'"
+        in fixed.output
+    )
+
+
+def test_warnings_about_ir(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "narrow.mlir").write_text(
+        "func.func @k() attributes {gpu.kernel, aspect.declared = []} {\n"
+        '  %d = arith.constant 1.0 : f64 loc("k.py":7:9)\n  func.return\n}\n'
+    )
+    done = CliRunner().invoke(command, ["narrow.mlir", "-o", "out.lpk", "-g"])
+    assert done.exit_code == 0, done.output
+    assert (
+        "k.py:7:9: warning: function 'k' uses aspect 'fp64' not listed in 'sycl::device_has'" in done.output
+    )

@@ -8,7 +8,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.builder import build_module
-from lapilli.frontend.function_attributes import FunctionAttributes, attributes_of, check_exported
+from lapilli.frontend.function_attributes import FunctionAttributes, attributes_of
 from lapilli.ir.dialects import aspect
 
 
@@ -178,8 +178,32 @@ def test_a_class_takes_only_uses_aspects():
 
 
 @pytest.mark.behaviour("EXT-05")
-def test_an_exported_function_has_no_work_group_size():
-    with pytest.raises(lp.CompileError, match="exported") as caught:
-        check_exported(lp.reqd_work_group_size(8)(body))
-    assert caught.value.errc is lp.Errc.BUILD
-    check_exported(lp.reqd_sub_group_size(8)(body))
+@pytest.mark.parametrize("is_above", [False, True])
+def test_an_exported_function_has_no_work_group_size(is_above):
+    def scaled(x: lp.f32) -> lp.f32:
+        return x * 2.0
+
+    def declared(x: lp.f32) -> lp.f32: ...
+
+    sized = lp.reqd_work_group_size(8)
+    for export, function in ((lp.external, scaled), (lp.external("s"), scaled), (lp.extern("d"), declared)):
+        with pytest.raises(
+            lp.CompileError, match="reqd_work_group_size is not allowed on the external"
+        ) as caught:
+            sized(export(function)) if is_above else export(sized(function))
+        assert caught.value.errc is lp.Errc.BUILD and caught.value.code == "LP2083"
+        assert "def " + function.__name__ in str(caught.value)
+
+
+@pytest.mark.parametrize("is_above", [False, True])
+def test_exported_functions_take_the_other_attributes(is_above):
+    def scaled(x: lp.f32) -> lp.f32:
+        return x * 2.0
+
+    made = scaled
+    decorators = [lp.device_has(lp.Aspect.FP64), lp.reqd_sub_group_size(8), lp.uses_aspects(lp.Aspect.FP16)]
+    for decorate in [lp.external("s"), *decorators] if is_above else [*decorators, lp.external("s")]:
+        made = decorate(made)
+    assert type(made) is type(lp.external(scaled)) and made.symbol == "s" and made(2.0) == 4.0
+    wanted = FunctionAttributes(device_has=frozenset({6}), reqd_sub_group_size=8, uses_aspects=frozenset({5}))
+    assert attributes_of(made) == wanted

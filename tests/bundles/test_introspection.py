@@ -9,6 +9,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime.headers import ffi
+from lapilli.vk_runtime.pipeline import PipelineStore
 from lapilli.vk_runtime.pipeline_statistics import read_statistics
 
 pytestmark = pytest.mark.device
@@ -166,6 +167,19 @@ def test_statistics_of_a_driver_that_has_them(device):
 
     found = read_statistics(Logical(), ffi.NULL)  # type: ignore[arg-type]
     assert found == {"Register Count": 32, "Stack Size": 64, "Used": 1}
+
+
+@pytest.mark.behaviour("INT-07")
+@pytest.mark.parametrize(
+    ("statistics", "expected"),
+    [
+        ({"Stack Size": 4096, "Register Count": 9999}, 4096),
+        ({"Stack Size": 0, "Local Memory Size": 0x10_0000_0800}, 0x800),  # as NVIDIA's driver says it
+    ],
+)
+def test_private_memory_is_what_the_driver_says(device, context, monkeypatch, statistics, expected):
+    monkeypatch.setattr(PipelineStore, "statistics", lambda *_: statistics)
+    assert kernel_of(context, with_memory).get_info(SPECIFIC.private_mem_size, device) == expected
 
 
 # ---- the other objects ----

@@ -125,3 +125,15 @@ def test_kernels_outlive_the_bundles_that_were_joined(device, context):
         launch_kernel(device.default_queue, kernel, 3, (x,))
     assert x.numpy().tolist() == [100.0] * 3
     assert trace.count("pipeline") == 0
+
+
+@pytest.mark.behaviour("JN-04")
+def test_there_are_no_joined_source_bundles(context):
+    text = "import lapilli as lp\n@lp.kernel\ndef k(x: lp.Array[lp.f32]):\n    x[0] = 1.0\n"
+    source = lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.PYTHON, text)
+    for bundles in ([], [source], [source, source], [get(context, INPUT), source]):
+        with pytest.raises(TypeError, match="join"):
+            lp.join(bundles, state=lp.BundleState.SOURCE)
+    built = lp.build(source)
+    joined = lp.join([built, get(context, EXECUTABLE)])
+    assert joined.ext_oneapi_has_kernel("k") and joined.kernel_ids == get(context, EXECUTABLE).kernel_ids

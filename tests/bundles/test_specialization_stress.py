@@ -121,6 +121,17 @@ def test_another_name_of_a_constant_is_the_same_constant(device):
 def test_ids_are_only_referred_to(device, copied):
     with pytest.raises(TypeError, match="cannot be copied or pickled"):
         copied(SAME)
+    with pytest.raises(TypeError, match="cannot be copied or pickled"):
+        SAME.__reduce__()
+
+
+@pytest.mark.behaviour("SC-06")
+@pytest.mark.parametrize(
+    "use", [bool, int, float, range, lambda c: c + 1, lambda c: [1, 2][c], lambda c: c < 3]
+)
+def test_an_id_is_no_value_on_the_host(use):
+    with pytest.raises(TypeError):
+        use(SAME)
 
 
 # ---- types and defaults ----

@@ -120,12 +120,40 @@ def variable_after_loop(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
     out[i] = last
 
 
+def _first_factor(n):
+    d = 2
+    while d * d <= n:
+        if n % d == 0:
+            return d
+        d += 1
+    else:
+        return -n
+
+
+def _last_equal(x, v):
+    for i in range(len(x)):
+        for j in range(i, -1, -1):
+            if x[j] == v:
+                break
+        else:
+            continue
+        return 100 * i + j
+    return -1
+
+
+@lp.kernel
+def return_in_loop_else(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    out[i] = _first_factor(x[i]) * 1000 + _last_equal(x, i)
+
+
 KERNELS = [
     branches,
     continue_and_break,
     while_with_break,
     early_return,
     return_in_loop,
+    return_in_loop_else,
     loop_else,
     nested_with_steps,
     swap_and_tuples,
@@ -150,3 +178,37 @@ def test_kernel_does_what_its_python_function_does(device, kernel, monkeypatch):
     out = lp.full(len(x), 99, lp.i32, device=device)
     kernel[len(x)](lp.asarray(x, device=device), out)
     assert out.numpy().tolist() == expected.tolist()
+
+
+WEIGHTS = (0.1, 0.2, 0.7)
+
+
+@lp.kernel
+def weighted(x: lp.Array[lp.f64], limit: lp.f64):
+    i = lp.global_id(0)
+    total = x[i]
+    for w in WEIGHTS:
+        total += w
+        if total > limit:
+            break
+    for w in (0.9, 1):
+        total -= w * total
+    for _ in range(2):
+        total += w
+        for w in (0.3, 0.5):
+            total *= w
+    x[i] = total
+
+
+def test_literals_of_unrolled_loops_keep_their_digits(device):
+    if not device.has(lp.Aspect.FP64):
+        pytest.skip("the device has no doubles")
+    for limit in (-1.0, 0.2, 9.0):
+        x = lp.zeros(3, lp.f64, device=device)
+        weighted[3](x, limit)
+        expected = np.zeros(1)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lp, "global_id", lambda _: 0)
+            inspect.unwrap(weighted)(expected, limit)
+        # Exact: `w` is 1 and 0.5 where it is carried as f32.
+        np.testing.assert_array_equal(x.numpy(), expected[0])

@@ -121,7 +121,8 @@ def sub_group_integers(x: lp.In[lp.u32], out: lp.Out[lp.u32, 2]):
     # Not inside the conditional: a lane that does not take part has no value to give (an H200 gives 0).
     before = lp.sub_group.shuffle_up(v, 1)
     out[8, i] = before if lp.sub_group.id() > 0 else v
-    out[9, i] = lp.sub_group.ballot(v > 50)[0]
+    words = lp.sub_group.ballot(v > 50)
+    out[9, i] = words.x + words[1] + lp.math.dot(words.zw, words.zw)
     out[10, i] = lp.u32(lp.sub_group.any(v > 90)) + 2 * lp.u32(lp.sub_group.all(v > 5))
 
 

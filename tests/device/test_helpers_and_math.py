@@ -154,3 +154,16 @@ def test_changed_capture_compiles_again_and_an_equal_one_does_not(device, monkey
     with lp.trace() as trace:
         captured_values[1](out)
     assert trace.count("compile") == 0
+
+
+@lp.kernel
+def integer_powers(base: lp.In[lp.i32], exponent: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    out[i] = base[i] ** exponent[i]
+
+
+def test_integers_to_negative_powers_known_at_run_time(device):
+    base, exponent = np.int32([1, -1, -1, 2, 0, -2, 3, 0, -3]), np.int32([-3, -3, -2, -1, -1, -1, 5, 0, 3])
+    out = lp.empty(len(base), lp.i32, device=device)
+    integer_powers[len(base)](lp.asarray(base, device=device), lp.asarray(exponent, device=device), out)
+    assert out.numpy().tolist() == [1, -1, 1, 0, 0, 0, 243, 1, -27]

@@ -219,3 +219,49 @@ def test_annotated_helpers_unpacking_and_defaults(device):
     out = lp.zeros(1, lp.f32x3, device=device)
     unpack[1](out)
     np.testing.assert_array_equal(out.numpy(), [[4 + 11, 4 + 30, 6 + 9]])
+
+
+@lp.struct
+class Body:
+    place: lp.f32x4
+    cell: lp.i32x3
+
+
+@lp.kernel
+def swizzle_targets(v: lp.Array[lp.f32x4], w: lp.Array[lp.f32x3], bodies: lp.Array[Body]):
+    i = lp.global_id(0)
+    v[i].xw = v[i].wx
+    v[i].yz += 1.0
+    w[i].zx = lp.f32x2(5.0, 6.0)
+    t = v[i]
+    t.xyz *= lp.f32x3(1, 2, 3)
+    t.wzyx = t
+    v[i] = t
+    bodies[i].cell.zy = bodies[i].cell.xz
+    b = bodies[i]
+    b.place.yx = lp.f32x2(7.0)
+    bodies[i].place = b.place
+    p = lp.private.array(2, lp.f32x4)
+    p[0] = lp.f32x4(0.0)
+    p[0].zw = v[i].xy
+    v[i].x = p[0].w
+
+
+def test_swizzles_are_assigned_to(device):
+    v = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+    bodies = np.zeros(3, Body.dtype)
+    bodies["cell"] = np.arange(9).reshape(3, 3)
+    there, w = lp.zeros(3, lp.f32x4, device=device), lp.ones(3, lp.f32x3, device=device)
+    there.copy_from(v)
+    array = lp.asarray(bodies, device=device)
+    swizzle_targets[3](there, w, array)
+    v[:, [0, 3]] = v[:, [3, 0]]
+    v[:, 1:3] += 1
+    v[:, :3] *= [1, 2, 3]
+    v = v[:, ::-1].copy()
+    v[:, 0] = v[:, 1]
+    np.testing.assert_array_equal(there.numpy(), v)
+    np.testing.assert_array_equal(w.numpy(), [[6, 1, 5]] * 3)
+    bodies["cell"][:, [2, 1]] = bodies["cell"][:, [0, 2]]
+    np.testing.assert_array_equal(array.numpy()["cell"], bodies["cell"])
+    np.testing.assert_array_equal(array.numpy()["place"], [[7, 7, 0, 0]] * 3)

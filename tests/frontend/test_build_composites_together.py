@@ -79,9 +79,9 @@ def shuffle_of_a_vector(x: lp.Array[lp.i32x2]):
 
 
 ERRORS = {
-    atomic_on_vectors: "works on arrays of numbers",
-    atomic_on_structs: "works on arrays of numbers",
-    atomic_on_shared_vectors: "works on arrays of numbers",
+    atomic_on_vectors: "works on numbers, found lp.i32x2 in 'x'",
+    atomic_on_structs: "works on numbers, found Pair in 'x'",
+    atomic_on_shared_vectors: "works on numbers, found lp.u32x4",
     atomic_at_a_vector: "must be an integer, found lp.i32x2",
     atomic_of_a_vector: "lp.i32x2",
     shared_structs: "holds numbers and vectors, found Pair",

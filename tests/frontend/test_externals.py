@@ -218,16 +218,6 @@ def test_a_declaration_has_no_body(load: Load) -> None:
     assert (caught.value.code, caught.value.location and caught.value.location.line) == ("LP2081", 4)
 
 
-@pytest.mark.behaviour("EXT-05")
-def test_attributes_of_kernels_are_refused() -> None:
-    with pytest.raises(
-        lp.CompileError, match=r"lp\.reqd_work_group_size is not allowed on the external .* 'doubled'"
-    ) as e:
-        external(doubled).refuse_attribute("lp.reqd_work_group_size")
-    assert e.value.code == "LP2083"
-    assert e.value.errc is lp.Errc.BUILD
-
-
 @pytest.mark.parametrize("name", ["", "a\0b", 7, "tab\t"])
 def test_symbols_are_printable_text(name: str) -> None:
     with pytest.raises(lp.InvalidError, match="expected the symbol"):
@@ -249,12 +239,24 @@ def test_two_functions_of_one_linker_name_in_one_kernel(load: Load) -> None:
 
 
 @pytest.mark.behaviour("EXT-08")
-def test_declared_aspects_stand_on_the_declaration(load: Load) -> None:
+@pytest.mark.parametrize("where", ["above", "below"])
+def test_declared_aspects_stand_on_the_declaration(load: Load, where: str) -> None:
+    lines = ['@lp.extern("f")', "@lp.device_has(lp.Aspect.FP64)"]
+    head = "\n".join(lines if where == "below" else lines[::-1])
     module = load(
-        "ext_declared",
-        '@lp.extern("f")\ndef f(x: lp.f32) -> lp.f32: ...\n'
+        f"ext_declared_{where}",
+        f"{head}\ndef f(x: lp.f32) -> lp.f32: ...\n"
         "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[0] = f(y[0])\n",
     )
-    module.f.declared_aspects = (int(lp.Aspect.FP64),)
     image, _ = compiled(module.k)
     assert image.kernel("k").aspects == (lp.Aspect.FP64,)
+
+
+def test_what_a_declaration_uses_counts(load: Load) -> None:
+    module = load(
+        "ext_declared_use",
+        '@lp.extern("f")\n@lp.uses_aspects(lp.Aspect.FP16)\ndef f(x: lp.f32) -> lp.f32: ...\n'
+        "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[0] = f(y[0])\n",
+    )
+    image, _ = compiled(module.k)
+    assert image.kernel("k").aspects == (lp.Aspect.FP16,)

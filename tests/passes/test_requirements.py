@@ -69,3 +69,26 @@ def test_targets_in_common_may_be_none() -> None:
         "function 'f' compiled with a different `-fsycl-fixed-targets` switch than its calling kernel."
     )
     assert read_requirements(module) == Requirements(fixed_targets=())
+
+
+def test_a_callee_for_fewer_targets_changes_nothing() -> None:
+    text = """
+    func.func @k() attributes {gpu.kernel, aspect.fixed_targets = ["a", "b"]} {
+      func.call @f() : () -> ()
+      func.call @g() : () -> ()
+      func.return
+    }
+    func.func private @f() attributes {aspect.fixed_targets = ["b"]} { func.return }
+    func.func private @g() attributes {aspect.fixed_targets = []} { func.return }"""
+    module = parse_module(text).module
+    assert compute_requirements(module) == ()
+    assert read_requirements(module, CONFIG).fixed_targets == (0x20000, 0x20001)
+
+
+def test_vendor_and_internal_aspects_of_a_callee_count_without_a_warning() -> None:
+    text = """
+    func.func @k() attributes {gpu.kernel} { func.call @f() : () -> ()  func.return }
+    func.func private @f() attributes {aspect.used = [65538 : i32, -3 : i32]} { func.return }"""
+    module = parse_module(text).module
+    assert compute_requirements(module) == ()
+    assert read_requirements(module) == Requirements(aspects=(65538,))

@@ -106,15 +106,14 @@ def number(value):
 
 def _floor_divide(a, b, kind):
     if kind.is_float:
-        return kind.numpy.type(np.floor(a / b))
+        return kind.numpy.type(np.floor_divide(a, b))
     return wrap(a // b, kind) if b else 0
 
 
 def _modulo(a, b, kind):
     if not kind.is_float:
         return wrap(a % b, kind) if b else 0
-    rest = kind.numpy.type(a - kind.numpy.type(np.floor(a / b)) * b)
-    return kind.numpy.type(rest + b) if rest * b < 0 else rest
+    return kind.numpy.type(np.mod(a, b))
 
 
 _PLAIN = {

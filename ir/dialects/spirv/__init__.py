@@ -5,9 +5,9 @@ What is ours beyond MLIR 19 is said where it stands; the largest parts are resul
 `spirv.SpecConstantComposite`, and the functions in `glsl.NEWER_THAN_MLIR_19` and `glsl_more`.
 
 Left out, because compute shaders of Vulkan 1.3 cannot have them or because newer instructions do the same:
-images and samplers; derivatives, `Kill` and what else belongs to fragments; geometry, mesh and ray tracing;
-OpenCL's (capability Kernel, Addresses, Groups, Pipes, OpenCL.std); SPV_KHR_shader_ballot and subgroup_vote, which
-GroupNonUniform… replaced; vendors' instructions; structs that contain pointers to themselves.
+depth comparisons and gathers of images; derivatives, `Kill` and what else belongs to fragments; geometry, mesh and
+ray tracing; OpenCL's (capability Kernel, Addresses, Groups, Pipes, OpenCL.std); SPV_KHR_shader_ballot and
+subgroup_vote, which GroupNonUniform… replaced; vendors' instructions; structs that contain pointers to themselves.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from . import (
     glsl_more,
     group,
     hint,
+    image,
+    image_types,
     integer_dot,
     logical,
     matrix,
@@ -254,6 +256,18 @@ from .glsl_more import (
     GLUnpackUnorm4x8Op,
 )
 from .hint import KHRAssumeTrueOp, KHRExpectOp, KHRReadClockOp
+from .image import (
+    ImageAccessOp,
+    ImageFetchOp,
+    ImageOp,
+    ImageQuerySizeLodOp,
+    ImageQuerySizeOp,
+    ImageReadOp,
+    ImageSampleExplicitLodOp,
+    ImageWriteOp,
+    SampledImageOp,
+)
+from .image_types import ImageShape, ImageType, SampledImageType, SamplerType
 from .integer_dot import SDotAccSatOp, SDotOp, SUDotAccSatOp, SUDotOp, UDotAccSatOp, UDotOp
 from .logical import (
     AllOp,
@@ -358,12 +372,13 @@ _GROUPS = (
     cooperative_matrix,
     matrix,
     spec_expression,
+    image,
 )
 
 SPIRV_OPS: dict[str, type[Operation]] = {op.name: op for group in _GROUPS for op in group.OPS}
 """Every operation class by its name."""
 
-SPIRV = Dialect("spirv", list(SPIRV_OPS.values()), [*attributes.ATTRIBUTES, *types.TYPES])
+SPIRV = Dialect("spirv", list(SPIRV_OPS.values()), [*attributes.ATTRIBUTES, *types.TYPES, *image_types.TYPES])
 """The dialect."""
 
 __all__ = [
@@ -542,6 +557,16 @@ __all__ = [
     "INotEqualOp",
     "ISubBorrowOp",
     "ISubOp",
+    "ImageAccessOp",
+    "ImageFetchOp",
+    "ImageOp",
+    "ImageQuerySizeLodOp",
+    "ImageQuerySizeOp",
+    "ImageReadOp",
+    "ImageSampleExplicitLodOp",
+    "ImageShape",
+    "ImageType",
+    "ImageWriteOp",
     "InBoundsAccessChainOp",
     "IsInfOp",
     "IsNanOp",
@@ -603,6 +628,9 @@ __all__ = [
     "SRemOp",
     "SUDotAccSatOp",
     "SUDotOp",
+    "SampledImageOp",
+    "SampledImageType",
+    "SamplerType",
     "Scope",
     "ScopeAttr",
     "SelectOp",

@@ -21,6 +21,7 @@ from .enums import (
     FPRoundingMode,
     FunctionControl,
     GroupOperation,
+    ImageOperands,
     LinkageType,
     LoopControl,
     MemoryAccess,
@@ -197,6 +198,14 @@ class PackedVectorFormatAttr(EnumAttr[PackedVectorFormat]):
 
 
 @irdl_attr_definition
+class ImageOperandsAttr(FlagsAttr[ImageOperands]):
+    """`#spirv.image_operands<Lod>`."""
+
+    name = "spirv.image_operands"
+    enumeration = ImageOperands
+
+
+@irdl_attr_definition
 class CooperativeMatrixLayoutAttr(EnumAttr[CooperativeMatrixLayout]):
     """`#spirv.khr_cooperative_matrix_layout<RowMajor>`."""
 
@@ -319,6 +328,7 @@ ATTRIBUTES: list[type[Attribute]] = [
     LoopControlAttr,
     FPRoundingModeAttr,
     PackedVectorFormatAttr,
+    ImageOperandsAttr,
     CooperativeMatrixLayoutAttr,
     CooperativeMatrixUseAttr,
     CooperativeMatrixOperandsAttr,

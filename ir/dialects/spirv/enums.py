@@ -238,3 +238,110 @@ class CooperativeMatrixOperands(enum.IntFlag):
     CSigned = 0x4
     ResultSigned = 0x8
     AccSat = 0x10
+
+
+class Dim(enum.IntEnum):
+    """Dimensionality of an image (§3.8), spelt as MLIR spells it."""
+
+    Dim1D = 0
+    Dim2D = 1
+    Dim3D = 2
+    Cube = 3
+    Rect = 4
+    Buffer = 5
+    SubpassData = 6
+
+
+class ImageDepthInfo(enum.IntEnum):
+    """Whether an image holds depths (§3.52.6, OpTypeImage)."""
+
+    NoDepth = 0
+    IsDepth = 1
+    DepthUnknown = 2
+
+
+class ImageArrayedInfo(enum.IntEnum):
+    """Whether an image is an array of images."""
+
+    NonArrayed = 0
+    Arrayed = 1
+
+
+class ImageSamplingInfo(enum.IntEnum):
+    """Whether a pixel has several samples."""
+
+    SingleSampled = 0
+    MultiSampled = 1
+
+
+class ImageSamplerUseInfo(enum.IntEnum):
+    """Whether an image is read through a sampler, or is a storage image."""
+
+    SamplerUnknown = 0
+    NeedSampler = 1
+    NoSampler = 2
+
+
+class ImageFormat(enum.IntEnum):
+    """Format of a storage image's pixels (§3.11)."""
+
+    Unknown = 0
+    Rgba32f = 1
+    Rgba16f = 2
+    R32f = 3
+    Rgba8 = 4
+    Rgba8Snorm = 5
+    Rg32f = 6
+    Rg16f = 7
+    R11fG11fB10f = 8
+    R16f = 9
+    Rgba16 = 10
+    Rgb10A2 = 11
+    Rg16 = 12
+    Rg8 = 13
+    R16 = 14
+    R8 = 15
+    Rgba16Snorm = 16
+    Rg16Snorm = 17
+    Rg8Snorm = 18
+    R16Snorm = 19
+    R8Snorm = 20
+    Rgba32i = 21
+    Rgba16i = 22
+    Rgba8i = 23
+    R32i = 24
+    Rg32i = 25
+    Rg16i = 26
+    Rg8i = 27
+    R16i = 28
+    R8i = 29
+    Rgba32ui = 30
+    Rgba16ui = 31
+    Rgba8ui = 32
+    R32ui = 33
+    Rgb10a2ui = 34
+    Rg32ui = 35
+    Rg16ui = 36
+    Rg8ui = 37
+    R16ui = 38
+    R8ui = 39
+
+
+class ImageOperands(enum.IntFlag):
+    """What an image instruction takes beside image and coordinate (§3.14)."""
+
+    None_ = 0
+    Bias = 0x1
+    Lod = 0x2
+    Grad = 0x4
+    ConstOffset = 0x8
+    Offset = 0x10
+    ConstOffsets = 0x20
+    Sample = 0x40
+    MinLod = 0x80
+    MakeTexelAvailable = 0x100
+    MakeTexelVisible = 0x200
+    NonPrivateTexel = 0x400
+    VolatileTexel = 0x800
+    SignExtend = 0x1000
+    ZeroExtend = 0x2000

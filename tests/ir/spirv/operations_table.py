@@ -107,6 +107,17 @@ TABLE: list[tuple[str, str, str, str, str]] = [
 
 STRUCTURED = {"spirv.Switch", "spirv.mlir.break", "spirv.mlir.continue"}
 """Tested by reading control flow that needs them."""
+IMAGES = {
+    "spirv.SampledImage",
+    "spirv.Image",
+    "spirv.ImageSampleExplicitLod",
+    "spirv.ImageFetch",
+    "spirv.ImageRead",
+    "spirv.ImageWrite",
+    "spirv.ImageQuerySize",
+    "spirv.ImageQuerySizeLod",
+}
+"""Tested by `test_images`, which makes the variables that they need."""
 POINTERS = {
     "spirv.PtrAccessChain",
     "spirv.PtrEqual",

@@ -15,7 +15,7 @@ from lapilli.ir.context import make_context
 from lapilli.ir.dialects.spirv import SPIRV_OPS
 from lapilli.ir.verify import IRError, verify_module
 
-from .operations_table import POINTERS, STRUCTURED, TABLE
+from .operations_table import IMAGES, POINTERS, STRUCTURED, TABLE
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "spirv"
 GOLDENS = sorted(GOLDEN.glob("*.mlir"))
@@ -41,7 +41,7 @@ def test_golden_round_trips(path: Path) -> None:
 
 def test_goldens_cover_every_operation() -> None:
     covered = {op.name for path in GOLDENS for op in parse(path.read_text()).walk()}
-    covered |= {f"spirv.{row[0]}" for row in TABLE} | STRUCTURED | POINTERS
+    covered |= {f"spirv.{row[0]}" for row in TABLE} | STRUCTURED | POINTERS | IMAGES
     assert set() == set(SPIRV_OPS) - covered
 
 

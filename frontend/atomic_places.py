@@ -1,0 +1,118 @@
+"""What an atomic operation changes: ``i``, ``(i, j)``, ``(i, "count")``, ``(i, "bins", k)``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .function_builder import FunctionBuilder
+from .part_memory import Step
+from .parts import COMPONENTS, bounded_step
+from .struct_types import StructType
+from .subscripts import Element, element_at
+from .types import FixedArrayType, ScalarType, Type
+from .values import Array, Composite, Scalar, Static, Tuple, Value, describe
+from .vector_types import VecType
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicPlace:
+    """An element of an array, or a part of one."""
+
+    element: Element
+    path: tuple[Step, ...]
+    """Into the element; empty: the element itself."""
+    type: Type
+
+
+def atomic_place(fb: FunctionBuilder, node: ast.expr, array: Array, index: Value) -> AtomicPlace:
+    """Finds what the second argument of an atomic names.
+
+    Args:
+        node: the argument, blamed where it is wrong.
+        array: the first argument.
+        index: the argument's value: an index, or a tuple of the indices and the steps into a struct.
+
+    Raises:
+        CompileError: an index is no integer, or the element has no such part.
+    """
+    values, nodes = _flattened(index, node)
+    count = _index_count(values)
+    indices = [_index(fb, array, value, where) for value, where in zip(values[:count], nodes, strict=False)]
+    element = element_at(fb, array, indices, node)
+    kind, path = array.type.element, ()
+    for value, where in zip(values[count:], nodes[count:], strict=True):
+        step, kind = _step(fb, kind, value, where)
+        path = (*path, step)
+    return AtomicPlace(element, path, kind)
+
+
+def part_hint(array: Array, found: Type) -> str:
+    """Returns how to name a number inside of a value that is none."""
+    index = "i" if array.type.ndim == 1 else ", ".join("ijk"[: array.type.ndim])
+    if found is array.type.element and isinstance(found, StructType):
+        return f'name a field: ({index}, "{found.fields[0].name}")'
+    if found is array.type.element and isinstance(found, VecType):
+        return f'name a component: ({index}, "x")'
+    if found is not array.type.element and isinstance(found, StructType | FixedArrayType | VecType):
+        return "go on to a number inside of it: a field by its name, an element by its index"
+    return "keep what is updated so in an array of lp.i32, lp.u32 or lp.f32"
+
+
+def _flattened(index: Value, node: ast.expr) -> tuple[list[Value], list[ast.expr]]:
+    """Returns the items of a tuple, and those of a tuple in its first place; each with the node to blame."""
+    if not isinstance(index, Tuple) or isinstance(index, Composite):
+        return [index], [node]
+    items = list(index.items)
+    parts = node.elts if isinstance(node, ast.Tuple) and len(node.elts) == len(items) else [node] * len(items)
+    if not items:
+        return [], []
+    first, first_nodes = _flattened(items[0], parts[0])
+    return [*first, *items[1:]], [*first_nodes, *parts[1:]]
+
+
+def _index_count(values: Sequence[Value]) -> int:
+    """Returns how many values are indices: those before the first name."""
+    return next((i for i, v in enumerate(values) if _name(v) is not None), len(values))
+
+
+def _name(value: Value) -> str | None:
+    return value.obj if isinstance(value, Static) and isinstance(value.obj, str) else None
+
+
+def _index(fb: FunctionBuilder, array: Array, value: Value, node: ast.AST) -> Scalar:
+    if not isinstance(value, Scalar) or not value.type.is_integer:
+        raise fb.error(
+            node, f"an index of '{array.name}' must be an integer, found {describe(value)}", "LP2041"
+        )
+    return value
+
+
+def _step(fb: FunctionBuilder, kind: Type, value: Value, node: ast.expr) -> tuple[Step, Type]:
+    """Returns the step into a value of a type that a name or an index takes, and the type of what is there."""
+    name = _name(value)
+    if name is not None and isinstance(kind, StructType):
+        position = kind.index_of(name)
+        if position is not None:
+            return position, kind.fields[position].type
+        members = ", ".join(f.name for f in kind.fields)
+        raise fb.error(
+            node, f"struct '{kind.name}' has no member '{name}'", "LP2046", hint=f"it has {members}"
+        )
+    if name is not None and isinstance(kind, VecType):
+        position = COMPONENTS.find(name) if len(name) == 1 else -1
+        if 0 <= position < kind.size:
+            return position, kind.element
+    if isinstance(value, Scalar) and value.type.is_integer and isinstance(kind, VecType | FixedArrayType):
+        length = kind.size if isinstance(kind, VecType) else kind.shape[0]
+        rest = () if isinstance(kind, VecType) else kind.shape[1:]
+        inner = FixedArrayType(kind.element, rest) if rest else kind.element
+        return bounded_step(fb, value, length, node), inner
+    what = f"'{name}'" if name is not None else describe(value)
+    expected = "an integer index"
+    if isinstance(kind, StructType):
+        expected = "the name of a member"
+    elif isinstance(kind, ScalarType):
+        expected = "nothing more"
+    raise fb.error(node, f"{what} leads nowhere in {kind!r}; expected {expected}", "LP2046")

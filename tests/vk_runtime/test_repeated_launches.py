@@ -1,0 +1,167 @@
+"""A launch that is waited for again and again is recorded once; whatever changes is recorded anew."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime import repeated_launches
+from lapilli.vk_runtime.command_stream import CommandStream
+from lapilli.vk_runtime.launch import launch
+
+from . import kernels
+
+SIZE = 64
+TIMES = 12
+
+
+def saxpy(queue, a, x, y):
+    image, kernel = kernels.saxpy()
+    return launch(queue, image, kernel, (SIZE,), None, (a, x, y), {})
+
+
+@pytest.fixture
+def queue(device):
+    return lp.Queue(device)
+
+
+@pytest.fixture
+def x(device):
+    return lp.ones(SIZE, device=device)
+
+
+@pytest.fixture
+def y(device):
+    return lp.zeros(SIZE, device=device)
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The queues that began a recording, one entry each time."""
+    found, really_open = [], CommandStream.open
+
+    def count(self):
+        if self.recording is None:
+            found.append(self)
+        return really_open(self)
+
+    monkeypatch.setattr(CommandStream, "open", count)
+    return found
+
+
+def repeat(queue, x, y, times=TIMES):
+    for _ in range(times):
+        saxpy(queue, 1.0, x, y).wait()
+
+
+def test_it_is_recorded_a_few_times_only(queue, x, y, opened):
+    repeat(queue, x, y)
+    assert np.all(y.numpy() == TIMES)
+    assert len(opened) <= repeated_launches.ENOUGH + 2
+    before = len(opened)
+    repeat(queue, x, y)
+    assert len(opened) == before, "reading the array back is no launch"
+    assert np.all(y.numpy() == 2 * TIMES)
+
+
+def test_another_scalar_is_another_launch(queue, x, y):
+    repeat(queue, x, y)
+    for a in (2.0, 2.0, 2.0, 0.5, 2.0):
+        saxpy(queue, a, x, y).wait()
+    assert np.all(y.numpy() == TIMES + 8.5)
+
+
+def test_equal_scalars_of_other_bits_are_another_launch(device, queue, opened):
+    @lp.kernel
+    def fill(out: lp.Out[lp.f32], value: lp.f32):
+        out[lp.global_id(0)] = value
+
+    out = lp.zeros(SIZE, device=device)
+    for _ in range(TIMES):
+        fill[SIZE].on(queue)(out, 0.0).wait()
+    assert not np.signbit(out.numpy()).any()
+    fill[SIZE].on(queue)(out, -0.0).wait()
+    assert np.signbit(out.numpy()).all()
+
+
+def test_arrays_in_turn_are_all_kept(device, queue, x, y, opened):
+    for _ in range(TIMES):
+        saxpy(queue, 1.0, x, y).wait()
+        saxpy(queue, 1.0, y, x).wait()
+    before = len(opened)
+    a, b = x.numpy()[0], y.numpy()[0]
+    saxpy(queue, 1.0, x, y).wait()
+    assert len(opened) == before
+    assert (x.numpy()[0], y.numpy()[0]) == (a, a + b)
+
+
+def test_more_arrays_than_are_kept(device, queue, x):
+    arrays = [lp.zeros(SIZE, device=device) for _ in range(repeated_launches.KEPT + 5)]
+    for _ in range(4):
+        for array in arrays:
+            saxpy(queue, 1.0, x, array).wait()
+    assert all(np.all(array.numpy() == 4) for array in arrays)
+
+
+def test_launches_that_are_not_waited_for_go_together_again(queue, x, y, opened):
+    repeat(queue, x, y)
+    for _ in range(5):
+        saxpy(queue, 1.0, x, y)
+    before = len(opened)
+    for _ in range(5):
+        saxpy(queue, 1.0, x, y)
+    assert len(opened) == before, "all five are in the open command buffer"
+    assert np.all(y.numpy() == TIMES + 10)
+
+
+def test_no_array_is_kept_alive(device, queue, x):
+    y = lp.zeros(SIZE, device=device)
+    buffer = weakref.ref(y.buffer)
+    repeat(queue, x, y)
+    del y
+    gc.collect()
+    assert buffer() is None
+
+
+def test_a_new_array_in_the_place_of_a_released_one(device, queue, x):
+    for count in range(1, 6):
+        y = lp.full(SIZE, count, np.float32, device=device)
+        repeat(queue, x, y)
+        assert np.all(y.numpy() == count + TIMES)
+        y.release()
+
+
+def test_what_it_wrote_is_seen_by_another_queue_and_back(device, queue, x, y):
+    other = lp.Queue(device)
+    repeat(queue, x, y)
+    repeat(other, x, y)
+    repeat(queue, x, y, 1)
+    saxpy(other, 1.0, y, x)
+    saxpy(queue, 1.0, x, y).wait()
+    assert np.all(x.numpy() == 2 * TIMES + 2)
+    assert np.all(y.numpy() == 4 * TIMES + 3)
+
+
+def test_traces_count_it(queue, x, y):
+    repeat(queue, x, y)
+    with lp.trace() as trace:
+        repeat(queue, x, y, 3)
+    assert trace.count("launch") == 3
+
+
+def test_profiles_time_it(queue, x, y):
+    repeat(queue, x, y)
+    with lp.profile() as profile:
+        repeat(queue, x, y, 3)
+    assert sum(event.kind == "kernel" for event in profile.events) == 3
+
+
+def test_a_closed_queue_refuses_it(queue, x, y):
+    repeat(queue, x, y)
+    queue.close()
+    with pytest.raises(lp.InvalidError, match="closed"):
+        saxpy(queue, 1.0, x, y)

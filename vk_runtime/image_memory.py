@@ -1,0 +1,170 @@
+"""ImageMemory: a VkImage with its memory and its view, and which launches use it.  ImageStore: what images share.
+
+Every image stays in the layout GENERAL, in which kernels read, sample and write and copies run: ordering its uses is
+then the same as for buffers, and needs no word about layouts.  Software drivers have one layout anyway; on GPUs it may
+cost compression of textures that are only sampled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..ir.image_formats import ImageFormat
+from .constants import (
+    VK_IMAGE_ASPECT_COLOR_BIT,
+    VK_IMAGE_LAYOUT_UNDEFINED,
+    VK_IMAGE_TILING_OPTIMAL,
+    VK_IMAGE_VIEW_TYPE_1D,
+    VK_IMAGE_VIEW_TYPE_2D,
+    VK_IMAGE_VIEW_TYPE_3D,
+    VK_SAMPLE_COUNT_1_BIT,
+)
+from .headers import NULL, ffi, make
+from .image_sampler import NATIVE_PIXEL_DIMENSIONS, ImageSampler, Sampler
+from .image_support import IMAGE_TYPES, ImageSupport, read_image_support
+from .tracked import Tracked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .logical_device import LogicalDevice
+
+_VIEW_TYPES = {1: VK_IMAGE_VIEW_TYPE_1D, 2: VK_IMAGE_VIEW_TYPE_2D, 3: VK_IMAGE_VIEW_TYPE_3D}
+
+
+class ImageMemory(Tracked):
+    """A VkImage with a view of all of it.  Call it with the device's lock held.
+
+    Args:
+        device: borrowed.
+        support: of its format and number of dimensions.
+        shape: extents, slowest first; checked.
+        borrowed: a VkImage of the application, which is used and never destroyed.
+    """
+
+    def __init__(
+        self, device: LogicalDevice, support: ImageSupport, shape: tuple[int, ...], borrowed: Any = None
+    ) -> None:
+        nbytes = support.format.pixel_bytes
+        for extent in shape:
+            nbytes *= extent
+        super().__init__(device.memory.next_serial(), nbytes)
+        self.support = support
+        self.shape = shape
+        self.layout = VK_IMAGE_LAYOUT_UNDEFINED
+        """Of before its first use, see `image_transfer.begin`."""
+        self.is_borrowed = borrowed is not None
+        self.raw: Any
+        self.view: Any
+        vk = device.vk
+        give_back: Callable[[], None] | None = None
+        if borrowed is None:
+            raw, give_back = _create(device, support, shape)
+        else:
+            raw = borrowed
+        try:
+            view = _create_view(device, raw, support.format, len(shape))
+        except BaseException:
+            if give_back is not None:
+                vk.vkDestroyImage(device.raw, raw, NULL)
+                give_back()
+            raise
+        self.raw, self.view = raw, view
+
+        def destroy() -> None:
+            vk.vkDestroyImageView(device.raw, view, NULL)
+            if give_back is not None:
+                vk.vkDestroyImage(device.raw, raw, NULL)
+                give_back()
+
+        self._own(device.graveyard, destroy)
+
+    @property
+    def format(self) -> ImageFormat:
+        """How its pixels lie in memory."""
+        return self.support.format
+
+
+def xyz(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Returns extents, slowest first, as Vulkan's width, height and depth."""
+    x, y, z = (*reversed(shape), 1, 1)[:3]
+    return x, y, z
+
+
+def _create(
+    device: LogicalDevice, support: ImageSupport, shape: tuple[int, ...]
+) -> tuple[Any, Callable[[], None]]:
+    """Makes a VkImage bound to memory; returns it and what gives the memory back."""
+    device.collect()
+    width, height, depth = xyz(shape)
+    info = make(
+        "VkImageCreateInfo",
+        imageType=IMAGE_TYPES[len(shape)],
+        format=support.format.vk_format,
+        extent={"width": width, "height": height, "depth": depth},
+        mipLevels=1,
+        arrayLayers=1,
+        samples=VK_SAMPLE_COUNT_1_BIT,
+        tiling=VK_IMAGE_TILING_OPTIMAL,
+        usage=support.usage,
+        initialLayout=VK_IMAGE_LAYOUT_UNDEFINED,
+    )
+    vk = device.vk
+    out = ffi.new("VkImage*")
+    device.check(vk.vkCreateImage(device.raw, info, NULL, out), "vkCreateImage")
+    raw = out[0]
+    needs = ffi.new("VkMemoryRequirements*")
+    vk.vkGetImageMemoryRequirements(device.raw, raw, needs)
+    try:
+        place = device.memory.place_image(needs)
+    except BaseException:
+        vk.vkDestroyImage(device.raw, raw, NULL)
+        raise
+    result = vk.vkBindImageMemory(device.raw, raw, place.memory, place.offset_bytes)
+    if result < 0:
+        vk.vkDestroyImage(device.raw, raw, NULL)
+        place.give_back()
+    device.check(result, "vkBindImageMemory")
+    return raw, place.give_back
+
+
+def _create_view(device: LogicalDevice, raw: Any, image_format: ImageFormat, ndim: int) -> Any:
+    info = make(
+        "VkImageViewCreateInfo",
+        image=raw,
+        viewType=_VIEW_TYPES[ndim],
+        format=image_format.vk_format,
+        subresourceRange={"aspectMask": VK_IMAGE_ASPECT_COLOR_BIT, "levelCount": 1, "layerCount": 1},
+    )
+    out = ffi.new("VkImageView*")
+    device.check(device.vk.vkCreateImageView(device.raw, info, NULL, out), "vkCreateImageView")
+    return out[0]
+
+
+class ImageStore:
+    """What the images of a device share: samplers, and what the driver said of formats."""
+
+    def __init__(self, device: LogicalDevice) -> None:
+        self._device = device
+        self._support: dict[tuple[ImageFormat, int], ImageSupport] = {}
+        self._samplers: dict[tuple[ImageSampler, bool, bool], Sampler] = {}
+
+    def support(self, image_format: ImageFormat, ndim: int) -> ImageSupport:
+        """Returns what the device does with a format."""
+        key = (image_format, ndim)
+        found = self._support.get(key)
+        if found is None:
+            found = self._support[key] = read_image_support(self._device.physical, image_format, ndim)
+        return found
+
+    def sampler(self, sampler: ImageSampler, image_format: ImageFormat, ndim: int) -> Sampler:
+        """Returns the VkSampler for images of a format; there are few, so they are kept for good."""
+        key = (sampler, image_format.kind != "float", ndim <= NATIVE_PIXEL_DIMENSIONS)
+        with self._device.lock:
+            found = self._samplers.get(key)
+            if found is None:
+                self._device.require_usable()
+                found = self._samplers[key] = Sampler(
+                    self._device, sampler, is_integer=key[1], is_native=key[2]
+                )
+        return found

@@ -1,0 +1,37 @@
+"""What launches use and queues keep in order: the memory of arrays and images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .handle import Handle
+
+if TYPE_CHECKING:
+    from .timeline import Timeline
+
+
+class Tracked(Handle):
+    """A handle that knows which launches use it.
+
+    Args:
+        serial: unique in the process, never used again.
+        nbytes: its size.
+    """
+
+    def __init__(self, serial: int, nbytes: int) -> None:
+        self.serial = serial
+        """Names it in caches."""
+        self.nbytes = nbytes
+        """Bytes that kernels see of it."""
+        self.lender: object = None
+        """Kept as long as this lives: who lent the memory."""
+        self.is_borrowed = False
+        """Whether the Vulkan object or its memory belongs to somebody else."""
+        # The following belong to the queue that used it last; see `Queue.order`.
+        self.queue: Timeline | None = None
+        self.read_epoch = -1
+        self.write_epoch = -1
+        self.last_use = 0
+        """Timeline value of the last submission that uses it."""
+        self.last_write = 0
+        """Timeline value of the last submission that writes it."""
