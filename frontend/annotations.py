@@ -255,7 +255,9 @@ class _SignatureReader:
                 name,
                 f"parameter '{name}' has no annotation",
                 "LP2010",
-                f"write {name}: lp.f32 for a scalar, {name}: lp.Array[lp.f32] for an array",
+                "a kernel is no method: mark it @staticmethod above @lp.kernel, and drop the parameter"
+                if name in ("self", "cls")
+                else f"write {name}: lp.f32 for a scalar, {name}: lp.Array[lp.f32] for an array",
             )
         resolved = self.type_of(name, annotation)
         return ParameterSpec(

@@ -192,7 +192,8 @@ def _float_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Scala
             node,
             f"operator {SYMBOLS[operator]} takes integers, found {describe(left)}",
             "LP2033",
-            hint="convert with lp.i32(…), or reinterpret the bits with lp.bitcast(…, lp.u32)",
+            hint="convert with lp.i32(…), or reinterpret the bits with lp.bitcast(…, lp.u32); comparisons are joined "
+            f"as (a > b) {SYMBOLS[operator]} (c > d)",
         )
     if fb.is_dry:
         return Scalar(scalar)
@@ -239,7 +240,10 @@ def _shift(fb: FunctionBuilder, operator: str, left: Scalar, right: Scalar, node
     for value in (left, right):
         if not value.type.is_integer:
             raise fb.error(
-                node, f"operator {SYMBOLS[operator]} takes integers, found {describe(value)}", "LP2033"
+                node,
+                f"operator {SYMBOLS[operator]} takes integers, found {describe(value)}",
+                "LP2033",
+                hint="convert with lp.i32(…); multiply by 2.0 ** n to scale a float",
             )
     if left.is_weak:
         left = adapt(fb, left, right.type if right.type.bits else left.type, node)

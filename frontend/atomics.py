@@ -31,6 +31,7 @@ _INTEGERS_ONLY = ("and_", "or_", "xor")
 _ORDERS = {name: name for name in ORDERS}
 _SCOPES = {name: name for name in SCOPES}
 _COUNTS = {"load": 2, "compare_exchange": 4}
+_USAGE = {"load": "a, i", "compare_exchange": "a, i, expected, v"}
 
 
 @intrinsic(*(f"atomic.{name}" for name in ATOMIC_FUNCTIONS))
@@ -40,7 +41,10 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     expected = _COUNTS.get(name, 3)
     if len(arguments) != expected:
         raise fb.error(
-            node, f"lp.atomic.{name} takes {expected} arguments by position, found {len(arguments)}", "LP2045"
+            node,
+            f"lp.atomic.{name} takes {expected} arguments by position, found {len(arguments)}",
+            "LP2045",
+            hint=f"write lp.atomic.{name}({_USAGE.get(name, 'a, i, v')})",
         )
     array = _array(fb, node, arguments[0], name)
     place = atomic_place(fb, node.args[1], array, arguments[1])
@@ -66,7 +70,12 @@ def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Arra
     is_private = isinstance(value, LocalArray) and not value.is_shared
     if not isinstance(value, Array) or isinstance(value, Image) or is_private:
         raise fb.error(
-            part, f"lp.atomic.{name} works on arrays and shared arrays, found {describe(value)}", "LP2033"
+            part,
+            f"lp.atomic.{name} works on arrays and shared arrays, found {describe(value)}",
+            "LP2033",
+            hint="a private array belongs to one work-item: change it as any other variable"
+            if isinstance(value, LocalArray)
+            else f"name the array and the index: lp.atomic.{name}(a, i, …)",
         )
     if not (value.type.is_readable and value.type.is_writable):
         raise fb.error(

@@ -175,7 +175,12 @@ def branch(
             value = join_.value(then.value, other.value, "the value")
         except IncompatibleError as error:
             raise fb.error(
-                node, str(error), "LP2033", hint="choose between numbers or tuples of them"
+                node,
+                str(error),
+                "LP2033",
+                hint="choose between numbers: x[i] if c else y[i], or write an if with both"
+                if isinstance(then.value, Array)
+                else "choose between numbers or tuples of them",
             ) from None
     results = join_.emit()
     for name, merged in bound:

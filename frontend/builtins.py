@@ -129,7 +129,13 @@ def compile_min_max(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
     if len(arguments) == 1 and isinstance(arguments[0], Tuple):
         arguments = list(arguments[0].items)
     if len(arguments) < 2:
-        raise fb.error(node, f"{name} takes two or more numbers, or a tuple of them", "LP2045")
+        found = describe(arguments[0]) if arguments else "nothing"
+        raise fb.error(
+            node,
+            f"{name} takes two or more numbers, or a tuple of them, found {found}",
+            "LP2045",
+            hint="go through an array in a loop, or use lp.group.reduce over a work-group",
+        )
     values = numbers(fb, node, arguments, name)
     result = values[0]
     for value in values[1:]:

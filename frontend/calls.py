@@ -24,6 +24,7 @@ from .spec_parameters import GET_SPECIALIZATION_CONSTANT
 from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
+from .suggestions import builtin_hint
 from .types import FixedArrayType, ScalarType, scalar_of
 from .values import Composite, Image, Scalar, Static, Value, describe
 from .vector_types import VecType
@@ -59,6 +60,7 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     callee = fb.evaluate(node.func)
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):
+        _refuse_host_function(fb, obj, node)
         return call_helper(fb, obj, node)
     if isinstance(obj, ExternalFunction):
         return call_external(fb, obj, node)
@@ -86,9 +88,25 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
             node.func,
             f"{describe(callee)} cannot be called in kernels",
             "LP2033",
-            hint="kernels call plain functions, types, lapilli's functions and builtins",
+            hint=builtin_hint(obj.__name__)
+            if isinstance(obj, type) and obj.__module__ == "builtins"
+            else "kernels call plain functions, types, lapilli's functions and builtins",
         )
     return _intrinsic(fb, node, obj, name)
+
+
+def _refuse_host_function(fb: FunctionBuilder, function: python_types.FunctionType, node: ast.Call) -> None:
+    """Raises CompileError where a user's function calls one of lapilli's for the host, such as ``lp.zeros``."""
+    package = __name__.partition(".")[0]
+    called, caller = (str(f.__module__ or "") for f in (function, fb.source.function))
+    if called.partition(".")[0] != package or caller.partition(".")[0] == package:
+        return
+    raise fb.error(
+        node,
+        f"{ast.unparse(node.func)} is a function of the host, which kernels cannot call",
+        "LP2033",
+        hint="call it before the launch and pass the result; kernels make lp.private.array and lp.local.array",
+    )
 
 
 def _intrinsic_name(obj: object) -> str | None:

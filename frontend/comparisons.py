@@ -14,7 +14,7 @@ from .folding import fold_comparison
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, I32, ir_type
 from .types import bf16
-from .values import Composite, Scalar, Static, Tuple, Value, constant, describe
+from .values import Composite, Scalar, Static, Tuple, Value, constant, describe, number_hint
 from .vector_operators import by_component
 from .work_item_values import IdType
 
@@ -88,7 +88,7 @@ def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value,
         return constant((_is_none(left) and _is_none(right)) == (name == "Is"))
     if name not in SYMBOLS:
         word = {"Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in"}[name]
-        instead = "==" if name.startswith("Is") else "comparisons joined by or"
+        instead = "==" if name.startswith("Is") else "comparisons joined by or, or low <= x < high"
         raise fb.error(node, f"kernels have no operator '{word}'", "LP2030", hint=f"use {instead}")
     if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("Eq", "NotEq"):
         return _compare_tuples(fb, name, left, right, node)
@@ -96,7 +96,14 @@ def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value,
         return _compare_static(fb, name, left, right, node)
     if not (isinstance(left, Scalar) and isinstance(right, Scalar)):
         wrong = right if isinstance(left, Scalar) else left
-        raise fb.error(node, f"operator {SYMBOLS[name]} compares numbers, found {describe(wrong)}", "LP2033")
+        raise fb.error(
+            node,
+            f"operator {SYMBOLS[name]} compares numbers, found {describe(wrong)}",
+            "LP2033",
+            hint="a value of a kernel is never None: leave the test out, or write 'is None' of a default"
+            if _is_none(wrong)
+            else number_hint(wrong),
+        )
     return compare_scalars(fb, name, left, right, node)
 
 

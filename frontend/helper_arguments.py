@@ -28,10 +28,10 @@ def bound_arguments(
     arguments = source.tree.args
     name = function.__name__
     if arguments.vararg or arguments.kwarg:
-        extra = arguments.vararg or arguments.kwarg
+        extra = f"*{arguments.vararg.arg}" if arguments.vararg else f"**{getattr(arguments.kwarg, 'arg', '')}"
         raise fb.error(
             node,
-            f"'{name}' has the parameter *{extra.arg if extra else ''}, which kernels cannot call",
+            f"'{name}' has the parameter {extra}, which kernels cannot call",
             "LP2030",
             hint="give it a fixed list of parameters",
         )
@@ -109,7 +109,7 @@ def _default(
             "LP2045",
             hint=_spelled(function.__name__, source),
         )
-    return captured(fb, defaults[parameter], f"the default of '{parameter}'", node)
+    return captured(fb, defaults[parameter], f"default of {parameter}", node)
 
 
 def annotated(

@@ -221,9 +221,10 @@ def _items(fb: FunctionBuilder, value: Value, known: range | None, node: ast.exp
             return rounds
         case RangeValue():
             if known is None:
+                what = "lp.static_range" if value.is_static else "a range inside of enumerate or zip"
                 raise fb.error(
                     node,
-                    "lp.static_range takes literals and captured constants",
+                    f"{what} takes literals and captured constants",
                     "LP2051",
                     hint="use range for bounds that are known at run time only",
                 )

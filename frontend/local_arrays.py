@@ -46,7 +46,10 @@ def compile_array(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -
     name = fb.callee
     if len(arguments) != 2:
         raise fb.error(
-            node, f"lp.{name} takes a shape and a type, found {len(arguments)} arguments", "LP2045"
+            node,
+            f"lp.{name} takes a shape and a type, found {len(arguments)} argument{'' if len(arguments) == 1 else 's'}",
+            "LP2045",
+            hint=f"write lp.{name}(64, lp.f32), or lp.{name}((8, 8), lp.f32)",
         )
     if fb.is_nested and not fb.is_dry:
         raise fb.error(
@@ -74,6 +77,7 @@ def _element(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Sc
             node.args[1],
             f"lp.{name} needs a type such as lp.f32 or lp.f32x4, found {describe(value)}",
             "LP2033",
+            hint="write the type itself, lp.f32, not its name",
         )
     return element
 
@@ -92,6 +96,7 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
                 where,
                 f"the shape of lp.{name} is an integer or a tuple of them, found {describe(item)}",
                 "LP2055",
+                hint="use a literal, a captured integer, an lp.Const or lp.Spec parameter, or // for a quotient",
             )
         if item.const is not None and not 1 <= item.const <= _LARGEST_EXTENT:
             raise fb.error(

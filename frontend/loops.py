@@ -138,7 +138,9 @@ def _after(
             continue
         old, new = before.get(name), inner.get(name)
         if old is None or isinstance(old, Unset):
-            fb.env[name] = Unset(node, "where the loop runs no round")
+            is_set = new is not None and not isinstance(new, Unset)
+            path = "where the loop runs no round" if is_set else "on every path through it"
+            fb.env[name] = Unset(node, path)
         elif new is None or new is old or name not in live:
             continue
         elif isinstance(new, Unset) or not same_object(old, new):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import types as python_types
-from collections.abc import Iterable
 from functools import partial
 from typing import Any, cast
 
@@ -31,6 +30,7 @@ from .streams import KernelStream
 from .struct_types import StructType
 from .struct_values import struct_of_value
 from .subscripts import array_attribute
+from .suggestions import attribute_hint, builtin_hint, closest, function_hint
 from .types import ArrayType, ScalarType, Type, bool_, scalar_of, type_of_dtype
 from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
 from .vector_types import VecType
@@ -89,17 +89,10 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
 def _unknown_hint(fb: FunctionBuilder, name: str) -> str:
     if name in ("np", "numpy"):
         return "NumPy does not run on devices; use lp.math and the builtins"
-    meant = _meant(name, [n for n in fb.local_names if not n.startswith("$")] + list(BUILTINS))
+    meant = closest(name, [n for n in fb.local_names if not n.startswith("$")] + list(BUILTINS))
     if meant:
         return f"did you mean '{meant}'?"
     return "check the spelling, or define it before the kernel is compiled"
-
-
-def _meant(name: str, names: Iterable[str]) -> str:
-    """Returns the name that is spelt almost like `name`, "" where there is none."""
-    import difflib  # only for messages
-
-    return next(iter(difflib.get_close_matches(name, sorted(names), 1)), "")
 
 
 def _variable_of_type(fb: FunctionBuilder, name: str) -> Value:
@@ -217,7 +210,7 @@ def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) 
             node,
             f"kernels have no builtin function '{name}'",
             "LP2032",
-            hint=f"there are {', '.join(BUILTINS)}, int, float and bool; write the rest as loops",
+            hint=builtin_hint(name),
         )
     raise fb.error(
         node,
@@ -241,7 +234,7 @@ def _captured_hint(obj: object) -> str:
     if isinstance(obj, list | dict | set):
         return "capture a tuple instead, or pass the data as an lp.Array argument"
     if callable(obj):
-        return "only plain functions written with def, lapilli's functions and the builtins of kernels can be called"
+        return function_hint(obj)
     return "pass what the kernel needs as an argument"
 
 
@@ -290,7 +283,12 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
         return _fixed_attribute(fb, base, node)
     if isinstance(base, Static) and not isinstance(base.obj, str | BuiltinFunction | None):
         return _static_attribute(fb, base, node)
-    raise fb.error(node, f"{describe(base)} has no attribute '{node.attr}' in kernels", "LP2046")
+    raise fb.error(
+        node,
+        f"{describe(base)} has no attribute '{node.attr}' in kernels",
+        "LP2046",
+        hint="convert with the type's name: lp.i32(x)" if node.attr in ("astype", "to", "cast") else None,
+    )
 
 
 def _stream_member(fb: FunctionBuilder, base: Static, node: ast.Attribute) -> Value:
@@ -314,8 +312,7 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
     try:
         found = getattr(obj, node.attr)
     except AttributeError:
-        meant = _meant(node.attr, dir(obj))
-        hint = f"did you mean {base.name}.{meant}?" if meant else "check the spelling"
+        hint = attribute_hint(base.name, node.attr, dir(obj))
         raise fb.error(node, f"'{base.name}' has no attribute '{node.attr}'", "LP2046", hint=hint) from None
     fb.module.captures.used.attribute(obj, node.attr, found)
     if isinstance(obj, python_types.ModuleType) and is_watched(found):

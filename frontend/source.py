@@ -137,7 +137,9 @@ def plain_function(function: object) -> types.FunctionType:
             f"'{function.__qualname__}' is {kind}; expected a plain function",
             code="LP2004",
             location=definition_location(function),
-            hint="write it as def name(…): with a type annotation on each parameter",
+            hint="write results into an array parameter instead of yielding them"
+            if "generator" in kind
+            else "write it as def name(…): with a type annotation on each parameter",
         )
     return function
 

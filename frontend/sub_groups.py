@@ -84,7 +84,13 @@ def operation(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], scala
     if pair is None and len(arguments) == 2:
         pair = node.args[1], arguments[1]
     if pair is None or len(arguments) > 2:
-        raise fb.error(node, f"lp.{fb.callee} takes a value and an operation", "LP2045")
+        words = ", ".join(f'"{word}"' for word in OPERATIONS)
+        raise fb.error(
+            node,
+            f"lp.{fb.callee} takes a value and an operation",
+            "LP2045",
+            hint=f'write lp.{fb.callee}(v, "add"); there are {words}',
+        )
     word = choice(fb, pair[0], pair[1], "the operation of a group function", _CHOICES)
     if (scalar.is_float and word in _NAMES) or (scalar is BOOL and word not in _NAMES):
         raise fb.error(pair[0], f'there is no "{word}" of {describe(Scalar(scalar))}', "LP2033")

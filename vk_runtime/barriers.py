@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .constants import (
@@ -22,34 +23,48 @@ if TYPE_CHECKING:
     from .command_buffer import CommandBuffer
     from .logical_device import LogicalDevice
 
-_SHADER = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT
-_TRANSFER = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT
-_WRITES = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT
 
-STAGES = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT
-"""Where the commands of a queue touch memory."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Barriers:
+    """The barriers that the queues of a family can record."""
 
-_BETWEEN: Any = make(
-    "VkMemoryBarrier",
-    srcAccessMask=_WRITES,
-    dstAccessMask=_SHADER | _TRANSFER | VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
+    between: tuple[Any, ...]
+    """Arguments of vkCmdPipelineBarrier behind the command buffer: all before it happens before all after it."""
+    for_host: tuple[Any, ...]
+    """The same, for what lets the host read results: a timeline alone does not (Vulkan 1.3, 7.6)."""
+    wait_stages: int
+    """Where commands that wait for a semaphore begin."""
+
+
+def _barriers(stages: int, writes: int, reads: int, reading_stages: int) -> Barriers:
+    between: Any = make("VkMemoryBarrier", srcAccessMask=writes, dstAccessMask=writes | reads)
+    for_host: Any = make("VkMemoryBarrier", srcAccessMask=writes, dstAccessMask=VK_ACCESS_HOST_READ_BIT)
+    return Barriers(
+        between=(stages, stages | reading_stages, 0, 1, between, 0, NULL, 0, NULL),
+        for_host=(stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, for_host, 0, NULL, 0, NULL),
+        wait_stages=stages,
+    )
+
+
+COMPUTE_BARRIERS = _barriers(
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+    VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+    VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
+    VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
 )
-_FOR_HOST: Any = make("VkMemoryBarrier", srcAccessMask=_WRITES, dstAccessMask=VK_ACCESS_HOST_READ_BIT)
+"""Of queues that compute."""
 
-BARRIER: tuple[Any, ...] = (
-    STAGES, STAGES | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, 1, _BETWEEN, 0, NULL, 0, NULL
-)  # fmt: skip
-"""Arguments of vkCmdPipelineBarrier behind the command buffer: all before it happens before all after it."""
-
-HOST_BARRIER: tuple[Any, ...] = (STAGES, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, _FOR_HOST, 0, NULL, 0, NULL)
-"""The same, for what lets the host read results: a timeline alone does not (Vulkan 1.3, 7.6)."""
+TRANSFER_BARRIERS = _barriers(
+    VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT, 0
+)
+"""Of queues that only copy: a stage of the others is an error there."""
 
 
 def record_barrier(device: LogicalDevice, command_buffer: CommandBuffer) -> None:
-    """Records a barrier between everything before and everything after."""
-    device.vk.vkCmdPipelineBarrier(command_buffer.raw, *BARRIER)
+    """Records a barrier between everything before and everything after, on a queue that computes."""
+    device.vk.vkCmdPipelineBarrier(command_buffer.raw, *COMPUTE_BARRIERS.between)
 
 
 def record_host_barrier(device: LogicalDevice, command_buffer: CommandBuffer) -> None:
-    """Records what lets the host read the results of everything before."""
-    device.vk.vkCmdPipelineBarrier(command_buffer.raw, *HOST_BARRIER)
+    """Records what lets the host read the results of everything before, on a queue that computes."""
+    device.vk.vkCmdPipelineBarrier(command_buffer.raw, *COMPUTE_BARRIERS.for_host)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import InvalidError
 from . import profile
-from .barriers import BARRIER
+from .barriers import COMPUTE_BARRIERS, Barriers
 from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
 from .handle import Handle
@@ -27,6 +27,7 @@ from .repeated_launches import RepeatedLaunches
 from .submitter import Submitter
 from .timeline import Timeline
 from .timeline_semaphore import TimelineSemaphore
+from .watcher import Watcher, call
 
 if TYPE_CHECKING:
     from .device import Device
@@ -53,9 +54,19 @@ class CommandStream(Handle):
         device: where they run.
         is_in_order: commands run one after the other.
         is_profiling: every command is timed; commands then run one after the other, too.
+        family: of the VkQueue; None: the one that computes.
+        barriers: that the family can record.
     """
 
-    def __init__(self, device: Device, *, is_in_order: bool, is_profiling: bool) -> None:
+    def __init__(
+        self,
+        device: Device,
+        *,
+        is_in_order: bool = False,
+        is_profiling: bool = False,
+        family: int | None = None,
+        barriers: Barriers = COMPUTE_BARRIERS,
+    ) -> None:
         logical = device.logical
         logical.require_usable()
         self._device = device
@@ -83,17 +94,19 @@ class CommandStream(Handle):
         with self._lock:
             # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
             self._clock = TimelineSemaphore(logical)
-            self._pool = self._create_pool()
-        self._submitter = Submitter(logical, self._clock)
+            self._pool = self._create_pool(logical.physical.queue_family_index if family is None else family)
+        self._submitter = Submitter(logical, self._clock, barriers)
+        self._barrier_arguments = barriers.between
         self._record_barrier = logical.vk.vkCmdPipelineBarrier
+        self._watcher: Watcher | None = None
 
-    def _create_pool(self) -> Any:
+    def _create_pool(self, family: int) -> Any:
         logical = self._logical
         vk = logical.vk
         info = make(
             "VkCommandPoolCreateInfo",
             flags=VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-            queueFamilyIndex=logical.physical.queue_family_index,
+            queueFamilyIndex=family,
         )
         pool = ffi.new("VkCommandPool*")
         logical.check(vk.vkCreateCommandPool(logical.raw, info, NULL, pool), "vkCreateCommandPool")
@@ -200,7 +213,7 @@ class CommandStream(Handle):
     def barrier(self) -> int:
         """Records a barrier between everything before and everything after; returns the new epoch."""
         command_buffer = self.recording or self.open()
-        self._record_barrier(command_buffer.raw, *BARRIER)
+        self._record_barrier(command_buffer.raw, *self._barrier_arguments)
         self._epoch += 1
         return self._epoch
 
@@ -237,6 +250,18 @@ class CommandStream(Handle):
     def points(self, value: int) -> tuple[tuple[Any, int]]:
         """Returns the semaphore and value that say when `value` is reached."""
         return ((self._clock.raw, value),)
+
+    @property
+    def last_value(self) -> int:
+        """The timeline value of the last command, submitted or not."""
+        recording = self.recording
+        return self._submitted if recording is None else recording.value
+
+    def block_until(self, value: int) -> None:
+        """Waits until the timeline reaches `value`, and shows nothing of what kernels reported."""
+        if value > self._clock.completed:
+            self.submit_up_to(value)
+            self._clock.block_until(value)
 
     def submit_up_to(self, value: int) -> None:
         """Submits what is recorded towards `value`."""
@@ -353,6 +378,32 @@ class CommandStream(Handle):
                 return False
             self.retire()
             return True
+
+    def wait_slice(self, value: int) -> bool:
+        """Waits until the timeline reaches `value`, or a fifth of a second; returns whether it has.
+
+        What leads there must have been submitted.
+        """
+        return self._clock.wait_slice(value)
+
+    def watch(self, value: int, function: Callable[[], object]) -> None:
+        """Calls `function` once the timeline has reached `value`: in a thread, or here where it has already.
+
+        Raises:
+            DeviceLostError: the driver lost the device.
+        """
+        if self.poll(value):
+            call(function)
+            return
+        with self._lock:
+            if self._watcher is None:
+                self._watcher = Watcher()
+        self._watcher.add(self, value, function)
+
+    def stop_watching(self) -> None:
+        """Ends the thread of `watch`; for the device's end."""
+        if self._watcher is not None:
+            self._watcher.stop()
 
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""

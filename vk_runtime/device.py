@@ -112,6 +112,7 @@ class Device:
         physical: what the driver said.
         selector: names it.
         staged_memory: copy arrays through staging memory even where the host sees device memory.
+        own_transfers: large staged copies go to a queue of their own even where no queue family is there for them.
         mask: what it is made without; `physical` is given without it.
         adopted: the application's VkDevice to use, with the features and extensions that `physical` says.
     """
@@ -122,6 +123,7 @@ class Device:
         selector: str,
         *,
         staged_memory: bool = False,
+        own_transfers: bool = False,
         mask: Mask = NO_MASK,
         adopted: AdoptedDevice | None = None,
     ) -> None:
@@ -132,6 +134,7 @@ class Device:
         self._masked: dict[Mask, Device] = {}
         self._physical = physical = mask.apply(physical)
         self._staged_memory = staged_memory
+        self._own_transfers = own_transfers
         self.selector = selector
         """A text that `device` and LAPILLI_DEVICE accept for this device."""
         self.platform = Platform(
@@ -280,7 +283,9 @@ class Device:
             if self._is_forked:
                 raise forked_error(self.name)
             if self._logical is None:
-                self._logical = LogicalDevice(self._physical, staged_memory=self._staged_memory)
+                self._logical = LogicalDevice(
+                    self._physical, staged_memory=self._staged_memory, own_transfers=self._own_transfers
+                )
             return self._logical
 
     @property

@@ -18,7 +18,8 @@ from .constants import (
 from .graph_recording import refuse
 from .headers import NULL, make
 from .image_memory import xyz
-from .transfer import STAGING_BYTES, wait_for_uses
+from .staging import PIECE_BYTES
+from .transfer import wait_for_uses
 
 if TYPE_CHECKING:
     from .image_memory import ImageMemory
@@ -114,7 +115,7 @@ def download_image(
 
 def _slabs(host: np.ndarray[Any, Any]) -> list[tuple[int, np.ndarray[Any, Any]]]:
     """Cuts a host array along dimension 0 into views that fit staging memory, each with where it begins."""
-    count = max(1, STAGING_BYTES // max(host[:1].nbytes, 1))
+    count = max(1, PIECE_BYTES // max(host[:1].nbytes, 1))
     return [(first, host[first : first + count]) for first in range(0, len(host), count)]
 
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error
 from . import profile
-from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU
+from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_features import USED_FEATURES
 from .errors import check
 from .handle import Graveyard
-from .headers import NULL, bool_members, chain, ffi, make, make_strings
+from .headers import NULL, bool_members, chain, ffi, make, make_array, make_strings
 from .launch_cache import LaunchCache
 from .loader import Functions
 from .memory import MemoryAllocator
@@ -32,8 +32,10 @@ from .pipeline import PipelineStore
 
 if TYPE_CHECKING:
     from .command_stream import CommandStream
+    from .device import Device
     from .image_memory import ImageStore
     from .queue import Queue
+    from .transfer_stream import TransferStream
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +71,7 @@ class LogicalDevice:
     Args:
         physical: borrowed; its instance must outlive this.
         staged_memory: copy arrays through staging memory even where the host sees device memory.
+        own_transfers: copies go to a queue of their own even where no family of queues is there for them.
         adopted: use this VkDevice, whose features and extensions are those of `physical`, instead of making one.
 
     Raises:
@@ -76,7 +79,12 @@ class LogicalDevice:
     """
 
     def __init__(
-        self, physical: PhysicalDevice, *, staged_memory: bool = False, adopted: AdoptedDevice | None = None
+        self,
+        physical: PhysicalDevice,
+        *,
+        staged_memory: bool = False,
+        own_transfers: bool = False,
+        adopted: AdoptedDevice | None = None,
     ) -> None:
         self.physical = physical
         self.name = physical.name
@@ -88,12 +96,22 @@ class LogicalDevice:
         self.is_forked = False
         self.is_closed = False
         self.is_adopted = adopted is not None
+        plan = plan_memory(physical.memory_types, physical.device_type, staged=staged_memory)
+        has_family = adopted is None and not plan.is_unified
+        self._transfer_family = physical.transfer_queue_family if has_family else None
+        self.has_transfer_queue = own_transfers or self._transfer_family is not None
+        """Whether staged copies have a queue of their own; see `transfer_stream`."""
+        self._transfers: TransferStream | None = None
+        self._families = [physical.queue_family_index]
+        if self._transfer_family is not None:
+            self._families.append(self._transfer_family)
+        self.sharing = self._sharing()
+        """Members of VkBufferCreateInfo: every family that is used may touch a buffer."""
         self.raw = self._create() if adopted is None else adopted.raw
         raw, resolve = self.raw, physical.instance.vk.vkGetDeviceProcAddr
         self.vk = Functions(lambda name: resolve(raw, name), f"device '{physical.name}'")
         self.graveyard = Graveyard()
-        self.vk_queue = self._first_queue() if adopted is None else adopted.vk_queue
-        plan = plan_memory(physical.memory_types, physical.device_type, staged=staged_memory)
+        self.vk_queue = self._queue_of(self._families[0]) if adopted is None else adopted.vk_queue
         self.memory = MemoryAllocator(self, plan)
         self.busy: set[CommandStream] = set()
         """Queues with work that is recorded or in flight: they stay alive until it is done."""
@@ -125,17 +143,18 @@ class LogicalDevice:
         if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
             extensions.append("VK_KHR_portability_subset")
         extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
-        queue = make(
-            "VkDeviceQueueCreateInfo",
-            queueFamilyIndex=physical.queue_family_index,
-            queueCount=1,
-            pQueuePriorities=ffi.new("float[]", [1.0]),
-        )
+        priorities = ffi.new("float[]", [1.0])
+        queues = [
+            make(
+                "VkDeviceQueueCreateInfo", queueFamilyIndex=family, queueCount=1, pQueuePriorities=priorities
+            )[0]
+            for family in self._families
+        ]
         info = make(
             "VkDeviceCreateInfo",
             pNext=chain(root, *structs),
-            queueCreateInfoCount=1,
-            pQueueCreateInfos=queue,
+            queueCreateInfoCount=len(queues),
+            pQueueCreateInfos=make_array("VkDeviceQueueCreateInfo", queues),
             enabledExtensionCount=len(extensions),
             ppEnabledExtensionNames=make_strings(extensions),
         )
@@ -149,10 +168,36 @@ class LogicalDevice:
             if name in self.features:
                 setattr(struct, name, 1)
 
-    def _first_queue(self) -> Any:
+    def _queue_of(self, family: int) -> Any:
         out = ffi.new("VkQueue*")
-        self.vk.vkGetDeviceQueue(self.raw, self.physical.queue_family_index, 0, out)
+        self.vk.vkGetDeviceQueue(self.raw, family, 0, out)
         return out[0]
+
+    def _sharing(self) -> dict[str, Any]:
+        if len(self._families) == 1:
+            return {}
+        # CONCURRENT costs buffers nothing on the GPUs that have such families, and needs no transfers of ownership.
+        return {
+            "sharingMode": VK_SHARING_MODE_CONCURRENT,
+            "queueFamilyIndexCount": len(self._families),
+            "pQueueFamilyIndices": ffi.new("uint32_t[]", self._families),
+        }
+
+    def transfer_stream(self, device: Device) -> TransferStream:
+        """Returns the queue for copies, made at the first; only where there is one.  Call it with the lock held."""
+        found = self._transfers
+        if found is None:
+            from .transfer_stream import TransferStream
+
+            family = self._transfer_family
+            vk_queue = self.vk_queue if family is None else self._queue_of(family)
+            found = self._transfers = TransferStream(device, family, vk_queue)
+        return found
+
+    def _streams(self) -> tuple[CommandStream, ...]:
+        """Returns every queue that there is."""
+        own = () if self._transfers is None else (self._transfers,)
+        return (*self.queues, *own)
 
     def check(self, result: int, function: str) -> None:
         """Raises what a VkResult means; a lost device stays lost."""
@@ -207,7 +252,7 @@ class LogicalDevice:
     def abandon_after_fork(self) -> None:
         """Makes every use in this process, a fork of the one that opened the device, an error."""
         self.is_forked = True
-        for queue in tuple(self.queues):
+        for queue in self._streams():
             queue.abandon()
         self.busy.clear()
 
@@ -218,7 +263,7 @@ class LogicalDevice:
 
     def close(self) -> None:
         """Waits for the device, then destroys everything on it and the VkDevice; idempotent."""
-        for queue in tuple(self.queues):  # its thread calls functions that may need the lock
+        for queue in self._streams():  # its thread calls functions that may need the lock
             queue.stop_watching()
         with self.lock:
             if self.is_closed:
@@ -233,9 +278,10 @@ class LogicalDevice:
                     for queue in tuple(self.queues):
                         queue.end_reports()
             self.is_closed = True
-            for queue in tuple(self.queues):
+            for queue in self._streams():
                 queue.abandon()
             self.busy.clear()
+            self._transfers = None
             self.launches.clear()
             self.graveyard.close()
             self.memory.close()

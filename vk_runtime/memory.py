@@ -73,6 +73,8 @@ class Buffer(Tracked):
         """Where kernels see it, 0 on a device without bufferDeviceAddress."""
         self.offset_bytes = 0
         """Where it begins in the VkBuffer: 0 but for a part of a buffer that the application owns."""
+        self.is_concurrent = False
+        """Whether the queues of every family that the device uses may touch it."""
         self.allocation_bytes = 0
         """Size of the VkDeviceMemory of a buffer that has one of its own to share, else 0."""
         self.memory: Any = None
@@ -268,7 +270,7 @@ class MemoryAllocator:
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )
-        info = make("VkBufferCreateInfo", size=_padded(size), usage=usage)
+        info = make("VkBufferCreateInfo", size=_padded(size), usage=usage, **device.sharing)
         out = ffi.new("VkBuffer*")
         device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")
         raw = out[0]
@@ -281,9 +283,11 @@ class MemoryAllocator:
             raise
         length = needs.size
         result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
-        host_address = block.host_address + offset if block.host_address else 0
-        buffer = Buffer(raw, size, next(self._serials), host_address)
+        # A GPU may show the host its own memory, but over the bus: arrays there are copied through staging memory.
+        is_mapped = block.host_address and (for_host or self.plan.is_unified)
+        buffer = Buffer(raw, size, next(self._serials), block.host_address + offset if is_mapped else 0)
         buffer.padded_nbytes = _padded(size)
+        buffer.is_concurrent = True
         counts = self._counts[block.memory_type.heap_index]
         counts.add(length)
 

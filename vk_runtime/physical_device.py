@@ -8,7 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .constants import VK_MEMORY_HEAP_DEVICE_LOCAL_BIT, VK_QUEUE_COMPUTE_BIT, VK_SHADER_STAGE_COMPUTE_BIT
+from .constants import (
+    VK_MEMORY_HEAP_DEVICE_LOCAL_BIT,
+    VK_QUEUE_COMPUTE_BIT,
+    VK_QUEUE_GRAPHICS_BIT,
+    VK_QUEUE_TRANSFER_BIT,
+    VK_SHADER_STAGE_COMPUTE_BIT,
+)
 from .device_features import FEATURE_STRUCTS, REQUIRED_FEATURES, FeatureStruct
 from .headers import HEADER_API_VERSION, NULL, bool_members, chain, ffi, make, text_of, version_tuple
 from .instance import Instance, enumerate_all
@@ -111,6 +117,8 @@ class PhysicalDevice:
     queue_family_index: int
     compute_queue_families: tuple[int, ...]
     """Every family whose queues compute."""
+    transfer_queue_family: int | None
+    """A family whose queues only copy, beside what computes; None where there is none."""
     timestamp_valid_bits: int
 
 
@@ -133,7 +141,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
     missing = [feature for feature in REQUIRED_FEATURES if feature not in features]
     if missing:
         raise UnusableDeviceError(f"'{name}' lacks the Vulkan feature {', '.join(missing)}")
-    family, timestamp_bits, families = _compute_families(instance, raw, name)
+    family, timestamp_bits, families, transfers = _queue_families(instance, raw, name)
     properties, of_11, of_12, of_13 = _properties(instance, raw, version)
     base = properties.properties
     sizes = _sub_group_sizes(features, of_11, of_13)
@@ -168,6 +176,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         compute_units=_compute_units(instance, raw, extensions),
         queue_family_index=family,
         compute_queue_families=families,
+        transfer_queue_family=transfers,
         timestamp_valid_bits=timestamp_bits,
     )
 
@@ -293,8 +302,9 @@ def _memory_types(instance: Instance, raw: Any) -> tuple[MemoryType, ...]:
     )
 
 
-def _compute_families(instance: Instance, raw: Any, name: str) -> tuple[int, int, tuple[int, ...]]:
-    """Returns the queue family to compute on, its timestampValidBits, and every family that computes.
+def _queue_families(instance: Instance, raw: Any, name: str) -> tuple[int, int, tuple[int, ...], int | None]:
+    """Returns the queue family to compute on, its timestampValidBits, every family that computes, and one that only
+    copies.
 
     The family of the most general queues comes first in every driver known, and is the one whose launches
     a profiler shows; a compute-only family would be asynchronous to it.
@@ -308,6 +318,14 @@ def _compute_families(instance: Instance, raw: Any, name: str) -> tuple[int, int
         for index in range(count[0])
         if families[index].queueFlags & VK_QUEUE_COMPUTE_BIT and families[index].queueCount
     )
+    others = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT
+    copying = (
+        index
+        for index in range(count[0])
+        if families[index].queueFlags & VK_QUEUE_TRANSFER_BIT
+        and not families[index].queueFlags & others
+        and families[index].queueCount
+    )
     if able:
-        return able[0], families[able[0]].timestampValidBits, able
+        return able[0], families[able[0]].timestampValidBits, able, next(copying, None)
     raise UnusableDeviceError(f"'{name}' has no queue family that computes")

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .graph_commands import Batch
     from .logical_device import LogicalDevice
     from .physical_device import PhysicalDevice
-    from .queue import Queue
 
 MAX_EVENTS = 1_000_000
 """Events that a profile keeps, about 300 MB; further ones are counted in `Profile.notes`."""
@@ -48,7 +47,7 @@ class Command:
 
     kind: ProfileKind
     name: str
-    queue: Queue
+    queue: CommandStream
     nbytes: int
     profiles: tuple[Profile, ...]
     """Those that ran when it was recorded."""
@@ -84,8 +83,8 @@ class Profile:
         self._host: list[ProfileEvent] = []
         self._timed: list[_Timed] = []
         self._queue_count = 0
-        self._queues: WeakKeyDictionary[Queue, int] = WeakKeyDictionary()
-        self._pending: WeakKeyDictionary[Queue, int] = WeakKeyDictionary()
+        self._queues: WeakKeyDictionary[CommandStream, int] = WeakKeyDictionary()
+        self._pending: WeakKeyDictionary[CommandStream, int] = WeakKeyDictionary()
         self._latest: dict[int, tuple[int, _Timed]] = {}
         """By device the first timestamp, and the last command."""
         self._notes: list[str] = []
@@ -216,7 +215,7 @@ class Profile:
             ),
         )
 
-    def expect(self, queue: Queue, value: int) -> None:
+    def expect(self, queue: CommandStream, value: int) -> None:
         """Notes that a timed command of a queue ends when the timeline reaches `value`."""
         if queue not in self._queues:
             self._queue_count += 1
@@ -329,7 +328,9 @@ def profile_process(path: Path) -> None:
     atexit.register(end)
 
 
-def command(kind: ProfileKind, name: str, queue: Queue, value: int, nbytes: int = 0) -> Command | None:
+def command(
+    kind: ProfileKind, name: str, queue: CommandStream, value: int, nbytes: int = 0
+) -> Command | None:
     """Returns what stands for a command that is being recorded; None while no profile runs."""
     if not active:
         return None

@@ -19,7 +19,6 @@ from .event import Event
 from .info_descriptors import answer
 from .object_info import QueueInfo, queue_info
 from .reports import QueueReports, is_quiet, show
-from .watcher import Watcher, call
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from .handler import CommandGroup, Handler
     from .reports import HostReport
     from .tracked import Tracked
+    from .transfer_stream import TransferStream
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,8 @@ class Queue(CommandStream):
         self._context = context
         self._async_handler = async_handler
         self._errors = AsynchronousErrors()
-        self._watcher: Watcher | None = None
+        self.transfers: tuple[TransferStream, int] | None = None
+        """Where its last copy from host memory went that runs beside it, and the timeline value there."""
         self.reports = QueueReports()
         """What its kernels tell the host."""
         super().__init__(found, is_in_order=in_order, is_profiling=profiling)
@@ -182,6 +183,8 @@ class Queue(CommandStream):
             for event in events:
                 if event.timeline.device is self._device:
                     self.wait_on_device(event.timeline, event.value)
+            if self.transfers is not None:
+                self.wait_on_device(*self.transfers)
             event = Event(self, command_buffer.value)
             self.note_launch(command_buffer)
         return event
@@ -241,32 +244,6 @@ class Queue(CommandStream):
             self.note_launch(command_buffer)
         return event
 
-    def wait_slice(self, value: int) -> bool:
-        """Waits until the timeline reaches `value`, or a fifth of a second; returns whether it has.
-
-        What leads there must have been submitted.
-        """
-        return self._clock.wait_slice(value)
-
-    def watch(self, value: int, function: Callable[[], object]) -> None:
-        """Calls `function` once the timeline has reached `value`: in a thread, or here where it has already.
-
-        Raises:
-            DeviceLostError: the driver lost the device.
-        """
-        if self.poll(value):
-            call(function)
-            return
-        with self._lock:
-            if self._watcher is None:
-                self._watcher = Watcher()
-        self._watcher.add(self, value, function)
-
-    def stop_watching(self) -> None:
-        """Ends the thread of `watch`; for the device's end."""
-        if self._watcher is not None:
-            self._watcher.stop()
-
     def note_error(self, error: Error) -> None:
         """Keeps an error that a command met while it ran, for `throw_asynchronous`."""
         self._errors.note(error)
@@ -303,16 +280,17 @@ class Queue(CommandStream):
 
     def _wait_for_all(self) -> None:
         with self._lock:
-            recording = self.recording
-            value = self._submitted if recording is None else recording.value
+            value, transfers = self.last_value, self.transfers
+        if transfers is not None:
+            stream, copied = transfers
+            stream.wait_for(copied)
         self.wait_for(value)
 
     def event(self) -> Event:
         """Returns an event for everything recorded so far; while a graph is recorded, for its last command."""
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
             return graph.last_event(self)
-        recording = self.recording
-        return Event(self, self._submitted if recording is None else recording.value)
+        return Event(self, self.last_value)
 
     def end_reports(self) -> None:
         """Shows what kernels reported that nobody has waited for; the device is idle."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .barriers import HOST_BARRIER, STAGES
 from .headers import NULL, ffi, make
 
 if TYPE_CHECKING:
+    from .barriers import Barriers
     from .command_buffer import CommandBuffer
     from .graph_commands import Batch
     from .logical_device import LogicalDevice
@@ -26,10 +26,12 @@ class Submitter:
     Args:
         device: borrowed.
         semaphore: gets the value of each command buffer when it has run.
+        barriers: of the queue's family.
     """
 
-    def __init__(self, device: LogicalDevice, semaphore: TimelineSemaphore) -> None:
+    def __init__(self, device: LogicalDevice, semaphore: TimelineSemaphore, barriers: Barriers) -> None:
         vk = device.vk
+        self._host_barrier, self._wait_stages = barriers.for_host, barriers.wait_stages
         self._record_barrier = vk.vkCmdPipelineBarrier
         self._end, self._submit_to_driver = vk.vkEndCommandBuffer, vk.vkQueueSubmit
         self._signal_value = ffi.new("uint64_t[]", 1)
@@ -49,7 +51,7 @@ class Submitter:
     def end(self, command_buffer: CommandBuffer | Batch) -> None:
         """Ends a command buffer; its first result says how that went."""
         # The timeline alone does not make device writes visible to the host (Vulkan 1.3, 7.6).
-        self._record_barrier(command_buffer.raw, *HOST_BARRIER)
+        self._record_barrier(command_buffer.raw, *self._host_barrier)
         command_buffer.results.extend(map(self._end, (command_buffer.raw,)))
 
     def submit(
@@ -80,7 +82,7 @@ class Submitter:
         info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
         semaphores = ffi.new("VkSemaphore[]", [semaphore for semaphore, _ in points])
         values = ffi.new("uint64_t[]", [value for _, value in points])
-        stages = ffi.new("VkPipelineStageFlags[]", [STAGES] * count)
+        stages = ffi.new("VkPipelineStageFlags[]", [self._wait_stages] * count)
         info.pWaitSemaphores, info.pWaitDstStageMask = semaphores, stages
         timeline.pWaitSemaphoreValues = values
         return semaphores, values, stages, *waits

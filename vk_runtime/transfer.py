@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from . import graph_recording, profile
+from .event import Event
 from .graph_recording import refuse
-from .headers import make
 from .logical_device import LogicalDevice
 from .memory import Buffer
 from .queue import Queue
+from .staging import download_pieces, record_copy, stream_for, upload_pieces
 from .tracked import Tracked
-
-STAGING_BYTES = 64 << 20
-"""Largest staging buffer; larger copies go in pieces."""
+from .transfer_stream import TransferEvent, TransferStream
 
 
 def wait_for_uses(device: LogicalDevice, buffer: Tracked, *, writes_only: bool) -> None:
@@ -28,7 +27,7 @@ def wait_for_uses(device: LogicalDevice, buffer: Tracked, *, writes_only: bool) 
     device.require_usable()
 
 
-def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarray[Any, Any]) -> None:
+def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarray[Any, Any]) -> Event | None:
     """Copies `source` into `buffer`, in C order.
 
     Args:
@@ -37,27 +36,28 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
         device: that of `buffer`.
         buffer: as large as `source` at least.
         source: any strides, the dtype of the array.
+
+    Returns:
+        The copy's event where it runs beside the queue, else None.
     """
     refuse("a copy from host memory")
     if not source.nbytes:
-        return
+        return None
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
         mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
         with profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes):
             np.copyto(mapped.reshape(source.shape), source)
-        return
+        return None
     flat = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
-    for start in range(0, flat.size, STAGING_BYTES):
-        piece = flat[start : start + STAGING_BYTES]
-        with device.lock:
-            device.require_usable()
-            staging = device.memory.allocate(piece.size, for_host=True)
-            with profile.span("copy", "to staging", device=queue.device.selector, nbytes=piece.size):
-                np.frombuffer(staging.host_bytes(piece.size), np.uint8)[:] = piece
-            _record_copy(queue, device, staging, buffer, 0, start, piece.size, "upload")
-        if flat.size > STAGING_BYTES:
-            queue.wait()
+    stream = stream_for(queue, device, buffer, flat.size)
+    if not isinstance(stream, TransferStream):
+        upload_pieces(stream, device, buffer, flat)
+        return None
+    queue.flush()  # what was launched before runs meanwhile
+    value = upload_pieces(stream, device, buffer, flat)
+    queue.transfers = stream, value
+    return TransferEvent(queue, stream, value)
 
 
 def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarray[Any, Any]) -> None:
@@ -72,22 +72,14 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
         with profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes):
             np.copyto(out, mapped.reshape(out.shape))
         return
-    if buffer.queue is not queue:
-        # The copy would wait on the device, but what the other queue's kernels report is for whoever reads.
-        wait_for_uses(device, buffer, writes_only=True)
     is_direct = out.flags.c_contiguous and out.dtype == native
     target = out if is_direct else np.empty(out.shape, native)
     flat = target.reshape(-1).view(np.uint8)
-    for start in range(0, flat.size, STAGING_BYTES):
-        piece = flat[start : start + STAGING_BYTES]
-        with device.lock:
-            device.require_usable()
-            staging = device.memory.allocate(piece.size, for_host=True)
-            _record_copy(queue, device, buffer, staging, start, 0, piece.size, "download")
-            value = staging.last_write
-        queue.wait_for(value)
-        with profile.span("copy", "from staging", device=queue.device.selector, nbytes=piece.size):
-            piece[:] = np.frombuffer(staging.host_bytes(piece.size), np.uint8)
+    stream = stream_for(queue, device, buffer, flat.size)
+    if buffer.queue is not stream or stream is not queue:
+        # The copy would wait on the device, but what the other queue's kernels report is for whoever reads.
+        wait_for_uses(device, buffer, writes_only=True)
+    download_pieces(stream, device, buffer, flat)
     if target is not out:
         np.copyto(out, target)
 
@@ -135,33 +127,6 @@ def fill(
     upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))
 
 
-def _record_copy(
-    queue: Queue,
-    device: LogicalDevice,
-    source: Buffer,
-    target: Buffer,
-    source_offset: int,
-    target_offset: int,
-    nbytes: int,
-    name: str,
-) -> None:
-    command_buffer = queue.open()
-    queue.order(((source, False), (target, True)), command_buffer.value)
-    region = make(
-        "VkBufferCopy",
-        srcOffset=source.offset_bytes + source_offset,
-        dstOffset=target.offset_bytes + target_offset,
-        size=nbytes,
-    )
-    if command_buffer.is_timed:
-        command_buffer.begin_timing(None, profile.command("copy", name, queue, command_buffer.value, nbytes))
-    device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
-    if command_buffer.is_timed:
-        command_buffer.end_timing()
-    command_buffer.keep.append((source, target))
-    queue.note_launch(command_buffer)
-
-
 def copy_buffer(queue: Queue, device: LogicalDevice, source: Buffer, target: Buffer, nbytes: int) -> None:
     """Copies between two buffers of one device, on the device."""
     if not nbytes:
@@ -170,4 +135,4 @@ def copy_buffer(queue: Queue, device: LogicalDevice, source: Buffer, target: Buf
         graph.add_copy(queue, source, target, nbytes)
         return
     with device.lock:
-        _record_copy(queue, device, source, target, 0, 0, nbytes, "copy")
+        record_copy(queue, device, source, target, 0, 0, nbytes, "copy")

@@ -94,8 +94,7 @@ def _to_device(queue: Queue, source: _HostArray, target: Array) -> _Command:
     def run(events: tuple[Event, ...]) -> Event:
         _wait(queue, events)
         converted = source.astype(target.dtype.base, copy=False)
-        upload(queue, queue.device.logical, target.buffer, converted)
-        return queue.event()
+        return upload(queue, queue.device.logical, target.buffer, converted) or queue.event()
 
     return run
 

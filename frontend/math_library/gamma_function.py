@@ -54,6 +54,8 @@ LOG_ROOT_TWO_PI = 0.9189385332046728
 PI = 3.141592653589793
 LARGE = 10.0
 """From here on the series counts."""
+DIVISOR_SCALE = 2.0**-8
+"""Brings divisors up to the largest float below 2**126."""
 EXP_SERIES = (
     1.0,
     1.0,
@@ -101,7 +103,8 @@ def gamma_of_positive(
 
 def gamma(x: Any, a: Any, of_positive: Any, sine: Any) -> Any:
     """Γ(x) from what `gamma_of_positive` gives for a = |x|."""
-    below = PI / (sine * max(a, 1.0)) / of_positive
+    # Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do), so it is made smaller.
+    below = PI / (sine * max(a, 1.0)) / (of_positive * DIVISOR_SCALE) * DIVISOR_SCALE
     below = lp.select(is_odd(lp.math.floor(a)), below, -below)
     above = lp.select(a < 1.0, of_positive / a, of_positive)
     result = lp.select(x < 0.0, below, above)

@@ -212,6 +212,25 @@ def test_a_kernel_of_a_bundle(device):
     assert (out.numpy() != 0).sum() == 12
 
 
+@pytest.mark.native_only("bundles")
+def test_a_kernel_of_a_bundle_that_does_not_see_its_range(device):
+    """Its arguments may stay in push constants; waiting for one launch after the other repeats nothing else."""
+    queue = lp.Queue(device)
+    ids = [lp.get_kernel_id(sum_groups)]
+    bundle = lp.get_kernel_bundle(queue.context, state=lp.BundleState.EXECUTABLE, kernel_ids=ids)
+    x, out = lp.ones(512, lp.i32, device=device), lp.zeros(8, lp.i32, device=device)
+    counts = counts_of(device, 0)
+    for groups in range(8):
+        out.fill(0)
+        counts.fill(64 * groups)
+        queue.wait()
+        with queue.submit() as h:
+            h.use_kernel_bundle(bundle)
+            h.parallel_for(lp.IndirectRange(counts), sum_groups, x, out)
+        queue.wait()
+        assert out.numpy().tolist() == [64] * groups + [0] * (8 - groups)
+
+
 def test_prints_and_asserts_of_the_kernel_itself(device, capsys):
     counts, out = counts_of(device, 3), lp.zeros(100, lp.i32, device=device)
     tell[lp.IndirectRange(counts)](out)

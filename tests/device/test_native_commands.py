@@ -37,7 +37,7 @@ with warnings.catch_warnings():
 @pytest.mark.behaviour("IOP-41")
 def test_parameters_are_variables_of_the_native_storage_classes():
     text = everything.inspect("spirv")
-    found = {name: kind for name, kind in re.findall(r"%everything_(\w+) = OpVariable %\S+ (\w+)", text)}
+    found = dict(re.findall(r"%everything_(\w+) = OpVariable %\S+ (\w+)", text))
     assert found == {
         "source": "StorageBuffer",
         "constant": "Uniform",

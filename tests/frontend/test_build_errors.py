@@ -439,7 +439,7 @@ def print_ascii(x: lp.Array[lp.f32]):
     print(f"{x[0]!a}")
 
 
-@case("LP2045", "print takes sep and end in kernels, found 'file'", "file=None")
+@case("LP2033", "file of print is a parameter that is an lp.Stream, found None", "None")
 def print_to_file(x: lp.Array[lp.f32]):
     print(x[0], file=None)
 

@@ -8,19 +8,22 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import transfer
+from lapilli.vk_runtime import staging
 from lapilli.vk_runtime.device import Device
 
 DTYPES = ["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"]
 
 
-@pytest.fixture(params=["mapped", "staged"])
-def home(request, device):
-    """The device, and once more with its arrays copied through staging memory as on a discrete GPU."""
+@pytest.fixture(params=["mapped", "staged", "beside"])
+def home(request, device, monkeypatch):
+    """The device; the same with arrays copied through staging memory, as on a discrete GPU, and on a queue beside."""
     if request.param == "mapped":
         yield device
         return
-    staged = Device(device.physical, device.selector, staged_memory=True)
+    monkeypatch.setattr(staging, "LEAST_BYTES", 1)
+    staged = Device(
+        device.physical, device.selector, staged_memory=True, own_transfers=request.param == "beside"
+    )
     yield staged
     staged.shut_down()
 
@@ -85,7 +88,7 @@ def test_empty_arrays(home):
 
 
 def test_large_copies_go_in_pieces(home, monkeypatch):
-    monkeypatch.setattr(transfer, "STAGING_BYTES", 1000)
+    monkeypatch.setattr(staging, "PIECE_BYTES", 1000)
     source = np.arange(4001, dtype=np.uint8)
     np.testing.assert_array_equal(lp.asarray(source, device=home).numpy(), source)
 

@@ -15,8 +15,8 @@ builtin.module {
     %0 = "gpu.global_id"() <{dimension = #gpu<dim x>}> : () -> index
     %1 = arith.index_cast %0 : index to i32
     %2 = arith.constant 0 : i32
-    %3 = arith.constant 1 : i32
-    %4 = arith.constant false
+    %3 = arith.constant false
+    %4 = arith.constant 1 : i32
     %5 = arith.constant true
     %6 = arith.constant -1 : i32
     %7 = kernel.global_range 0
@@ -27,28 +27,25 @@ builtin.module {
       scf.if %10 {
       } else {
         %11 = memref.load %n[%0] : memref<?xi32>
-        %12 = arith.cmpi slt, %2, %limit : i32
-        %13 = arith.select %12, %limit, %2 : i32
-        %14, %15, %16, %17 = scf.while (%18 = %2, %19 = %2, %20 = %4, %21 = %11) : (i32, i32, i1, i32) -> (i32, i32, i1, i32) {
-          %22 = arith.cmpi ult, %18, %13 : i32
-          %23 = arith.xori %20, %5 : i1
-          %24 = arith.andi %22, %23 : i1
-          scf.condition(%24) %18, %19, %20, %21 : i32, i32, i1, i32
+        %12, %13, %14 = scf.while (%15 = %2, %16 = %3, %17 = %11) : (i32, i1, i32) -> (i32, i1, i32) {
+          %18 = arith.cmpi slt, %15, %limit : i32
+          %19 = arith.xori %16, %5 : i1
+          %20 = arith.andi %18, %19 : i1
+          scf.condition(%20) %15, %16, %17 : i32, i1, i32
         } do {
-        ^bb0(%25: i32, %26: i32, %27: i1, %28: i32):
-          %29 = arith.cmpi eq, %28, %3 : i32
-          %30, %31 = scf.if %29 -> (i1, i32) {
-            memref.store %26, %steps[%0] : memref<?xi32>
-            scf.yield %5, %28 : i1, i32
+        ^bb0(%21: i32, %22: i1, %23: i32):
+          %24 = arith.cmpi eq, %23, %4 : i32
+          %25, %26 = scf.if %24 -> (i1, i32) {
+            memref.store %21, %steps[%0] : memref<?xi32>
+            scf.yield %5, %23 : i1, i32
           } else {
-            %32 = func.call @collatz_step(%28) : (i32) -> i32
-            scf.yield %4, %32 : i1, i32
+            %27 = func.call @collatz_step(%23) : (i32) -> i32
+            scf.yield %3, %27 : i1, i32
           }
-          %33 = arith.addi %25, %3 : i32
-          %34 = arith.addi %26, %3 : i32
-          scf.yield %33, %34, %30, %31 : i32, i32, i1, i32
+          %28 = arith.addi %21, %4 : i32
+          scf.yield %28, %25, %26 : i32, i1, i32
         }
-        scf.if %16 {
+        scf.if %13 {
         } else {
           memref.store %6, %steps[%0] : memref<?xi32>
         }

@@ -1,0 +1,141 @@
+"""What to write instead of what CUDA, OpenCL, Numba, Triton, NumPy and plain Python would have: hints of messages."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from .builtins import BUILTINS
+from .intrinsics import ATOMIC_FUNCTIONS, MATH_FUNCTIONS
+
+_LP = {
+    "threadIdx": "lp.local_id(d); dimension 0 is the slowest",
+    "blockIdx": "lp.group_id(d); dimension 0 is the slowest",
+    "blockDim": "lp.local_range(d)",
+    "gridDim": "lp.group_range(d)",
+    "grid": "lp.global_id(0)",
+    "gridsize": "lp.global_range(0)",
+    "program_id": "lp.group_id(d) for the group, lp.global_id(d) for the work-item",
+    "num_programs": "lp.group_range(d)",
+    "get_global_id": "lp.global_id(d)",
+    "get_local_id": "lp.local_id(d)",
+    "get_group_id": "lp.group_id(d)",
+    "get_global_size": "lp.global_range(d)",
+    "get_local_size": "lp.local_range(d)",
+    "syncthreads": "lp.barrier()",
+    "__syncthreads": "lp.barrier()",
+    "syncwarp": "lp.sub_group.barrier()",
+    "threadfence": 'lp.mem_fence("device")',
+    "shared": "lp.local.array(shape, dtype)",
+    "shared_array": "lp.local.array(shape, dtype)",
+    "local_array": "lp.local.array(shape, dtype), or lp.private.array(shape, dtype) for one work-item",
+    "warpsize": "lp.sub_group.size()",
+    "laneid": "lp.sub_group.id()",
+    "where": "lp.select(condition, if_true, if_false)",
+    "arange": "a loop over range, or the work-item's own index lp.global_id(0)",
+    "atomic_add": "lp.atomic.add(a, i, v)",
+    "atomic_max": "lp.atomic.max(a, i, v)",
+    "atomic_min": "lp.atomic.min(a, i, v)",
+    "atomic_cas": "lp.atomic.compare_exchange(a, i, expected, v)",
+}
+"""Names that users of other systems look for in lapilli, and what stands there."""
+_ATOMIC = {
+    "inc": "lp.atomic.add(a, i, 1)",
+    "dec": "lp.atomic.sub(a, i, 1)",
+    "cas": "lp.atomic.compare_exchange(a, i, expected, v)",
+    "compare_and_swap": "lp.atomic.compare_exchange(a, i, expected, v)",
+    "compare_exchange_strong": "lp.atomic.compare_exchange(a, i, expected, v)",
+    "compare_exchange_weak": "lp.atomic.compare_exchange(a, i, expected, v)",
+    "exch": "lp.atomic.exchange(a, i, v)",
+    "swap": "lp.atomic.exchange(a, i, v)",
+    "fetch_add": "lp.atomic.add(a, i, v), which returns the old value",
+    "fetch_sub": "lp.atomic.sub(a, i, v), which returns the old value",
+    "and": "lp.atomic.and_(a, i, v)",
+    "or": "lp.atomic.or_(a, i, v)",
+}
+_BUILTIN = {
+    "sum": "add up in a loop, or with lp.group.reduce over a work-group",
+    "any": "join the conditions with or; lp.group.any asks a work-group",
+    "all": "join the conditions with and; lp.group.all asks a work-group",
+    "reversed": "count down: range(n - 1, -1, -1)",
+    "sorted": "sort on the host, or write the sort as loops",
+    "map": "write a loop",
+    "filter": "write a loop with an if",
+    "list": "use a tuple, or lp.private.array(shape, dtype)",
+    "tuple": "write the items out: (a, b)",
+    "dict": "use an lp.struct, or arrays",
+    "isinstance": "types are known when a kernel is compiled: write one helper for each",
+    "type": "a.dtype is the type of an array's elements",
+    "complex": "use a vector of two: lp.f32x2",
+    "str": "print formats values; kernels have no strings",
+    "open": "files are read on the host; pass their data as an array",
+    "input": "pass values as arguments",
+}
+_MEMORY_ORDERS = {
+    "seq_cst": 'the Vulkan memory model has no sequential consistency: "acq_rel" is the strongest order',
+    "consume": 'use "acquire"',
+}
+_MEMORY_SCOPES = {
+    "system": 'the host sees what a kernel wrote when it has ended; within a kernel "device" is the widest scope',
+    "all_devices": 'within a kernel "device" is the widest scope',
+    "block": 'use "work_group"',
+    "warp": 'use "sub_group"',
+    "thread": 'use "work_item"',
+}
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """Returns the name that is spelt almost like `name`, "" where there is none."""
+    return next(iter(difflib.get_close_matches(name, sorted(names), 1)), "")
+
+
+def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
+    """Returns what to write instead of ``base.name``.
+
+    Args:
+        base: as the source spells it: ``lp``, ``lp.atomic``.
+        name: the attribute that it has not.
+        names: those that it has.
+    """
+    if base.endswith("atomic") and name in _ATOMIC:
+        return f"write {_ATOMIC[name]}"
+    namespace, _, _ = base.partition(".")
+    if base == namespace:
+        if name in _LP:
+            return f"write {_LP[name]}"
+        if name in BUILTINS:
+            return f"write {name}(…)"
+        if name in MATH_FUNCTIONS:
+            return f"did you mean {base}.math.{name}?"
+        if name in ATOMIC_FUNCTIONS:
+            return f"did you mean {base}.atomic.{name}?"
+    meant = closest(name, names)
+    return f"did you mean {base}.{meant}?" if meant else "check the spelling"
+
+
+def builtin_hint(name: str) -> str:
+    """Returns what to write instead of a builtin of Python that kernels have not."""
+    known = f"there are {', '.join(BUILTINS)}, int, float and bool"
+    return _BUILTIN.get(name) or f"{known}; write the rest as loops"
+
+
+def function_hint(obj: object) -> str:
+    """Returns what to write instead of a callable object that is no plain function."""
+    name = getattr(obj, "__name__", "")
+    if name in MATH_FUNCTIONS:
+        return f"write lp.math.{name}(…)"
+    if name in BUILTINS:
+        return f"write {name}(…)"
+    inner = getattr(obj, "__wrapped__", None) or getattr(obj, "func", None)
+    if callable(inner):
+        return "call the plain function that it wraps: kernels have neither decorators nor partial arguments"
+    return (
+        "only plain functions written with def, lapilli's functions and the builtins of kernels can be called"
+    )
+
+
+def memory_word_hint(word: object) -> str | None:
+    """Returns what to write instead of a memory order or scope of other models."""
+    if not isinstance(word, str):
+        return None
+    return _MEMORY_ORDERS.get(word) or _MEMORY_SCOPES.get(word)

@@ -1,0 +1,125 @@
+"""Copies through staging memory, for arrays that the host does not see.
+
+A copy goes in pieces through a small ring of staging buffers: while the device copies one piece, the host fills or
+empties the next.  Each piece is submitted at once where there are several.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import profile
+from .headers import make
+from .transfer_stream import LEAST_BYTES, TransferStream
+
+if TYPE_CHECKING:
+    from .command_stream import CommandStream
+    from .logical_device import LogicalDevice
+    from .memory import Buffer
+    from .queue import Queue
+
+PIECE_BYTES = 8 << 20
+"""Bytes of a staging buffer: long enough for the copy to hide the hand-over, and four share a block of memory."""
+
+PIECES = 4
+"""Staging buffers of one copy that are in use at a time."""
+
+_Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+def stream_for(queue: Queue, device: LogicalDevice, buffer: Buffer, nbytes: int) -> CommandStream:
+    """Returns what a copy is recorded on: the device's queue for copies where it has one and the copy gains by it,
+    else the queue that was asked.
+
+    Copies of a queue that is in order or timed stay in it; so do those of memory that another family may not touch.
+    """
+    is_own = nbytes < LEAST_BYTES or queue.is_in_order or queue.is_timed or not buffer.is_concurrent
+    if is_own or not device.has_transfer_queue:
+        return queue
+    with device.lock:
+        return device.transfer_stream(queue.device)
+
+
+def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, source: _Bytes) -> int:
+    """Copies host memory into `buffer`; returns the timeline value of the last piece.
+
+    The copies may still run on return; `source` is no longer needed.
+    """
+    values: deque[int] = deque()
+    selector, value = stream.device.selector, 0
+    is_whole = source.size <= PIECE_BYTES and not isinstance(stream, TransferStream)
+    for start in range(0, source.size, PIECE_BYTES):
+        piece = source[start : start + PIECE_BYTES]
+        if len(values) == PIECES:
+            stream.block_until(values.popleft())
+        with device.lock:
+            device.require_usable()
+            staging = device.memory.allocate(piece.size, for_host=True)
+        with profile.span("copy", "to staging", device=selector, nbytes=piece.size):
+            np.frombuffer(staging.host_bytes(piece.size), np.uint8)[:] = piece
+        with device.lock:
+            value = record_copy(stream, device, staging, buffer, 0, start, piece.size, "upload")
+            if not is_whole:
+                stream.flush()
+        values.append(value)
+    return value
+
+
+def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, target: _Bytes) -> None:
+    """Copies `buffer` into host memory and waits for it."""
+    waiting: deque[tuple[_Bytes, Buffer, int]] = deque()
+    for start in range(0, target.size, PIECE_BYTES):
+        if len(waiting) == PIECES:
+            _take_piece(stream, *waiting.popleft())
+        piece = target[start : start + PIECE_BYTES]
+        with device.lock:
+            device.require_usable()
+            staging = device.memory.allocate(piece.size, for_host=True)
+            value = record_copy(stream, device, buffer, staging, start, 0, piece.size, "download")
+            if target.size > PIECE_BYTES:
+                stream.flush()
+        waiting.append((piece, staging, value))
+    while waiting:
+        _take_piece(stream, *waiting.popleft())
+
+
+def _take_piece(stream: CommandStream, piece: _Bytes, staging: Buffer, value: int) -> None:
+    stream.wait_for(value)
+    with profile.span("copy", "from staging", device=stream.device.selector, nbytes=piece.size):
+        piece[:] = np.frombuffer(staging.host_bytes(piece.size), np.uint8)
+
+
+def record_copy(
+    stream: CommandStream,
+    device: LogicalDevice,
+    source: Buffer,
+    target: Buffer,
+    source_offset: int,
+    target_offset: int,
+    nbytes: int,
+    name: str,
+) -> int:
+    """Records a copy between two buffers, in order with what uses them; returns its timeline value.
+
+    Call it with the device's lock held.  Profiles call it `name`.
+    """
+    command_buffer = stream.open()
+    value = command_buffer.value
+    stream.order(((source, False), (target, True)), value)
+    region = make(
+        "VkBufferCopy",
+        srcOffset=source.offset_bytes + source_offset,
+        dstOffset=target.offset_bytes + target_offset,
+        size=nbytes,
+    )
+    if command_buffer.is_timed:
+        command_buffer.begin_timing(None, profile.command("copy", name, stream, value, nbytes))
+    device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
+    if command_buffer.is_timed:
+        command_buffer.end_timing()
+    command_buffer.keep.append((source, target))
+    stream.note_launch(command_buffer)
+    return value
