@@ -96,6 +96,7 @@ _NAMES_BY_MODULE = {
     "vk_runtime.indirect_range": "IndirectRange",
     "vk_runtime.info": "info",
     "vk_runtime.event": "Event",
+    "vk_runtime.external_semaphore": "ExternalSemaphore import_semaphore_fd",
     "vk_runtime.graph": "Graph graph",
     "vk_runtime.memory_stats": "HeapStats",
     "vk_runtime.profile": "Profile profile",

@@ -64,6 +64,8 @@ from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
 from .vk_runtime.device_selection import select_device as select_device
 from .vk_runtime.event import Event as Event
+from .vk_runtime.external_semaphore import ExternalSemaphore as ExternalSemaphore
+from .vk_runtime.external_semaphore import import_semaphore_fd as import_semaphore_fd
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
