@@ -19,6 +19,7 @@ _PASSES = {
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
+    "lower-vectors": ("lower_vectors", "LowerVectorsPass"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "split-modules": ("split_modules", "SplitModulesPass"),
 }
