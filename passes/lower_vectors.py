@@ -123,7 +123,7 @@ class _Lowering:
 
 def _broadcast(lowering: _Lowering) -> SSAValue | None:
     source, type_ = lowering.op.source, lowering.op.vector.type
-    if isinstance(source.type, VectorType):
+    if _is_vector(source.type):
         return source if source.type == type_ else None
     return lowering.emit(CompositeConstructOp, [source] * _length(type_), type_)
 
@@ -215,7 +215,7 @@ def _indices(position: int) -> Attribute:
 
 def _element(type_: Attribute) -> Attribute:
     assert isinstance(type_, VectorType)
-    return cast("Attribute", type_.element_type)
+    return cast("Any", type_).element_type
 
 
 def _length(type_: Attribute) -> int:
@@ -231,8 +231,12 @@ def _is_short(type_: Attribute) -> bool:
     return len(shape) == 1 and 2 <= shape[0] <= _MOST_COMPONENTS and not type_.get_num_scalable_dims()
 
 
+def _is_vector(type_: object) -> bool:
+    return isinstance(type_, VectorType)
+
+
 def _is_vector_memref(type_: Any) -> bool:
-    return isinstance(type_.element_type, VectorType)
+    return _is_vector(type_.element_type)
 
 
 class LowerVectorsPass(ModulePass):
