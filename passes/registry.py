@@ -19,6 +19,7 @@ _PASSES = {
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
+    "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "split-modules": ("split_modules", "SplitModulesPass"),
 }
