@@ -24,7 +24,8 @@ from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
 from ...ir.dialects.kernel_image import IMAGE_NAMES, ImageType
 from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ...ir.dialects.spec_constant import GetOp
-from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.dialects.spirv.attributes import MemorySemanticsAttr
+from ...ir.dialects.spirv.enums import MemorySemantics, StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.target_env import TargetEnv
 from ..errors import PassError
@@ -115,7 +116,11 @@ class ModuleLowering:
             self.spec_constants.survey(kernel_ir)
         for op in kernel_ir.walk():
             if op.name in _BARRIERS:
-                self.orders_memory = True
+                orders = op.properties.get("memory_semantics")
+                is_local = isinstance(orders, MemorySemanticsAttr) and not (
+                    orders.data & MemorySemantics.UniformMemory
+                )
+                self.orders_memory |= not is_local
             elif isinstance(op, AtomicOp):
                 self.orders_memory |= op.order.data != "relaxed"
                 self.keeps_float_bits |= op.is_float and NATIVE not in op.attributes

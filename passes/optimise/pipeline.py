@@ -10,6 +10,7 @@ from .dce import eliminate_dead_code
 from .effects import functions_of
 from .forward_walk import ForwardWalk
 from .hoist_invariants import hoist_invariants
+from .narrow_barriers import narrow_barriers
 
 
 def optimise(module: Operation, level: int) -> None:
@@ -22,6 +23,7 @@ def optimise(module: Operation, level: int) -> None:
             ForwardWalk(fold=True, number=True).run(function)
             hoist_invariants(function)
             eliminate_dead_code(function)
+            narrow_barriers(function)
 
 
 def _level_of(function: Operation, default: int) -> int:

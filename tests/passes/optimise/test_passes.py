@@ -307,4 +307,4 @@ def test_locations_survive() -> None:
 
 
 def test_names_of_passes() -> None:
-    assert [kind.name for kind in PASSES] == ["canonicalize", "cse", "dce"]
+    assert [kind.name for kind in PASSES] == ["canonicalize", "cse", "dce", "narrow-barriers"]
