@@ -83,7 +83,7 @@ def launch_kernel(
             binary,
             info,
             extents,
-            local or bundle_local_size(info, device.physical.limits, kernel.kernel_id, spec),
+            local or bundle_local_size(info, device, kernel.kernel_id, spec),
             kernel.preset,
             args,
             kwargs or {},
