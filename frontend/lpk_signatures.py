@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast, get_args
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -41,7 +41,7 @@ from .struct_types import (
     size_of,
 )
 from .struct_values import add_methods, defaults_of, from_record, to_record
-from .types import SCALAR_TYPES, ArrayType, FixedArrayType, ScalarType, Type
+from .types import SCALAR_TYPES, Access, ArrayType, FixedArrayType, ScalarType, Type
 from .vector_types import VecType
 
 MAX_DEPTH: Final = 16
@@ -356,9 +356,9 @@ def _is_shape(shape: tuple[int, ...]) -> bool:
 
 def _array(record: TypeRecord, depth: int) -> ArrayType:
     is_array = len(record.shape) == 1 and 1 <= record.shape[0] <= 3
-    if record.element is None or not is_array or record.access not in ("read", "write", "read_write"):
+    if record.element is None or not is_array or record.access not in get_args(Access):
         raise InvalidError(f"an array of {record.shape!r:.60} dimensions with access {record.access!r}")
-    return ArrayType(_type(record.element, depth - 1), record.shape[0], record.access)
+    return ArrayType(_type(record.element, depth - 1), record.shape[0], cast("Access", record.access))
 
 
 def _image(record: TypeRecord) -> ImageType:

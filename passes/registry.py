@@ -20,6 +20,7 @@ _PASSES = {
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
+    "lower-vectors": ("lower_vectors", "LowerVectorsPass"),
     "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "split-modules": ("split_modules", "SplitModulesPass"),

@@ -51,6 +51,11 @@ BUFFER_USAGE = (
 )
 
 
+def _padded(nbytes: int) -> int:
+    """Returns the size of a VkBuffer for an array: whole vectors of 16 bytes, which uniform buffers are made of."""
+    return (nbytes + 15) & ~15
+
+
 class Buffer(Tracked):
     """A VkBuffer with its memory, and which launches use it.  Made by `MemoryAllocator.allocate`.
 
@@ -60,6 +65,8 @@ class Buffer(Tracked):
     def __init__(self, raw: Any, nbytes: int, serial: int, host_address: int) -> None:
         super().__init__(serial, nbytes)
         self.raw = raw
+        self.padded_nbytes = nbytes
+        """Bytes of the VkBuffer from where it begins, as far as the array may use them."""
         self.host_address = host_address
         """Where the host sees it, 0 where it does not."""
         self.device_address = 0
@@ -263,7 +270,7 @@ class MemoryAllocator:
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )
-        info = make("VkBufferCreateInfo", size=size, usage=usage, **device.sharing)
+        info = make("VkBufferCreateInfo", size=_padded(size), usage=usage, **device.sharing)
         out = ffi.new("VkBuffer*")
         device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")
         raw = out[0]
@@ -279,6 +286,7 @@ class MemoryAllocator:
         # A GPU may show the host its own memory, but over the bus: arrays there are copied through staging memory.
         is_mapped = block.host_address and (for_host or self.plan.is_unified)
         buffer = Buffer(raw, size, next(self._serials), block.host_address + offset if is_mapped else 0)
+        buffer.padded_nbytes = _padded(size)
         buffer.is_concurrent = True
         counts = self._counts[block.memory_type.heap_index]
         counts.add(length)

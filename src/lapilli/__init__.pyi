@@ -1,6 +1,7 @@
 # What type checkers see.  Kernel code is Python that never runs, so its names are typed by what they compute:
 # the float types are float, the integer types int, arrays give Any.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar, dataclass_transform, overload
 
 import numpy as np
@@ -63,6 +64,8 @@ from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
 from .vk_runtime.device_selection import select_device as select_device
 from .vk_runtime.event import Event as Event
+from .vk_runtime.external_semaphore import ExternalSemaphore as ExternalSemaphore
+from .vk_runtime.external_semaphore import import_semaphore_fd as import_semaphore_fd
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
@@ -141,6 +144,10 @@ class In(_ArrayParameter):
 class Out(_ArrayParameter):
     def __class_getitem__(cls, parameters: Any) -> Any: ...
     def __setitem__(self, index: _Index, value: Any) -> None: ...
+
+class Target(Enum):
+    DEVICE = "device"
+    CONSTANT_BUFFER = "constant_buffer"
 
 class UnsampledImage(_RuntimeUnsampledImage):
     # As Array: pixels exist in kernels only.  Coordinates go slowest dimension first.
