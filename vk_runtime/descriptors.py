@@ -208,7 +208,6 @@ class DescriptorSetLayout(Handle):
         pool = ffi.new("VkDescriptorPool*")
         result = device.vk.vkCreateDescriptorPool(device.raw, info, NULL, pool)
         device.check(result, "vkCreateDescriptorPool")
-        self._pools.append(pool[0])
         allocate = make(
             "VkDescriptorSetAllocateInfo",
             descriptorPool=pool[0],
@@ -217,5 +216,8 @@ class DescriptorSetLayout(Handle):
         )
         sets = ffi.new("VkDescriptorSet[]", SETS_PER_POOL)
         result = device.vk.vkAllocateDescriptorSets(device.raw, allocate, sets)
+        if result < 0:
+            device.vk.vkDestroyDescriptorPool(device.raw, pool[0], NULL)
         device.check(result, "vkAllocateDescriptorSets")
+        self._pools.append(pool[0])
         self._free.extend(sets[i] for i in range(SETS_PER_POOL))

@@ -3,7 +3,7 @@
 RuntimeFailure
 └── VulkanError                a Vulkan call failed; .function .result
 MemoryAllocationError
-└── VulkanMemoryError          VK_ERROR_OUT_OF_*_MEMORY; .function .result
+└── VulkanMemoryError          VK_ERROR_OUT_OF_*_MEMORY, VK_ERROR_FRAGMENT…; .function .result
 DeviceLostError                VK_ERROR_DEVICE_LOST
 """
 
@@ -14,6 +14,8 @@ from functools import lru_cache
 from ..ir.errors import DeviceLostError, MemoryAllocationError, RuntimeFailure
 from .constants import (
     VK_ERROR_DEVICE_LOST,
+    VK_ERROR_FRAGMENTATION,
+    VK_ERROR_FRAGMENTED_POOL,
     VK_ERROR_OUT_OF_DEVICE_MEMORY,
     VK_ERROR_OUT_OF_HOST_MEMORY,
     VK_ERROR_OUT_OF_POOL_MEMORY,
@@ -24,6 +26,8 @@ _OUT_OF_MEMORY = (
     VK_ERROR_OUT_OF_HOST_MEMORY,
     VK_ERROR_OUT_OF_DEVICE_MEMORY,
     VK_ERROR_OUT_OF_POOL_MEMORY,
+    VK_ERROR_FRAGMENTED_POOL,
+    VK_ERROR_FRAGMENTATION,
 )
 
 

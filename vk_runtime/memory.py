@@ -88,12 +88,18 @@ class Buffer(Tracked):
         return ffi.buffer(ffi.cast("char*", self.host_address), self.nbytes if nbytes is None else nbytes)
 
 
-def shared_view(buffer: Buffer, nbytes: int) -> Any:
-    """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it."""
+def shared_view(device: LogicalDevice, buffer: Buffer, nbytes: int) -> Any:
+    """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it.
+
+    It also keeps `device` from being destroyed, which would take the memory from under it.
+    """
     address = ffi.cast("char*", buffer.host_address)
+    views = device.views
+    views.append(None)
 
     def keep(_: Any, kept: Buffer = buffer) -> None:
-        """Holds the buffer for as long as cffi holds this function."""
+        """Holds the buffer for as long as cffi holds this function, and is called when the view goes."""
+        views.pop()
 
     return ffi.buffer(ffi.gc(address, keep), nbytes)
 
@@ -206,7 +212,9 @@ class MemoryAllocator:
 
         Raises:
             MemoryAllocationError: over the device's limits, or no memory even after a garbage collection.
+            DeviceLostError: the device is lost or closed.
         """
+        self._device.require_usable()
         self._device.collect()
         size = max((nbytes + 3) & ~3, 4)
         self._check_limits(size)
