@@ -10,7 +10,6 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import KernelNotSupportedError
 from ..ir.kernel_info import UNIFORM_BLOCK_BYTES, BufferParameter, KernelInfo
 from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
@@ -18,6 +17,7 @@ from .constants import (
     VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
     VK_SHADER_STAGE_COMPUTE_BIT,
 )
+from .errors import ArrayRangeError
 from .handle import Handle
 from .headers import NULL, ffi, make, make_array
 from .image_descriptors import IMAGE_TYPES, Shown, image_info, shown_by_binding
@@ -133,7 +133,7 @@ class DescriptorSetLayout(Handle):
             kernel: whose arguments they are, for messages.
 
         Raises:
-            KernelNotSupportedError: a buffer is larger than a descriptor of the device shows.
+            ArrayRangeError: a buffer is larger than a descriptor of the device shows.
         """
         key = tuple([buffer.serial for buffer, _ in uses])
         if block_bytes:  # kernels with blocks of different sizes share a layout
@@ -173,7 +173,7 @@ class DescriptorSetLayout(Handle):
             ):
                 limit, name = UNIFORM_BLOCK_BYTES, "of a constant buffer"
             if memory.nbytes > limit:
-                raise KernelNotSupportedError(
+                raise ArrayRangeError(
                     f"{_argument(kernel, binding)} has {memory.nbytes:,} bytes; device '{self._device.name}' shows "
                     f"a kernel at most {limit:,} bytes of one array ({name}); split it into several "
                     "arrays and launch the kernel for each"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, VectorType, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import KernelParameter
@@ -36,10 +36,12 @@ stands alone: spirv-opt, and with it SwiftShader, merges loads of a NonWritable 
 _PLAIN: Mapping[str, Attribute] = {}
 
 
-def _aligned(size_bytes: int) -> Mapping[str, Attribute]:
-    """Returns what an access through an address says of its alignment."""
+def _aligned(size_bytes: int, *, is_ordered: bool) -> Mapping[str, Attribute]:
+    """Returns what an access through an address says: its alignment, and that it must take place where barriers order
+    what others see: a pointer cannot be coherent in the GLSL450 model."""
+    access = MemoryAccess.Aligned | (MemoryAccess.Volatile if is_ordered else MemoryAccess.None_)
     return {
-        "memory_access": MemoryAccessAttr(MemoryAccess.Aligned),
+        "memory_access": MemoryAccessAttr(access),
         "alignment": IntegerAttr(size_bytes, i32),
     }
 
@@ -89,8 +91,11 @@ class ArrayParameter:
         )
         self.is_uniform = self._uniform_view is not None
         """Whether it is a uniform buffer: constant buffers of 4 bytes an element and of 16."""
+        self._last: SSAValue | None = None
+        self._is_ordered = fn.module.orders_memory and parameter.access == "read_write"
         if self._is_address:
-            self.access = _aligned(storage_alignment(self.element_type))
+            alignment = storage_alignment(self.element_type)
+            self.access = _aligned(alignment, is_ordered=self._is_ordered)
 
     def extent(self, dimension: int) -> SSAValue:
         """Returns the extent along a dimension, slowest first."""
@@ -105,7 +110,9 @@ class ArrayParameter:
 
     def field_access(self, type_: Attribute) -> Mapping[str, Attribute]:
         """Returns the properties of loads and stores of a scalar inside of an element."""
-        return _aligned(scalar_bytes(type_)) if self._is_address else _PLAIN
+        if not self._is_address:
+            return _PLAIN
+        return _aligned(scalar_bytes(type_), is_ordered=self._is_ordered)
 
     def element_pointer(
         self, indices: Sequence[SSAValue], path: Sequence[SSAValue] = (), type_: Attribute | None = None
@@ -116,7 +123,7 @@ class ArrayParameter:
         """
         fn = self._fn
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
-        linear = self._linear(indices)
+        linear = self._position(indices)
         return fn.emit(spirv.AccessChainOp, (self._base_pointer(), fn.index(0), linear, *path), pointer)
 
     def load_uniform(self, indices: Sequence[SSAValue]) -> SSAValue:
@@ -172,7 +179,7 @@ class ArrayParameter:
         """
         fn, size = self._fn, scalar_bytes(field)
         stride = fn.index(storage_bytes(self.element_type) // size)
-        number = fn.emit(spirv.IMulOp, (self._linear(indices), stride), i32)
+        number = fn.emit(spirv.IMulOp, (self._position(indices), stride), i32)
         held, start = self.element_type, 0
         for step in path:
             if isinstance(step, int):
@@ -199,6 +206,30 @@ class ArrayParameter:
     def global_symbols(self) -> tuple[str, ...]:
         """Its variables; none where the kernel does not touch its elements, and for addresses."""
         return tuple(variable.sym_name.data for variable, _ in self._views.values())
+
+    def _position(self, indices: Sequence[SSAValue]) -> SSAValue:
+        """Returns the position of an element in C order, inside of the array: no robustness covers addresses."""
+        linear = self._linear(indices)
+        # As unsigned numbers, negative positions are the largest: one minimum clamps both ends.
+        return (
+            self._fn.emit(spirv.GLUMinOp, (linear, self._last_position()), i32)
+            if self._is_address
+            else linear
+        )
+
+    def _last_position(self) -> SSAValue:
+        """Returns the position of the last element, 0 of an empty array: its memory has room for one."""
+        if self._last is None:
+            fn = self._fn
+
+            def first(kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
+                return fn.first(kind.create(operands=(left, right), result_types=(i32,)))
+
+            count = self.extent(0)
+            for dimension in range(1, len(self._shape)):
+                count = first(spirv.IMulOp, count, self.extent(dimension))
+            self._last = first(spirv.ISubOp, first(spirv.GLUMaxOp, count, fn.index(1)), fn.index(1))
+        return self._last
 
     def _linear(self, indices: Sequence[SSAValue]) -> SSAValue:
         """Returns the position of an element in C order: the last index is the fastest."""
@@ -237,7 +268,7 @@ class ArrayParameter:
         symbol = fn.module.reserve(f"{fn.name}.{self._parameter.name}")
         variable = spirv.GlobalVariableOp(symbol, pointer, binding=self._binding, descriptor_set=0)
         variable.attributes.update(_ALIASED if self._may_alias else _DECORATIONS[self._parameter.access])
-        if fn.module.orders_memory and self._parameter.access == "read_write":
+        if self._is_ordered:
             # In the GLSL450 model barriers and fences order what others see of coherent memory only.
             variable.attributes["coherent"] = UnitAttr()
         variable.location = fn.location
