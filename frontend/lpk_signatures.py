@@ -42,7 +42,7 @@ from .struct_types import (
 )
 from .struct_values import add_methods, defaults_of, from_record, to_record
 from .types import SCALAR_TYPES, Access, ArrayType, FixedArrayType, ScalarType, Type
-from .vector_types import VecType
+from .vector_types import VECTOR_SIZES, VecType
 
 MAX_DEPTH: Final = 16
 """Of structs in structs."""
@@ -318,7 +318,7 @@ def _type(record: TypeRecord, depth: int) -> Type:
     match record.kind:
         case "scalar" if record.name in SCALAR_TYPES:
             return SCALAR_TYPES[record.name]
-        case "vec" if len(record.shape) == 1 and 2 <= record.shape[0] <= 4:
+        case "vec" if len(record.shape) == 1 and record.shape[0] in VECTOR_SIZES:
             return VecType(_scalar(record), record.shape[0])
         case "fixed" if _is_shape(record.shape):
             return FixedArrayType(_scalar(record), record.shape)

@@ -389,7 +389,7 @@ def parse_type(spelling: str) -> Type:
             return FixedArrayType(SCALAR_TYPES[element], tuple(map(int, lengths)))
     if head == "Vec" and bracket and rest.endswith("]"):
         element, _, size = (part.strip() for part in rest[:-1].partition(","))
-        if element in SCALAR_TYPES and size in ("2", "3", "4"):
+        if element in SCALAR_TYPES and size in ("1", "2", "3", "4", "8", "16"):
             return vec_type(element, int(size))
     raise InvalidError(
         f"{spelling!r} names no lapilli type; expected one of {', '.join(SCALAR_TYPES)} "

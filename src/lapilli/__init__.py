@@ -42,7 +42,7 @@ _NAMES_BY_MODULE = {
             "f32",
             "f64",
         )
-        for size in (2, 3, 4)
+        for size in (1, 2, 3, 4, 8, 16)
     ),
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
