@@ -136,7 +136,7 @@ typedef float4 vec4;
 #define VEC4 make_float4
 #define BARRIER __syncthreads()
 #define UNROLL _Pragma("unroll")
-#define ADD(t, v, w) t.x += v * w.x; t.y += v * w.y; t.z += v * w.z; t.w += v * w.w;
+#define ADD(t, s, q) t.x += s * q.x; t.y += s * q.y; t.z += s * q.z; t.w += s * q.w;
 #define ROW(i, v) ADD(total[2 * i], v, near) ADD(total[2 * i + 1], v, far)
 """
     + _LOAD_C

@@ -18,7 +18,9 @@ _PASSES = {
     "compute-requirements": ("requirements", "ComputeRequirementsPass"),
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),
+    "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
+    "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "split-modules": ("split_modules", "SplitModulesPass"),
 }

@@ -20,6 +20,7 @@ from .bundle_errors import ConstraintError, type_name, wrong_state
 from .bundle_image import DeviceImage, compiled, linked
 from .bundle_pipelines import make_pipelines
 from .bundle_state import BundleState
+from .compatibility import unmet_environment
 from .context import member_devices
 from .device import Device
 from .kernel_bundle import KernelBundle, Refusal, make_bundle
@@ -84,18 +85,18 @@ def join_bundles(bundles: object, state: object) -> KernelBundle | None:
             )
     values = SpecValues.merged("join", [part.spec_values for part in parts])
     images = [image for part in parts for image in part]
-    pipelines = [pipeline for part in parts for pipeline in part.pipelines]
+    handles = [handle for part in parts for handle in part.handles]
     if expected is BundleState.EXECUTABLE and any(
         part.spec_values.effective() != values.effective() for part in parts
     ):
-        pipelines += make_pipelines(images, first.devices, values.by_symbol())
+        handles += make_pipelines(images, first.devices, values.by_symbol())
     return make_bundle(
         first.context,
         first.devices,
         expected,
         images,
         values,
-        pipelines,
+        handles,
         left_out={name: why for part in parts for name, why in part.left_out.items()},
         refused={id_: refusal for part in parts for id_, refusal in part.refused.items()},
     )
@@ -231,10 +232,8 @@ def _refused(every: Sequence[DeviceImage], kept: Sequence[DeviceImage]) -> dict[
 def _refusal(image: DeviceImage, name: str) -> Refusal:
     def refuse(device: Device) -> NoReturn:
         require_device(device, image.info(name), image.requirements)
-        raise KernelNotSupportedError(
-            f"kernel '{name}': what it is linked with was compiled for another environment than that of device "
-            f"'{device.selector}'"
-        )
+        lacking = ", ".join(unmet_environment(image.binary.target_env, device)) or "what it was compiled for"
+        raise KernelNotSupportedError(f"kernel '{name}', linked: device '{device.selector}' lacks {lacking}")
 
     return refuse
 

@@ -1,14 +1,31 @@
-"""Canonicalisation, common subexpressions, loop invariants, dead code.
+"""Canonicalisation, common subexpressions, loop invariants, dead code, barriers.
 
-`optimise` is what the compiler runs; `canonicalize`, `cse` and `dce` are the same steps as separate passes.
+`optimise` is what the compiler runs; `canonicalize`, `cse`, `dce`, `hoist-invariants` and `narrow-barriers` are the
+same steps as separate passes.
 """
 
 from .canonicalize import Canonicalize
 from .cse import CommonSubexpressionElimination
 from .dce import DeadCodeElimination
+from .hoist_invariants import HoistInvariants
+from .narrow_barriers import NarrowBarriers
 from .pipeline import optimise
 
-PASSES = (Canonicalize, CommonSubexpressionElimination, DeadCodeElimination)
+PASSES = (
+    Canonicalize,
+    CommonSubexpressionElimination,
+    DeadCodeElimination,
+    HoistInvariants,
+    NarrowBarriers,
+)
 """The passes of this folder."""
 
-__all__ = ["PASSES", "Canonicalize", "CommonSubexpressionElimination", "DeadCodeElimination", "optimise"]
+__all__ = [
+    "PASSES",
+    "Canonicalize",
+    "CommonSubexpressionElimination",
+    "DeadCodeElimination",
+    "HoistInvariants",
+    "NarrowBarriers",
+    "optimise",
+]

@@ -10,6 +10,8 @@ from .dce import eliminate_dead_code
 from .effects import functions_of
 from .forward_walk import ForwardWalk
 from .hoist_invariants import hoist_invariants
+from .narrow_barriers import narrow_barriers
+from .promote_arrays import promote_arrays
 
 
 def optimise(module: Operation, level: int) -> None:
@@ -18,10 +20,13 @@ def optimise(module: Operation, level: int) -> None:
     A function with the attribute `kernel.opt_level` has its own level.
     """
     for function in functions_of(module):
+        if _level_of(function, level):
+            promote_arrays(function)
         for _ in range(min(_level_of(function, level), 2)):
             ForwardWalk(fold=True, number=True).run(function)
             hoist_invariants(function)
             eliminate_dead_code(function)
+            narrow_barriers(function)
 
 
 def _level_of(function: Operation, default: int) -> int:

@@ -195,7 +195,7 @@ def test_a_kernel_object_is_launched_directly(context, queue, out):
     assert trace.count("compile") + trace.count("module") == 0
 
 
-@pytest.mark.behaviour("IMG-02")
+@pytest.mark.behaviour("IMG-02", "KB-03", "ST-08")
 def test_a_launch_from_a_bundle_makes_no_module_and_no_pipeline(context, queue, out):
     bundle = built(context, values={A: 77})
     with lp.trace() as trace:
@@ -232,6 +232,20 @@ def test_the_sycl_names_are_refused_with_a_bundle_in_either_order(context, queue
     with invalid("either from a kernel bundle or from its handler"), queue.submit() as h:
         h.use_kernel_bundle(bundle)
         h.parallel_for(1, read, None, spec={A: 10})
+
+
+@pytest.mark.behaviour("SC-27")
+@pytest.mark.parametrize("has_object", [False, True])
+def test_a_constant_by_keyword_is_refused_with_a_bundle(context, queue, out, has_object):
+    bundle = built(context, tiled, {TILE: 2})
+    with (
+        invalid("'TILE' is a specialization constant.*set it on the input bundle") as caught,
+        queue.submit() as h,
+    ):
+        if not has_object:
+            h.use_kernel_bundle(bundle)
+        h.parallel_for(8, bundle.get_kernel(tiled) if has_object else tiled, out, TILE=2)
+    assert caught.value.errc is lp.Errc.INVALID
 
 
 @pytest.mark.behaviour("SC-26")
@@ -319,6 +333,12 @@ def test_a_specialised_local_size_in_a_bundle(context, queue, out, size):
 def test_a_derived_local_size_below_one_is_an_error_at_the_launch(context, queue, out):
     bundle = built(context, tiled, {TILE: 0})
     with pytest.raises(ValueError, match="local size TILE is 0, expected at least 1; TILE = 0"):
+        queue.parallel_for(8, bundle.get_kernel(tiled), out)
+    limit = queue.device.info.max_work_item_sizes[-1]
+    bundle = built(context, tiled, {TILE: limit + 1})
+    with pytest.raises(
+        lp.KernelNotSupportedError, match=rf"{limit}.*local_size is \(TILE\) with TILE = {limit + 1}"
+    ):
         queue.parallel_for(8, bundle.get_kernel(tiled), out)
 
 
