@@ -20,6 +20,7 @@ _PASSES = {
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
     "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
+    "promote-arrays": ("optimise.promote_arrays", "PromoteArrays"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "split-modules": ("split_modules", "SplitModulesPass"),
 }

@@ -9,8 +9,9 @@ from .cse import CommonSubexpressionElimination
 from .dce import DeadCodeElimination
 from .narrow_barriers import NarrowBarriers
 from .pipeline import optimise
+from .promote_arrays import PromoteArrays
 
-PASSES = (Canonicalize, CommonSubexpressionElimination, DeadCodeElimination, NarrowBarriers)
+PASSES = (Canonicalize, CommonSubexpressionElimination, DeadCodeElimination, NarrowBarriers, PromoteArrays)
 """The passes of this folder."""
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "CommonSubexpressionElimination",
     "DeadCodeElimination",
     "NarrowBarriers",
+    "PromoteArrays",
     "optimise",
 ]
