@@ -324,7 +324,7 @@ def _kernel_id(record: KernelRecord, constants: Mapping[str, SpecializationId]) 
             record.qualified_name,
             units.binder(record.name, signature),
             tuple(parameter.name for parameter in signature.parameters),
-            units.local_size_function(local_size, record.name),
+            units.specialised_local_size(local_size),
             lambda: description,
         )
         _loaded[description] = found

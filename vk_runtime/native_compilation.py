@@ -95,7 +95,7 @@ def _compile(
     try:
         require_device(device, kernel, image.requirements)
         require_limits(device, kernel)
-        local = bundle_local_size(kernel, limits, id_, {}) or kernel.required_work_group_size
+        local = bundle_local_size(kernel, device, id_, {}) or kernel.required_work_group_size
         if local is None:
             return
         plan = plan_launch(kernel, local, local, limits, device.name)

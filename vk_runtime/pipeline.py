@@ -129,11 +129,13 @@ class PipelineStore:
     def __init__(self, device: LogicalDevice) -> None:
         self._device = device
         self._modules: OrderedDict[bytes, ShaderModule] = OrderedDict()
+        self._living_modules: WeakValueDictionary[bytes, ShaderModule] = WeakValueDictionary()
         self._set_layouts: dict[tuple[tuple[int, int], ...], DescriptorSetLayout] = {}
         self._layouts: dict[tuple[tuple[tuple[int, int], ...], int], PipelineLayout] = {}
         self._pipelines: OrderedDict[object, Pipeline] = OrderedDict()
         self._living: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
-        """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since."""
+        """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since; so are
+        modules."""
         self.cache = PipelineCache(device)
         self.native = NativePipelines(device)
         """Code of native images that have it pipeline by pipeline."""
@@ -237,9 +239,10 @@ class PipelineStore:
 
     def module(self, image: DeviceImage, selector: str) -> ShaderModule:
         """Returns the module of an image, made where there is none yet."""
-        module = self._modules.get(image.digest)
+        module = self._modules.get(image.digest) or self._living_modules.get(image.digest)
         if module is None:
             module = self._modules[image.digest] = ShaderModule(self._device, image)
+            self._living_modules[image.digest] = module
             trace.record("module", image=image.digest, device=selector)
             if len(self._modules) > CACHED_PIPELINES:
                 self._modules.popitem(last=False)
