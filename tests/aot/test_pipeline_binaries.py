@@ -154,14 +154,6 @@ def test_where_capturing_fails_a_pipeline_cache_is_made(project, device, stand_i
     assert kinds(path) == {PIPELINE_CACHE}
 
 
-@pytest.mark.device
-def test_a_driver_that_lacks_a_function_makes_a_pipeline_cache(project, device, stand_in):
-    del stand_in._callbacks["vkGetPipelineKeyKHR"]
-    path = project.folder / "kernels.lpk"
-    project.build("-o", path, "--targets", device.selector)
-    assert kinds(path) == {PIPELINE_CACHE}
-
-
 KEY = st.binary(max_size=8) | st.just(bytes(32))
 BINARY = st.builds(PipelineBinary, KEY, st.binary(max_size=16))
 DIGEST = st.integers(0, 255).map(lambda number: bytes([number]) * 32)
