@@ -161,7 +161,7 @@ _HOST_CODES: dict[str, str] = {
     ),
     "LP2018": (
         "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
-        "at least 1; lp.Vec[element, n] a scalar type and 2 to 4 components."
+        "at least 1; lp.Vec[element, n] a scalar type and 1, 2, 3, 4, 8 or 16 components."
     ),
     "LP2019": (
         "A struct is a class with annotated members: scalars, vectors, lp.FixedArray[…] and other structs. "

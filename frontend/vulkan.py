@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ..vk_runtime.interop.buffers import make_buffer
+from ..vk_runtime.interop.bundles import get_descriptor_set_layout
 from ..vk_runtime.interop.contexts import MINIMUM_FEATURES, make_context, release_context
 from ..vk_runtime.interop.devices import make_device
 from ..vk_runtime.interop.events import make_event
 from ..vk_runtime.interop.get_native import get_native
 from ..vk_runtime.interop.handle_refs import get_reference_count, release, retain
+from ..vk_runtime.interop.images import make_sampled_image, make_unsampled_image
 from ..vk_runtime.interop.natives import Native
 from ..vk_runtime.interop.platforms import make_platform, release_instance
 from ..vk_runtime.interop.queries import (
@@ -42,6 +44,7 @@ __all__ = [
     "create_with_builtin_kernels",
     "create_with_il",
     "create_with_source",
+    "get_descriptor_set_layout",
     "get_error_code",
     "get_native",
     "get_proc",
@@ -57,6 +60,8 @@ __all__ = [
     "make_kernel_bundle",
     "make_platform",
     "make_queue",
+    "make_sampled_image",
+    "make_unsampled_image",
     "release",
     "release_context",
     "release_instance",

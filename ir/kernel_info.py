@@ -15,6 +15,9 @@ from typing import cast
 
 from .errors import InvalidError, Location
 
+UNIFORM_BLOCK_BYTES = 1 << 16
+"""Of a uniform buffer of a kernel written in Python: its arrays have a fixed length, and the array that a launch
+gives may be shorter."""
 STREAM_DTYPE = "Stream"
 """The type of stream parameters, as lapilli spells it."""
 
@@ -123,6 +126,8 @@ class ImageParameter:
     """Whether only the signature is known yet, so that `descriptor` says just whether there is a sampler."""
     format: str = ""
     """The format that the image must have, by the name of an `ImageFormat`; empty: any of the right kind."""
+    needs_normalized: bool = False
+    """Whether the sampler must be one for normalised coordinates: of foreign kernels, that of a 3-D image."""
     descriptor_set: int = 0
     binding: int = 0
     """Descriptor binding."""

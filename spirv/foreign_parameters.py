@@ -1,7 +1,8 @@
 """The parameters of a foreign entry point, and their order.
 
-Names ``arg0``, ``arg1``, … decide where they are present.  Other parameters follow: buffers by (set, binding), members
-of the push constants by offset, shared arrays whose length is a specialization constant.  Standard library only.
+Names ``arg0``, ``arg1``, … decide where they are present.  Other parameters follow: buffers and images by
+(set, binding), members of the push constants by offset, shared arrays whose length is a specialization constant.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from ..ir.errors import FeatureNotSupportedError
 from ..ir.kernel_info import (
     BufferParameter,
+    ImageParameter,
     LocalParameter,
     Parameter,
     ScalarParameter,
@@ -21,6 +23,7 @@ from ..ir.kernel_info import (
 )
 from .binary import Instruction
 from .clspv import ClspvArgument
+from .foreign_images import image_parameter, is_image
 from .foreign_types import ForeignTypes
 from .module_view import ModuleView
 from .reflection import DescriptorBinding, EntryPoint
@@ -41,7 +44,9 @@ class Interface:
     bindings: Mapping[int, int]
     """The binding, in set 0, of each buffer variable by id."""
     block_bytes: int
-    """Bytes of push constants, a multiple of 4."""
+    """Bytes of the argument block, a multiple of 4."""
+    block_binding: int | None = None
+    """The binding, in set 0, of the storage buffer that is the argument block; None: the push constants."""
 
 
 def interface_of(
@@ -59,41 +64,57 @@ def interface_of(
         arguments: what clspv says about them, which then decides.
 
     Raises:
-        FeatureNotSupportedError: images, samplers, arrays of descriptors, pointers in push constants.
+        FeatureNotSupportedError: arrays of descriptors, images that are no plain ones, pointers in push constants.
         SpirvError: a layout that is not explicit.
     """
     pairs = sorted({(found.descriptor_set, found.binding) for found in entry.bindings})
     bindings = {
         found.variable_id: pairs.index((found.descriptor_set, found.binding)) for found in entry.bindings
     }
-    buffers: list[BufferParameter] = []
+    block = _block_of(entry, arguments or ())
+    buffers: list[BufferParameter | ImageParameter] = []
     for binding, pair in enumerate(pairs):
+        if pair == block:
+            continue
         same = [found for found in entry.bindings if (found.descriptor_set, found.binding) == pair]
-        buffers.append(_buffer(same, binding, types))
-    values = sorted(_values(entry, types), key=lambda value: value.offset_bytes or 0)
+        is_picture = is_image(same[0], types)
+        buffers.append(image_parameter(same, binding, types) if is_picture else _buffer(same, binding, types))
+    values = sorted(_values(entry, types, block), key=lambda value: value.offset_bytes or 0)
     shared = _shared_arrays(entry, types, fixed_spec_ids)
     size = entry.push_constants.size_bytes if entry.push_constants else 0
     size = max([size, *(_end(value) for value in values)])
     if arguments is None:
         parameters = _in_order([*buffers, *values, *shared])
     else:
-        by_pair = dict(zip(pairs, buffers, strict=True))
+        by_pair = {pairs[buffer.binding]: buffer for buffer in buffers}
         by_id = {parameter.spec_ids[0]: parameter for parameter in shared}
         parameters = [_of_clspv(argument, by_pair, values, by_id) for argument in arguments]
         size = max([size, *(_end(p) for p in parameters if isinstance(p, ScalarParameter | ValueParameter))])
-    return Interface(_distinct(parameters), bindings, -(-size // 4) * 4)
+    place = None if block is None or block not in pairs else pairs.index(block)
+    return Interface(_distinct(parameters), bindings, -(-size // 4) * 4, place)
+
+
+def _block_of(entry: EntryPoint, arguments: Sequence[ClspvArgument]) -> tuple[int, int] | None:
+    """Returns set and binding of the storage buffer that has the plain arguments, None where none has."""
+    blocks = {argument.block for argument in arguments if argument.place[0] == "value"}
+    if len(blocks) > 1 or (blocks - {None} and entry.push_constants is not None):
+        raise FeatureNotSupportedError(
+            "plain arguments lie in several buffers, or in push constants too; compile with clspv's "
+            "-cluster-pod-kernel-args or -pod-pushconstant"
+        )
+    return blocks.pop() if blocks else None
 
 
 def _of_clspv(
     argument: ClspvArgument,
-    buffers: Mapping[tuple[int, int], BufferParameter],
+    buffers: Mapping[tuple[int, int], BufferParameter | ImageParameter],
     values: Sequence[ScalarParameter | ValueParameter],
     shared: Mapping[int | None, LocalParameter],
 ) -> Parameter:
     """Returns the parameter of an argument; one that the code does not use is a value that goes nowhere."""
     kind, first, second = argument.place
     name = argument.name or f"arg{argument.ordinal}"
-    if kind == "push":
+    if kind == "value":
         return _plain_value(name, first, second, values)
     found = buffers.get((first, second)) if kind == "buffer" else shared.get(first)
     if found is None:
@@ -107,7 +128,7 @@ def _of_clspv(
 def _plain_value(
     name: str, offset: int, size: int, values: Sequence[ScalarParameter | ValueParameter]
 ) -> ScalarParameter | ValueParameter:
-    """Returns the value at some bytes of the push constants, whose struct may hold several arguments."""
+    """Returns the value at some bytes of the argument block, whose struct may hold several arguments."""
     leaves: list[ValueLeaf] = []
     for value in values:
         start = value.offset_bytes or 0
@@ -188,7 +209,7 @@ def _require_buffer(found: DescriptorBinding, view: ModuleView) -> None:
     where = f"{found.name or 'a variable'!r} (set {found.descriptor_set}, binding {found.binding})"
     if found.storage_class == StorageClass.UniformConstant or not found.is_block:
         raise FeatureNotSupportedError(
-            f"{where} is an image or a sampler; kernels from source take storage and uniform buffers only"
+            f"{where} is no buffer and no image; kernels from source take these only"
         )
     pointee = view.definitions[
         view.definitions[view.definitions[found.variable_id].result_type or 0].operands[1]
@@ -260,11 +281,17 @@ class _Block:
 # ---- values ----
 
 
-def _values(entry: EntryPoint, types: ForeignTypes) -> list[ScalarParameter | ValueParameter]:
-    if entry.push_constants is None:
+def _values(
+    entry: EntryPoint, types: ForeignTypes, block: tuple[int, int] | None
+) -> list[ScalarParameter | ValueParameter]:
+    """Returns the members of the argument block: of the push constants, or of the buffer at `block`."""
+    ids = [found.variable_id for found in entry.bindings if (found.descriptor_set, found.binding) == block]
+    if not ids and entry.push_constants is None:
         return []
     variable = next(
-        item for item in types.view.of_opcode(Op.Variable) if item.operands[0] == StorageClass.PushConstant
+        item
+        for item in types.view.of_opcode(Op.Variable)
+        if item.result_id in ids or (not ids and item.operands[0] == StorageClass.PushConstant)
     )
     struct = types.definition(types.view.definitions[variable.result_type or 0].operands[1])
     number = struct.result_id or 0
@@ -273,7 +300,7 @@ def _values(entry: EntryPoint, types: ForeignTypes) -> list[ScalarParameter | Va
 
 def _value(types: ForeignTypes, struct: int, index: int, kind: int) -> ScalarParameter | ValueParameter:
     name = types.view.member_names.get((struct, index), "")
-    what = f"push constant {name or index!r}"
+    what = f"plain argument {name or index!r}"
     layout = types.layout(kind, types.member_matrix(struct, index), what)
     offset = types.member_offset(struct, index)
     if layout.spelling in _WIDE:

@@ -5,13 +5,15 @@ RuntimeFailure
 MemoryAllocationError
 └── VulkanMemoryError          VK_ERROR_OUT_OF_*_MEMORY, VK_ERROR_FRAGMENT…; .function .result
 DeviceLostError                VK_ERROR_DEVICE_LOST
+KernelNotSupportedError
+└── ArrayRangeError            an array is larger than a descriptor shows
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from ..ir.errors import DeviceLostError, MemoryAllocationError, RuntimeFailure
+from ..ir.errors import DeviceLostError, KernelNotSupportedError, MemoryAllocationError, RuntimeFailure
 from .constants import (
     VK_ERROR_DEVICE_LOST,
     VK_ERROR_FRAGMENTATION,
@@ -49,6 +51,10 @@ class VulkanMemoryError(MemoryAllocationError):
         super().__init__(f"{function} returned {result_name(result)}{detail}")
         self.function = function
         self.result = result
+
+
+class ArrayRangeError(KernelNotSupportedError):
+    """An array is larger than a descriptor of the device shows; the same kernel may still reach it by its address."""
 
 
 @lru_cache(maxsize=1)

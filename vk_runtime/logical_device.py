@@ -229,6 +229,7 @@ class LogicalDevice:
 
     def transfer_stream(self, device: Device) -> TransferStream:
         """Returns the queue for copies, made at the first; only where there is one.  Call it with the lock held."""
+        self.require_usable()
         found = self._transfers
         if found is None:
             from .transfer_stream import TransferStream
