@@ -46,6 +46,7 @@ from .arguments import bind_arguments, taken_apart
 from .aspect_warnings import warn_once
 from .captures import Captures
 from .checking import checks_of
+from .collector_pause import collector_paused
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .function_attributes import attributes_of
@@ -519,7 +520,11 @@ def _compile(
     def ir() -> str:
         return str(inspect(kernel, "ir", rank=rank, env=env))
 
-    with refusing_depth([kernel]), reporting_faults(kernel.name, env, kernel.source.text, ir):
+    with (
+        collector_paused(),
+        refusing_depth([kernel]),
+        reporting_faults(kernel.name, env, kernel.source.text, ir),
+    ):
         return with_deep_stack(lambda: _compile_now(kernel, rank, device, env, constants))
 
 
@@ -636,5 +641,5 @@ def compile_kernels(
             warn_once(analysis.diagnostics, kernels[0].function.__module__)
         return tuple(build_image(lower_image(image, target), target) for image in analysis.images)
 
-    with compile_lock, refusing_depth(kernels):
+    with compile_lock, collector_paused(), refusing_depth(kernels):
         return with_deep_stack(build)

@@ -43,6 +43,7 @@ from ..vk_runtime.bundle_transitions import join_bundles
 from ..vk_runtime.compatibility import is_environment_supported, is_supported
 from ..vk_runtime.context import Context, member_devices
 from ..vk_runtime.device import Device
+from ..vk_runtime.foreign_arguments import binder_by_name
 from ..vk_runtime.kernel_bundle import KernelBundle, Refusal, make_bundle
 from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.native_code import NativeCode, is_tag_of
@@ -54,6 +55,7 @@ from .lpk_signatures import (
     RuntimeParameter,
     constant_of,
     described,
+    foreign_parameters,
     local_size_of,
     runtime_parameters,
     signature_of,
@@ -153,7 +155,7 @@ class LoadedFile:
         try:
             constants = {record.symbol: constant_of(record) for record in header.constants}
             self.ids = tuple(_kernel_id(record, constants) for record in header.kernels)
-            parameters = [runtime_parameters(signature_of(record, constants)) for record in header.kernels]
+            parameters = [_expected_parameters(record, constants) for record in header.kernels]
             for image in header.images:
                 check_image(image.image(EMPTY_MODULE))
                 for info, position in zip(image.kernels, image.ids, strict=True):
@@ -308,6 +310,8 @@ _loaded: WeakValueDictionary[tuple[KernelRecord, tuple[ConstantRecord, ...]], Ke
 
 def _kernel_id(record: KernelRecord, constants: Mapping[str, SpecializationId]) -> KernelId:
     """Returns the program's id of a kernel where name and signature are the same, else one for files."""
+    if record.is_foreign:
+        return _foreign_id(record)
     signature, local_size = signature_of(record, constants), local_size_of(record, constants)
     description = described(record.name, record.qualified_name, signature, local_size)
     for id_ in _application_ids(record.qualified_name):
@@ -320,9 +324,21 @@ def _kernel_id(record: KernelRecord, constants: Mapping[str, SpecializationId]) 
             record.qualified_name,
             units.binder(record.name, signature),
             tuple(parameter.name for parameter in signature.parameters),
-            units.local_size_function(local_size, record.name),
+            units.specialised_local_size(local_size),
             lambda: description,
         )
+        _loaded[description] = found
+    return found
+
+
+def _foreign_id(record: KernelRecord) -> KernelId:
+    """Returns the id of a kernel that no Python function made."""
+    description: tuple[KernelRecord, tuple[ConstantRecord, ...]] = record, ()
+    found = _loaded.get(description)
+    if found is None:
+        names = tuple(parameter.name for parameter in record.parameters)
+        bind = binder_by_name(record.name, names)
+        found = make_kernel_id(record.name, record.qualified_name, bind, names, describe=lambda: description)
         _loaded[description] = found
     return found
 
@@ -337,8 +353,21 @@ def _application_ids(qualified_name: str) -> list[KernelId]:
     return []
 
 
-def _check_parameters(info: KernelInfo, expected: tuple[RuntimeParameter, ...]) -> None:
+_Expected = tuple[RuntimeParameter, ...] | tuple[str, ...]
+"""Of a signature what each parameter must be, of a foreign kernel only the names."""
+
+
+def _expected_parameters(record: KernelRecord, constants: Mapping[str, SpecializationId]) -> _Expected:
+    if record.is_foreign:
+        return foreign_parameters(record)
+    return runtime_parameters(signature_of(record, constants))
+
+
+def _check_parameters(info: KernelInfo, expected: _Expected) -> None:
     """Raises where the code's parameters are not those of the signature: a launch relies on it."""
+    names = tuple(p.name for p in info.parameters)
+    if names == expected and names:  # a foreign kernel, whose arguments are checked by what the code says
+        return
     found = [
         (
             p.name,
@@ -350,8 +379,9 @@ def _check_parameters(info: KernelInfo, expected: tuple[RuntimeParameter, ...]) 
         if not isinstance(p, ValueParameter)  # of foreign kernels
     ]
     memories = ("local", "image", "sampled")
-    wanted = [(p.name, p.dtype, p.ndim, p.access if p.access in memories else "") for p in expected]
-    if found != wanted or len(found) != len(info.parameters):
+    own = [p for p in expected if not isinstance(p, str)]
+    wanted = [(p.name, p.dtype, p.ndim, p.access if p.access in memories else "") for p in own]
+    if len(own) != len(expected) or found != wanted or len(found) != len(info.parameters):
         raise InvalidError(f"kernel {info.name!r} has other parameters in its code than in its signature")
 
 

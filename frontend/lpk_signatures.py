@@ -217,6 +217,27 @@ def signature_of(record: KernelRecord, constants: Mapping[str, SpecializationId]
     )
 
 
+def foreign_parameters(record: KernelRecord) -> tuple[str, ...]:
+    """Returns the names of a foreign kernel's parameters, of which its code alone knows the types.
+
+    Raises:
+        InvalidError: it describes no such kernel.
+    """
+    names = tuple(p.name for p in record.parameters)
+    plain = (TypeRecord(kind="foreign"), None, False, False)
+    if (
+        len(set(names)) != len(names)
+        or len(names) > MAX_PARAMETERS
+        or record.spec_parameters
+        or record.local_size is not None
+        or any(
+            (p.type, p.default, p.is_keyword_only, p.is_positional_only) != plain for p in record.parameters
+        )
+    ):
+        raise InvalidError(f"kernel {record.name!r} has parameters {names!r:.200}")
+    return names
+
+
 def local_size_of(record: KernelRecord, constants: Mapping[str, SpecializationId]) -> LocalSize | None:
     """Returns the work-group size that a kernel asks for; errors as `signature_of`."""
     if record.local_size is None:
@@ -400,6 +421,7 @@ __all__ = [
     "constant_of",
     "constant_record",
     "described",
+    "foreign_parameters",
     "kernel_record",
     "local_size_of",
     "runtime_parameters",

@@ -293,8 +293,8 @@ def _of_kernels(ctx: Context, devices: Sequence[Device], kernels: Sequence[objec
         for image in kernel.kernel_bundle
         if image.name_of(kernel.kernel_id) is not None
     ]
-    pipelines = [pipeline for kernel in made for pipeline in kernel.kernel_bundle.pipelines]
-    bundle = make_bundle(ctx, devices, BundleState.EXECUTABLE, images, None, pipelines)
+    handles = [handle for kernel in made for handle in kernel.kernel_bundle.handles]
+    bundle = make_bundle(ctx, devices, BundleState.EXECUTABLE, images, None, handles)
     owned = {
         module: code
         for kernel in made

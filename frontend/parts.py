@@ -63,6 +63,7 @@ def array_part(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
     if not fb.is_local(root.value.id):
         return None
     # While types are inferred, a variable that holds an array is only known by its type.
+    fb.read_types.add(root.value.id)
     array = fb.variable_types.get(root.value.id) if fb.is_dry else None
     if array is None:
         array = fb.env.get(root.value.id)

@@ -16,12 +16,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..ir.errors import BuildError, CompileError, Diagnostic, Error, InvalidError, Location
+from ..vk_runtime.kernel_id import Describer
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 from .annotations import Signature, resolve_signature
 from .compile import compile_lock, load_compiler
 from .definition import KernelOptions
 from .literal_module import LiteralModule, read_module
 from .local_size import LocalSize
+from .lpk_signatures import described
 from .source import FunctionSource
 from .source_images import compiled_module, environment_for, no_spec_values
 from .units import binder
@@ -66,8 +68,15 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         sizes = {definition.name: definition.local_size for definition in definitions}
         made = compiled_module(ir, request, lambda kernel: _with_local_size(kernel, sizes))
     return replace(
-        made, binders={d.name: (binder(d.name, d.signature), _names(d.signature)) for d in definitions}
+        made,
+        binders={d.name: (binder(d.name, d.signature), _names(d.signature)) for d in definitions},
+        describers={d.name: _describer(d.name, d.signature) for d in definitions},
     )
+
+
+def _describer(name: str, signature: Signature) -> Describer:
+    """Returns what describes a kernel for bundle files; its local size stands in the image."""
+    return lambda: described(name, f"PYTHON:{name}", signature, None)
 
 
 @contextmanager

@@ -46,7 +46,10 @@ class ThisModule:
         devices = checked_devices("this_module", ctx, None, state)
         if lacking(devices, state) is not None:
             return []
-        return compatible(images_of_unit(module, common_environment(devices)), devices)
+        images = compatible(images_of_unit(module, common_environment(devices)), devices)
+        if state is BundleState.EXECUTABLE:  # functions without kernels are only there to be linked
+            images = [image for image in images if image.kernels]
+        return images
 
     def __repr__(self) -> str:
         return "lp.this_module"

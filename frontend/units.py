@@ -83,7 +83,7 @@ def id_of(kernel: KernelFunction) -> KernelId:
                 kernel.qualified_name,
                 binder(kernel.name, kernel.signature),
                 kernel.parameter_names,
-                local_size_function(kernel.local_size, kernel.name),
+                specialised_local_size(kernel.local_size),
                 _describer(kernel),
                 attributes=attributes_of(kernel).text(),
             )
@@ -99,9 +99,9 @@ def default_local_size(kernel: KernelFunction) -> tuple[int, ...] | None:
         return None
 
 
-def local_size_function(local: LocalSize | None, name: str) -> LocalSizeOf | None:
-    """Returns what computes a work-group size of specialization constants; None where it is none of these."""
-    return None if local is None or local.is_fixed else lambda values: local.sizes(values, name)
+def specialised_local_size(local: LocalSize | None) -> LocalSizeOf | None:
+    """Returns a work-group size that depends on specialization constants; None where it is none of these."""
+    return None if local is None or local.is_fixed else local
 
 
 def binder(name: str, signature: Signature) -> Binder:

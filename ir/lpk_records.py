@@ -6,10 +6,13 @@ types, and the reverse, and checks what they mean.  Standard library only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-TypeKind = Literal["scalar", "vec", "fixed", "struct", "array", "image", "const", "local", "stream"]
+TypeKind = Literal[
+    "scalar", "vec", "fixed", "struct", "array", "image", "const", "local", "stream", "foreign"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +20,7 @@ class TypeRecord:
     """A type of the kernel language."""
 
     kind: str
-    """A `TypeKind`."""
+    """A `TypeKind`; ``foreign``: the code alone says it, of all parameters of a kernel that no Python function made."""
     name: str = ""
     """Of a scalar, ``f32``, or of a struct; ``sampled`` of an image with a sampler."""
     element: TypeRecord | None = None
@@ -98,6 +101,17 @@ class KernelRecord:
     local_size: tuple[SizeRecord, ...] | None = None
     """Slowest dimension first; None: the runtime chooses."""
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the code alone says what the parameters are."""
+        return any(parameter.type.kind == "foreign" for parameter in self.parameters)
+
+
+def foreign_record(name: str, qualified_name: str, parameter_names: Iterable[str]) -> KernelRecord:
+    """Returns what a file says of a kernel that no Python function made: of SPIR-V, GLSL and other languages."""
+    parameters = (ParameterRecord(name=p, type=TypeRecord(kind="foreign")) for p in parameter_names)
+    return KernelRecord(name=name, qualified_name=qualified_name, parameters=tuple(parameters))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantRecord:
@@ -124,7 +138,7 @@ class NativeTag:
     """The device and driver that native code was made by."""
 
     kind: str
-    """``pipeline_cache``: a VkPipelineCache."""
+    """``pipeline_cache``: the data of a VkPipelineCache; ``pipeline_binary``: binaries of VK_KHR_pipeline_binary."""
     vendor_id: int
     device_id: int
     device_uuid: bytes

@@ -18,6 +18,7 @@ from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
 from ..ir.kernel_info import AspectUse
 from ..ir.location import location_of
+from ..ir.walk import operations
 from .aspect_rules import AspectRules
 
 
@@ -143,7 +144,7 @@ def _uses_in_body(
 ) -> Iterator[Use]:
     # A value that a callee returns is the callee's use: it says where the value comes from.
     explained = {call.op for edges in callers.values() for caller, call in edges if caller is function}
-    for op in function.body.walk():
+    for op in operations(function.body):
         if op not in explained:
             for need in rules.of_op(op):
                 yield Use(need.aspect, need.what, op.location, need.is_declared)

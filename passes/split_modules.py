@@ -35,6 +35,7 @@ from ..ir.call_graph import CallGraph, entry_points, has_body, resolve
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function, is_kernel, kernel_local_size
 from ..ir.errors import InvalidError
+from ..ir.walk import operations
 from .diagnose_aspects import needs
 
 
@@ -127,7 +128,7 @@ def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function]) -> _Pla
     reached: set[Operation] = set(graph.reachable(roots))
     pending = list(reached)
     while pending:
-        for op in pending.pop().walk():
+        for op in operations(pending.pop()):
             for reference in _references(op):
                 target = resolve(op, reference)
                 if target is not None and target not in reached:

@@ -83,8 +83,7 @@ def dot_of(contents: FileContents) -> str:
     """Returns a graph for Graphviz: kernels to their images, images to functions that several of them have."""
     lines = ["digraph lapilli {", "  rankdir=LR;", "  node [shape=box];"]
     for image in contents.images:
-        needs = [*image.aspects, *("×".join(map(str, size)) for size in image.work_group_sizes)]
-        label = "\n".join([f"image {image.number}: {image.target}", *needs])
+        label = "\n".join(_image_label(image))
         lines.append(f"  {_quoted(f'image {image.number}')} [label={_quoted(label)}];")
     for kernel, images in contents.kernels.items():
         lines.append(f"  {_quoted(f'kernel {kernel}')} [label={_quoted(kernel)}, shape=ellipse];")
@@ -93,6 +92,12 @@ def dot_of(contents: FileContents) -> str:
         lines.append(f"  {_quoted(f'function {callee}')} [label={_quoted(callee)}, style=dashed];")
         lines += [f"  {_quoted(f'image {number}')} -> {_quoted(f'function {callee}')};" for number in images]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _image_label(image: ImageContents) -> list[str]:
+    _, target, _, aspects, work_groups, sub_groups, code = _image_row(image)
+    facts = (("", aspects), ("work-group ", work_groups), ("sub-group ", sub_groups))
+    return [f"image {image.number}: {target}", *(what + fact for what, fact in facts if fact != "-"), code]
 
 
 def printable(text: str) -> str:

@@ -7,7 +7,8 @@ shared memory than they have.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..ir.errors import InvalidError, KernelNotSupportedError
 from ..ir.kernel_info import KernelInfo, LocalArrayInfo, SpecConstantInfo
@@ -36,21 +37,26 @@ def check_array_sizes(
 
     Raises:
         InvalidError: a length below 1; names constants, expression and value.
-        KernelNotSupportedError: more shared or private memory than there is.
+        KernelNotSupportedError: more shared or private memory than there is; names the limit, and these of every array.
     """
     if not kernel.local_arrays:
         return
     spec_values = {entry.spec_id: int.from_bytes(entry.data, "little", signed=True) for entry in entries}
-    values = evaluate(kernel.size_nodes, spec_values)
-    totals = {True: 0, False: 0}
+    sizes = _Sizes(kernel, constants, evaluate(kernel.size_nodes, spec_values))
     for array in kernel.local_arrays:
-        lengths = [signed(values[node]) for node in array.lengths]
-        for dimension, length in enumerate(lengths):
+        for dimension, length in enumerate(sizes.lengths(array)):
             if length < 1:
-                raise _too_short(kernel, array, dimension, length, constants, values)
-        totals[array.is_shared] += math.prod(lengths) * array.element_bytes
-    _check_total(kernel, totals[True], max_shared_bytes, "shared", "maxComputeSharedMemorySize", device_name)
-    _check_total(kernel, totals[False], MAX_PRIVATE_BYTES, "private", "of each work-item", device_name)
+                raise sizes.too_short(array, dimension)
+    for is_shared, limit, of in (
+        (
+            True,
+            max_shared_bytes,
+            f"device '{device_name}' has {max_shared_bytes} (maxComputeSharedMemorySize)",
+        ),
+        (False, MAX_PRIVATE_BYTES, f"device '{device_name}' has {MAX_PRIVATE_BYTES} (of each work-item)"),
+    ):
+        if sizes.total_bytes(is_shared) > limit:
+            raise sizes.too_large(is_shared, of)
 
 
 def private_bytes(kernel: KernelInfo, entries: Sequence[SpecEntry]) -> int:
@@ -64,47 +70,72 @@ def private_bytes(kernel: KernelInfo, entries: Sequence[SpecEntry]) -> int:
     )
 
 
-def _too_short(
-    kernel: KernelInfo,
-    array: LocalArrayInfo,
-    dimension: int,
-    length: int,
-    constants: Sequence[SpecConstantInfo],
-    values: Sequence[int],
-) -> InvalidError:
-    known = _constant_values(kernel, array.lengths[dimension], constants, values)
-    spelled = array.spelled[dimension] if dimension < len(array.spelled) else "an expression of constants"
-    where = f"{array.location}: " if array.location is not None else ""
-    return InvalidError(
-        f"{where}kernel '{kernel.name}': the length {spelled} of an array is {length}, expected at least 1"
-        + "".join(f"; {name} is {value}" for name, value in known.items()),
-        location=array.location,
-    )
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """The lengths of a kernel's arrays for some values of the specialization constants."""
 
+    kernel: KernelInfo
+    constants: Sequence[SpecConstantInfo]
+    values: Sequence[int]
+    """Of `KernelInfo.size_nodes`."""
 
-def _constant_values(
-    kernel: KernelInfo, node: int, constants: Sequence[SpecConstantInfo], values: Sequence[int]
-) -> Mapping[str, int]:
-    """Returns the specialization constants that a length depends on, by name."""
-    names = {leaf.spec_id: constant.name for constant in constants for leaf in constant.leaves}
-    found: dict[str, int] = {}
-    pending = [node]
-    while pending:
-        position = pending.pop()
-        current = kernel.size_nodes[position]
-        if current.opcode == "spec_constant":
-            found[names.get(current.operands[0], "the local size")] = signed(values[position])
-        elif current.opcode != "constant":
-            pending.extend(current.operands)
-    return dict(sorted(found.items()))
+    def lengths(self, array: LocalArrayInfo) -> list[int]:
+        """Returns the extents of an array."""
+        return [signed(self.values[node]) for node in array.lengths]
 
-
-def _check_total(
-    kernel: KernelInfo, need: int, limit: int, kind: str, limit_name: str, device_name: str
-) -> None:
-    if need > limit:
-        raise KernelNotSupportedError(
-            f"kernel '{kernel.name}' needs {need} bytes of {kind} memory; device '{device_name}' has {limit} "
-            f"({limit_name})",
-            location=kernel.location,
+    def total_bytes(self, is_shared: bool) -> int:
+        """Returns the size of all shared or all private arrays."""
+        return sum(
+            math.prod(self.lengths(array)) * array.element_bytes
+            for array in self.kernel.local_arrays
+            if array.is_shared is is_shared
         )
+
+    def too_short(self, array: LocalArrayInfo, dimension: int) -> InvalidError:
+        """Returns the error for a length below 1."""
+        where = f"{array.location}: " if array.location is not None else ""
+        return InvalidError(
+            f"{where}kernel '{self.kernel.name}': the length {_spelled(array, dimension)} of an array is "
+            f"{self.lengths(array)[dimension]}, expected at least 1{self._of_constants([array.lengths[dimension]])}",
+            location=array.location,
+        )
+
+    def too_large(self, is_shared: bool, there_is: str) -> KernelNotSupportedError:
+        """Returns the error for more memory than `there_is`."""
+        arrays = [array for array in self.kernel.local_arrays if array.is_shared is is_shared]
+        nodes = [node for array in arrays for node in array.lengths]
+        return KernelNotSupportedError(
+            f"kernel '{self.kernel.name}' needs {self.total_bytes(is_shared)} bytes of "
+            f"{'shared' if is_shared else 'private'} memory; {there_is}: "
+            + ", ".join(map(self._described, arrays))
+            + self._of_constants(nodes),
+            location=arrays[0].location or self.kernel.location,
+        )
+
+    def _described(self, array: LocalArrayInfo) -> str:
+        extents = [
+            str(length)
+            if _spelled(array, dimension) == str(length)
+            else f"{_spelled(array, dimension)} = {length}"
+            for dimension, length in enumerate(self.lengths(array))
+        ]
+        where = f" ({array.location})" if array.location is not None else ""
+        return f"an array of {' × '.join(extents)} elements of {array.element_bytes} bytes{where}"
+
+    def _of_constants(self, nodes: Sequence[int]) -> str:
+        """Returns the specialization constants that lengths depend on, as text to end a message with."""
+        names = {leaf.spec_id: constant.name for constant in self.constants for leaf in constant.leaves}
+        found: dict[str, int] = {}
+        pending = list(nodes)
+        while pending:
+            position = pending.pop()
+            current = self.kernel.size_nodes[position]
+            if current.opcode == "spec_constant":
+                found[names.get(current.operands[0], "the local size")] = signed(self.values[position])
+            elif current.opcode != "constant":
+                pending.extend(current.operands)
+        return "".join(f"; {name} is {value}" for name, value in sorted(found.items()))
+
+
+def _spelled(array: LocalArrayInfo, dimension: int) -> str:
+    return array.spelled[dimension] if dimension < len(array.spelled) else "an expression of constants"

@@ -81,7 +81,10 @@ class FileWriter:
         if id_ in self._positions:
             return self._positions[id_]
         if id_.describe is None:
-            raise InvalidError(f"kernel '{id_.qualified_name}' cannot be written to a bundle file")
+            raise InvalidError(
+                f"kernel '{id_.qualified_name}' cannot be written to a bundle file: it is a built-in kernel, which "
+                "every program has on the device; leave it out of the bundle, by kernel_ids= where that is made"
+            )
         record, constants = id_.describe()
         for constant in constants:
             self._add_constant(constant)

@@ -72,7 +72,7 @@ def launch_kernel(
     binary, info = chosen.binary, chosen.info(name)
     spec = {**bundle.spec_values.by_symbol(), **(spec_values or {})}
     if isinstance(range_, IndirectRange):
-        local = bundle_local_size(info, device.physical.limits, kernel.kernel_id, spec)
+        local = bundle_local_size(info, device, kernel.kernel_id, spec)
         return launch_over(queue, binary, info, range_, local, values, values_for(binary, spec), wait_events)
     is_nd_range = isinstance(range_, GroupedRange)
     extents, local = _range(info, range_)
@@ -81,7 +81,7 @@ def launch_kernel(
         binary,
         info,
         extents,
-        local or bundle_local_size(info, device.physical.limits, kernel.kernel_id, spec),
+        local or bundle_local_size(info, device, kernel.kernel_id, spec),
         values,
         values_for(binary, spec),
         wait_events,

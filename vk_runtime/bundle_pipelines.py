@@ -1,8 +1,9 @@
-"""The pipelines of executable images: made when a bundle becomes executable, so that launches make none.
+"""The modules and pipelines of executable images: made when a bundle becomes executable, so that launches make none.
 
 A pipeline is made for the local size that a launch without one takes.  What cannot be made for a reason that a launch
 tells better (a limit of the device, an array of length 0 by its specialization constants, a kernel whose
-work-group size only the launch knows) is left to the launch: it must not keep other kernels from running.
+work-group size only the launch knows) is left to the launch, of which only the pipeline is made then: it must not keep
+other kernels from running.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from ..ir.kernel_info import KernelInfo, LocalParameter
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_image import DeviceImage
 from .device import Device
+from .handle import Handle
 from .kernel_id import KernelId
 from .launch import kernel_pipeline
-from .launch_plan import default_local_size, plan_launch
-from .physical_device import DeviceLimits
-from .pipeline import Pipeline
+from .launch_plan import check_local_size, default_local_size, plan_launch
+from .pipeline import Pipeline, ShaderModule
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ _WIDE = 1 << 20
 
 def bundle_local_size(
     kernel: KernelInfo,
-    limits: DeviceLimits,
+    device: Device,
     id_: KernelId | None = None,
     values: Mapping[str, bytes] | None = None,
 ) -> tuple[int, ...] | None:
@@ -43,23 +44,33 @@ def bundle_local_size(
 
     Args:
         kernel: as the image describes it.
-        limits: of the device.
+        device: where it runs.
         id_: of the kernel; says how its size depends on specialization constants.
         values: of these, by symbol.
 
     Raises:
         InvalidError: a size below 1 by its specialization constants.
+        KernelNotSupportedError: one by its specialization constants that the device does not allow.
     """
     if id_ is not None and id_.local_size is not None:
-        sizes = id_.local_size(values or {})
-        return sizes if len(sizes) == kernel.abi.rank else None
+        sizes = id_.local_size.sizes(values or {}, kernel.name)
+        if len(sizes) != kernel.abi.rank:
+            return None
+        try:
+            check_local_size(kernel, sizes, device.physical.limits, device.name)
+        except KernelNotSupportedError as error:
+            explained = f"{error.message}; {id_.local_size.explain(values or {})}"
+            raise KernelNotSupportedError(explained, code=error.code) from None
+        return sizes
     if kernel.required_work_group_size is not None or kernel.default_local_size is not None:
         return kernel.default_local_size
     if not kernel.abi.is_masked:
         return None
     rank = kernel.abi.rank
     # A kernel of any rank is mostly launched over one dimension.
-    return default_local_size((*[1 if kernel.has_any_rank else _WIDE] * (rank - 1), _WIDE), limits)
+    return default_local_size(
+        (*[1 if kernel.has_any_rank else _WIDE] * (rank - 1), _WIDE), device.physical.limits
+    )
 
 
 def values_for(image: SpirvImage, values: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -70,8 +81,8 @@ def values_for(image: SpirvImage, values: Mapping[str, bytes]) -> dict[str, byte
 
 def make_pipelines(
     images: Sequence[DeviceImage], devices: Sequence[Device], values: Mapping[str, bytes]
-) -> tuple[Pipeline, ...]:
-    """Makes the pipelines of all kernels of executable images on the devices that can run them.
+) -> tuple[Handle, ...]:
+    """Makes the modules of executable images, and the pipelines of all their kernels, on the devices that can run them.
 
     Args:
         images: linked.
@@ -79,17 +90,30 @@ def make_pipelines(
         values: of the specialization constants that are set, by symbol.
 
     Raises:
-        BuildError: a driver refuses a pipeline.
+        BuildError: a driver refuses a module or a pipeline.
     """
-    made: list[Pipeline] = []
+    made: list[Handle] = []
     for device in devices:
         for image in _launched([image for image in images if image.is_compatible(device)], values):
+            made.append(_module(image, device))
             spec = values_for(image.binary, values)
             for kernel in image.binary.kernels:
                 pipeline = default_pipeline(image, kernel, device, spec, values)
                 if pipeline is not None:
                     made.append(pipeline)
     return tuple(made)
+
+
+def _module(image: DeviceImage, device: Device) -> ShaderModule:
+    logical = device.logical
+    try:
+        with logical.lock:
+            return logical.pipelines.module(image.binary, device.selector)
+    except RuntimeFailure as error:
+        raise BuildError(
+            f"the driver of device '{device.selector}' makes no shader module of the image with "
+            f"{', '.join(image.kernels)}: {error}"
+        ) from error
 
 
 def _launched(images: Sequence[DeviceImage], values: Mapping[str, bytes]) -> list[DeviceImage]:
@@ -120,7 +144,7 @@ def default_pipeline(
         return None  # its pipelines depend on the shapes that launches give, so the first of each makes one
     limits = device.physical.limits
     try:
-        local = bundle_local_size(kernel, limits, image.id_of(kernel.name), values)
+        local = bundle_local_size(kernel, device, image.id_of(kernel.name), values)
         local = local or kernel.required_work_group_size
         if local is None:
             return None

@@ -84,18 +84,18 @@ def join_bundles(bundles: object, state: object) -> KernelBundle | None:
             )
     values = SpecValues.merged("join", [part.spec_values for part in parts])
     images = [image for part in parts for image in part]
-    pipelines = [pipeline for part in parts for pipeline in part.pipelines]
+    handles = [handle for part in parts for handle in part.handles]
     if expected is BundleState.EXECUTABLE and any(
         part.spec_values.effective() != values.effective() for part in parts
     ):
-        pipelines += make_pipelines(images, first.devices, values.by_symbol())
+        handles += make_pipelines(images, first.devices, values.by_symbol())
     return make_bundle(
         first.context,
         first.devices,
         expected,
         images,
         values,
-        pipelines,
+        handles,
         left_out={name: why for part in parts for name, why in part.left_out.items()},
         refused={id_: refusal for part in parts for id_, refusal in part.refused.items()},
     )

@@ -92,6 +92,7 @@ USED_FEATURES = frozenset(
         "shaderSharedFloat32AtomicMinMax",
         "cooperativeMatrix",
         "pipelineExecutableInfo",  # statistics, of pipelines that ask for them
+        "pipelineBinaries",  # native images; see `pipeline_binary`
         "robustImageAccess",  # any coordinate is harmless
         "shaderImageGatherExtended",
         "shaderStorageImageReadWithoutFormat",

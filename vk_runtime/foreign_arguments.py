@@ -9,12 +9,15 @@ from __future__ import annotations
 import dataclasses
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
+from ..ir.errors import KernelArgumentError
 from ..ir.kernel_info import BufferParameter, ValueParameter
 from .array import Array
+from .kernel_id import Binder
 
 _FORMATS = {
     "i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q",
@@ -116,3 +119,34 @@ def misfit(array: Array, parameter: BufferParameter) -> str | None:
             f"found {array.nbytes}"
         )
     return None
+
+
+def binder_by_name(kernel: str, names: tuple[str, ...]) -> Binder:
+    """Returns what puts arguments by name behind those by position, for a kernel of no Python function.
+
+    Args:
+        kernel: its name, for messages.
+        names: of its parameters.
+    """
+    return partial(_bind, kernel, names)
+
+
+def _bind(
+    kernel: str, names: tuple[str, ...], args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> tuple[object, ...]:
+    """Puts arguments by name behind those by position."""
+    if not kwargs:
+        return args
+    rest = names[len(args) :]
+    for name in kwargs:
+        if name not in rest:
+            problem = "is given twice" if name in names else "is no parameter"
+            raise KernelArgumentError(
+                f"kernel '{kernel}': argument '{name}' {problem}; it takes ({', '.join(names)})"
+            )
+    missing = [name for name in rest if name not in kwargs]
+    if missing:
+        raise KernelArgumentError(
+            f"kernel '{kernel}' takes ({', '.join(names)}); missing: {', '.join(map(repr, missing))}"
+        )
+    return (*args, *(kwargs[name] for name in rest))

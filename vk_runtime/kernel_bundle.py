@@ -25,7 +25,7 @@ from .spec_values import SpecConstant, SpecValues, checked_constant
 from .submission import is_submitting
 
 if TYPE_CHECKING:
-    from .pipeline import Pipeline
+    from .handle import Handle
     from .source_language import Source
 
 _WITH_IMAGES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
@@ -47,7 +47,7 @@ class KernelBundle:
     _state: BundleState
     _images: tuple[DeviceImage, ...]
     _values: SpecValues
-    _pipelines: tuple[Pipeline, ...]
+    _handles: tuple[Handle, ...]
     native_modules: tuple[int, ...] = ()
     """The VkShaderModules of the application that it was made of."""
     native_code: tuple[bytes, ...] = ()
@@ -67,7 +67,7 @@ class KernelBundle:
         state: BundleState,
         images: Sequence[DeviceImage],
         values: SpecValues | None = None,
-        pipelines: Sequence[Pipeline] = (),
+        handles: Sequence[Handle] = (),
         *,
         source: Source | None = None,
         left_out: Mapping[str, str] | None = None,
@@ -76,7 +76,7 @@ class KernelBundle:
         made = object.__new__(cls)
         made._context, made._devices, made._state = context, tuple(devices), state
         made._images, made._values = tuple(dict.fromkeys(images)), values or SpecValues()
-        made._pipelines = tuple(pipelines)
+        made._handles = tuple(handles)
         made._source, made._left_out = source, dict(left_out or {})
         made._refused = refused or {}
         context.adopt(made)
@@ -312,9 +312,9 @@ class KernelBundle:
         return self._values
 
     @property
-    def pipelines(self) -> tuple[Pipeline, ...]:
-        """What keeps its launches from making pipelines."""
-        return self._pipelines
+    def handles(self) -> tuple[Handle, ...]:
+        """The modules and pipelines that its launches need."""
+        return self._handles
 
     @property
     def source(self) -> Source | None:

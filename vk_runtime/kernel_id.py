@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from ..ir.lpk_records import ConstantRecord, KernelRecord
 from .bundle_errors import ConstraintError, no_constructor, type_name
@@ -15,9 +15,16 @@ Binder = Callable[[tuple[object, ...], Mapping[str, object]], tuple[object, ...]
 """Puts the arguments of a launch in the order of the parameters, composites taken apart; KernelArgumentError."""
 
 
-LocalSizeOf = Callable[[Mapping[str, bytes]], tuple[int, ...]]
-"""Computes a work-group size, slowest dimension first, of specialization values (host bytes by symbol); InvalidError
-where it is below 1."""
+class LocalSizeOf(Protocol):
+    """A work-group size that specialization constants take part in; `frontend.local_size.LocalSize` is one."""
+
+    def sizes(self, values: Mapping[str, bytes], kernel_name: str) -> tuple[int, ...]:
+        """Returns the sizes, slowest dimension first, for host bytes by symbol; InvalidError where one is below 1."""
+        ...
+
+    def explain(self, values: Mapping[str, bytes]) -> str:
+        """Returns how the sizes came about, for messages."""
+        ...
 
 
 Describer = Callable[[], tuple[KernelRecord, tuple[ConstantRecord, ...]]]

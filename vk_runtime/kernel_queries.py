@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..ir.errors import InvalidError
+from ..ir.errors import InvalidError, KernelNotSupportedError, NdRangeError
 from ..ir.kernel_info import KernelInfo
 from .array_sizes import private_bytes
 from .bundle_errors import ConstraintError, type_name
@@ -145,12 +145,16 @@ class KernelDeviceView:
         return self._info.required_sub_group_size or 0
 
     def _statistics(self) -> dict[str, int]:
-        """Returns what the driver says of the kernel's pipeline; empty where it does not."""
+        """Returns what the driver says of the kernel's pipeline; empty where it does not, or where only a launch knows
+        what the pipeline is made of."""
         limits = self._device.physical.limits
-        local = bundle_local_size(self._info, limits, self._kernel.kernel_id, self._values)
-        local = local or self._info.required_work_group_size or (1,) * self._info.abi.rank
-        plan = plan_launch(self._info, local, local, limits, self._device.name)
-        return pipeline_statistics(self._device, self._image.binary, self._info, plan, self._values)
+        try:
+            local = bundle_local_size(self._info, self._device, self._kernel.kernel_id, self._values)
+            local = local or self._info.required_work_group_size or (1,) * self._info.abi.rank
+            plan = plan_launch(self._info, local, local, limits, self._device.name)
+            return pipeline_statistics(self._device, self._image.binary, self._info, plan, self._values)
+        except (InvalidError, KernelNotSupportedError, NdRangeError):
+            return {}
 
 
 def device_view(kernel: Kernel, device: object) -> KernelDeviceView:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error
-from . import profile
+from . import pipeline_binary, profile
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_features import USED_FEATURES
 from .errors import check
@@ -107,7 +107,7 @@ class LogicalDevice:
             self._families.append(self._transfer_family)
         self.sharing = self._sharing()
         """Members of VkBufferCreateInfo: every family that is used may touch a buffer."""
-        self.raw = self._create() if adopted is None else adopted.raw
+        self.raw = self._made() if adopted is None else adopted.raw
         raw, resolve = self.raw, physical.instance.vk.vkGetDeviceProcAddr
         self.vk = Functions(lambda name: resolve(raw, name), f"device '{physical.name}'")
         self.graveyard = Graveyard()
@@ -124,6 +124,16 @@ class LogicalDevice:
             profile.profile_process(config.profile)
         logger.info("use a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
 
+    def _made(self) -> Any:
+        try:
+            return self._create()
+        except Error as error:
+            if not pipeline_binary.has_pipeline_binaries(self):
+                raise
+            logger.info("'%s' refuses %s: %s", self.name, pipeline_binary.EXTENSIONS[0], error)
+            self.features -= {pipeline_binary.FEATURE}
+            return self._create()
+
     @cached_property
     def images(self) -> ImageStore:
         """What its images share."""
@@ -139,10 +149,15 @@ class LogicalDevice:
         self._enable("VkPhysicalDeviceFeatures", root.features)
         for item, struct in zip(described, structs, strict=True):
             self._enable(item.name, struct)
+        chained = chain(root, *structs)
         extensions = [item.extension for item in described if item.extension is not None]
         if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
             extensions.append("VK_KHR_portability_subset")
         extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
+        own = pipeline_binary.enabling_structs() if pipeline_binary.has_pipeline_binaries(self) else ()
+        if own:  # beside cffi's structs, which do not know them
+            (structs[-1] if structs else root).pNext = pipeline_binary.pointer_to(own[0])
+            extensions += pipeline_binary.EXTENSIONS
         priorities = ffi.new("float[]", [1.0])
         queues = [
             make(
@@ -152,7 +167,7 @@ class LogicalDevice:
         ]
         info = make(
             "VkDeviceCreateInfo",
-            pNext=chain(root, *structs),
+            pNext=chained,
             queueCreateInfoCount=len(queues),
             pQueueCreateInfos=make_array("VkDeviceQueueCreateInfo", queues),
             enabledExtensionCount=len(extensions),

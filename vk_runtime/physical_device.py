@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from . import pipeline_binary
 from .constants import (
     VK_MEMORY_HEAP_DEVICE_LOCAL_BIT,
     VK_QUEUE_COMPUTE_BIT,
@@ -138,6 +139,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
     version = min(reported[:2], HEADER_API_VERSION)
     extensions = _extensions(instance, raw)
     features = _features(instance, raw, version, extensions)
+    features |= pipeline_binary.read_features(instance, raw, version, extensions)
     missing = [feature for feature in REQUIRED_FEATURES if feature not in features]
     if missing:
         raise UnusableDeviceError(f"'{name}' lacks the Vulkan feature {', '.join(missing)}")

@@ -6,6 +6,7 @@ could upset a driver is checked by the callers (`launch_plan`, `specialization`)
 
 from __future__ import annotations
 
+import ctypes
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -23,6 +24,8 @@ from .descriptors import DescriptorSetLayout
 from .handle import Handle
 from .headers import NULL, ffi, make
 from .image_descriptors import DESCRIPTOR_TYPES
+from .native_pipelines import NativePipelines, pipeline_digest
+from .pipeline_binary import pointer_to
 from .pipeline_cache import PipelineCache
 from .pipeline_statistics import CAPTURE_FLAGS, FEATURE, read_statistics
 from .specialization import SpecEntry, specialization_info
@@ -90,6 +93,8 @@ class Pipeline(Handle):
         entries: tuple[SpecEntry, ...],
         sub_group_size: int | None,
         flags: int = 0,
+        *,
+        chained: ctypes.Structure | None = None,
     ) -> None:
         self.layout = layout
         required: Any = NULL
@@ -105,7 +110,10 @@ class Pipeline(Handle):
             pName=ffi.new("char[]", entry_point.encode()),
             pSpecializationInfo=specialization_info(entries),
         )
-        info = make("VkComputePipelineCreateInfo", flags=flags, stage=stage[0], layout=layout.raw)
+        following: Any = NULL if chained is None else pointer_to(chained)
+        info = make(
+            "VkComputePipelineCreateInfo", pNext=following, flags=flags, stage=stage[0], layout=layout.raw
+        )
         out = ffi.new("VkPipeline*")
         vk = device.vk
         result = vk.vkCreateComputePipelines(device.raw, cache, 1, info, NULL, out)
@@ -121,12 +129,16 @@ class PipelineStore:
     def __init__(self, device: LogicalDevice) -> None:
         self._device = device
         self._modules: OrderedDict[bytes, ShaderModule] = OrderedDict()
+        self._living_modules: WeakValueDictionary[bytes, ShaderModule] = WeakValueDictionary()
         self._set_layouts: dict[tuple[tuple[int, int], ...], DescriptorSetLayout] = {}
         self._layouts: dict[tuple[tuple[tuple[int, int], ...], int], PipelineLayout] = {}
         self._pipelines: OrderedDict[object, Pipeline] = OrderedDict()
         self._living: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
-        """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since."""
+        """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since; so are
+        modules."""
         self.cache = PipelineCache(device)
+        self.native = NativePipelines(device)
+        """Code of native images that have it pipeline by pipeline."""
 
     def pipeline(
         self,
@@ -150,7 +162,10 @@ class PipelineStore:
         if found is not None:
             self._keep(key, found)
             return found
-        made = self.compile_into(self.cache.raw, image, kernel, entries, selector)
+        made = self.native.pipeline(
+            lambda: self.digest(image, kernel, entries),
+            lambda chained: self.compile_into(NULL, image, kernel, entries, selector, chained),
+        ) or self.compile_into(self.cache.raw, image, kernel, entries, selector)
         self._living[key] = made
         self._keep(key, made)
         return made
@@ -162,16 +177,42 @@ class PipelineStore:
         kernel: KernelInfo,
         entries: tuple[SpecEntry, ...],
         selector: str,
+        chained: ctypes.Structure | None = None,
     ) -> Pipeline:
-        """Makes a pipeline with any VkPipelineCache, which the driver adds it to; see `pipeline`."""
+        """Makes a pipeline with any VkPipelineCache, which the driver adds it to; see `pipeline`.
+
+        Args:
+            cache: NULL where the struct that is chained to the create info brings code, or has it captured.
+        """
         self._device.require_usable()
         module = self.module(image, selector)
         layout = self._layout(kernel)
         sub_group_size = self._required_sub_group_size(kernel)
         with profile.span("pipeline", kernel.name, device=selector):
-            made = Pipeline(self._device, cache, module, layout, kernel.entry_point, entries, sub_group_size)
+            made = Pipeline(
+                self._device,
+                cache,
+                module,
+                layout,
+                kernel.entry_point,
+                entries,
+                sub_group_size,
+                chained=chained,
+            )
         trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
         return made
+
+    def digest(self, image: DeviceImage, kernel: KernelInfo, entries: tuple[SpecEntry, ...]) -> bytes:
+        """Returns what identifies a pipeline in native images: the code, and all that it is specialised for."""
+        block = None if kernel.abi.argument_block_binding is not None else kernel.abi.argument_block_bytes
+        return pipeline_digest(
+            image.spirv,
+            kernel.entry_point,
+            tuple((entry.spec_id, entry.data) for entry in entries),
+            self._required_sub_group_size(kernel),
+            binding_table(kernel),
+            block,
+        )
 
     def statistics(
         self, image: DeviceImage, kernel: KernelInfo, entries: tuple[SpecEntry, ...], selector: str
@@ -198,9 +239,10 @@ class PipelineStore:
 
     def module(self, image: DeviceImage, selector: str) -> ShaderModule:
         """Returns the module of an image, made where there is none yet."""
-        module = self._modules.get(image.digest)
+        module = self._modules.get(image.digest) or self._living_modules.get(image.digest)
         if module is None:
             module = self._modules[image.digest] = ShaderModule(self._device, image)
+            self._living_modules[image.digest] = module
             trace.record("module", image=image.digest, device=selector)
             if len(self._modules) > CACHED_PIPELINES:
                 self._modules.popitem(last=False)

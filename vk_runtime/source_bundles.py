@@ -6,13 +6,13 @@ Creating a bundle stores the source and looks at nothing; `compile_source` and `
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import cast
 
-from ..ir.errors import BuildError, Diagnostic, InvalidError, KernelArgumentError
+from ..ir.errors import BuildError, Diagnostic, InvalidError
 from ..ir.kernel_info import KernelInfo
+from ..ir.lpk_records import foreign_record
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .build_properties import Debug, Log, Property, checked_properties, property_of
 from .bundle_errors import ConstraintError, type_name
@@ -21,6 +21,7 @@ from .bundle_state import BundleState
 from .bundle_transitions import common_environment, link_parts
 from .context import Context, member_devices
 from .device import Device
+from .foreign_arguments import binder_by_name
 from .kernel_bundle import KernelBundle, make_bundle
 from .kernel_id import KernelId, make_kernel_id
 from .requirements import unmet
@@ -184,29 +185,10 @@ def _unmet_environment(image: SpirvImage, device: Device) -> list[str]:
 
 def _kernel_id(language: enum.Enum, kernel: KernelInfo, result: CompiledSource) -> KernelId:
     names = tuple(parameter.name for parameter in kernel.parameters)
-    binder, names = result.binders.get(kernel.name) or (partial(_bind, kernel.name, names), names)
-    return make_kernel_id(kernel.name, f"{language.name}:{kernel.name}", binder, names, is_from_source=True)
-
-
-def _bind(
-    kernel: str, names: tuple[str, ...], args: tuple[object, ...], kwargs: Mapping[str, object]
-) -> tuple[object, ...]:
-    """Puts arguments by name behind those by position."""
-    if not kwargs:
-        return args
-    rest = names[len(args) :]
-    for name in kwargs:
-        if name not in rest:
-            problem = "is given twice" if name in names else "is no parameter"
-            raise KernelArgumentError(
-                f"kernel '{kernel}': argument '{name}' {problem}; it takes ({', '.join(names)})"
-            )
-    missing = [name for name in rest if name not in kwargs]
-    if missing:
-        raise KernelArgumentError(
-            f"kernel '{kernel}' takes ({', '.join(names)}); missing: {', '.join(map(repr, missing))}"
-        )
-    return (*args, *(kwargs[name] for name in rest))
+    name, qualified_name = kernel.name, f"{language.name}:{kernel.name}"
+    binder, given = result.binders.get(name) or (binder_by_name(name, names), names)
+    describe = result.describers.get(name) or (lambda: (foreign_record(name, qualified_name, names), ()))
+    return make_kernel_id(name, qualified_name, binder, given, None, describe, is_from_source=True)
 
 
 def _save(request: _Request, log: str) -> None:

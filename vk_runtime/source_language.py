@@ -17,7 +17,7 @@ from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, type_name
 from .device import Device
-from .kernel_id import Binder
+from .kernel_id import Binder, Describer
 from .source_options import SourceOptions
 from .spec_values import SpecConstant
 
@@ -76,6 +76,8 @@ class CompiledSource:
     )
     """How arguments reach a kernel and what they are called, by the kernel's name; others take one argument for each
     parameter."""
+    describers: Mapping[str, Describer] = field(default_factory=dict[str, Describer])
+    """What a bundle file says of a kernel, by its name; of others that their code alone knows the parameters."""
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     """Kernels that no device can run whatever it has, by name, and why."""
     spec_symbols: Mapping[str, SpecConstant] = field(default_factory=dict[str, SpecConstant])

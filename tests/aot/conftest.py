@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -87,7 +88,10 @@ class Project:
 
     def forget(self) -> None:
         """Lets go of the Python module, so that kernels of files are known by their files only."""
-        sys.modules.pop(self.name, None)
+        module = sys.modules.pop(self.name, None)
+        if module is not None:
+            vars(module).clear()  # what was analysed still knows the names around the kernels
+            gc.collect()
 
 
 @pytest.fixture

@@ -66,6 +66,59 @@ def test_a_graph(project):
         subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, text=True, check=True, timeout=60)
 
 
+SPLIT = """
+import lapilli as lp
+
+
+def helper(v: lp.f32):
+    for i in range(10):
+        v = v * 1.5 + lp.f32(i)
+    return v
+
+
+@lp.kernel
+def plain(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] = helper(x[0])
+
+
+@lp.kernel
+def wide(x: lp.Array[lp.f64]):
+    x[lp.global_id(0)] = lp.f64(helper(lp.f32(x[0])))
+
+
+@lp.reqd_work_group_size(4, 8)
+@lp.reqd_sub_group_size(8)
+@lp.kernel
+def sized(x: lp.Array[lp.f32, 2]):
+    x[lp.global_id(0), lp.global_id(1)] = 1.0
+"""
+
+
+@pytest.mark.behaviour("SPL-15", "SPL-18")
+def test_a_split_module_is_drawn_with_all_that_divides_it(make_project):
+    project = make_project(SPLIT)
+    file = project.folder / "kernels.lpk"
+    project.build("-o", file)
+    images = {image["kernels"][0]: image for image in json.loads(shown(file, "--json"))["images"]}
+    rows = {line.split()[0]: line.split() for line in shown(file).splitlines() if line.split()[:1]}
+    graph = shown(file, "--dot")
+    for number, (kernel, needs) in enumerate(
+        [
+            ("plain", []),
+            ("wide", ["fp64"]),
+            ("sized", ["work-group 4×8", "sub-group 8"]),
+        ]
+    ):
+        name = f"{project.name}.{kernel}"
+        size = f"{images[name]['size_bytes']} bytes"
+        label = "\\n".join([f"image {number}: spirv", *needs, size])
+        assert f'"image {number}" [label="{label}"];' in graph
+        assert f'"kernel {name}" -> "image {number}";' in graph
+        assert rows[name][1] == str(number)
+    assert rows["helper"] == ["helper", "0,", "1"]
+    assert [f'"image {n}" -> "function helper";' in graph for n in range(3)] == [True, True, False]
+
+
 def test_a_table(project):
     table = project.folder / "out.table"
     project.build("-o", f"swiftshader,{table}")

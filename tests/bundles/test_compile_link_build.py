@@ -141,14 +141,19 @@ def test_properties_are_objects(context, function):
         function(bundle, props=[lp.properties.Debug(), lp.properties.Debug()])
 
 
+@pytest.mark.behaviour("CLB-10")
 def test_a_property_of_something_else_is_refused(context):
     from lapilli.vk_runtime.build_properties import Property
 
     class Foreign(Property):
         pass
 
-    with pytest.raises(lp.InvalidError, match=r"Foreign.*Debug, Log"):
-        lp.build(get(context, INPUT), props=[Foreign()])
+    for function, state in FROM.items():
+        with pytest.raises(lp.InvalidError, match=r"Foreign.*Debug, Log") as caught:
+            function(get(context, state), props=[Foreign()])
+        assert caught.value.errc is lp.Errc.INVALID
+    with pytest.raises(lp.InvalidError, match="link does not take the property EmulateSpecConstants"):
+        lp.link(get(context, OBJECT), props=[lp.properties.EmulateSpecConstants()])
     with pytest.raises(TypeError, match="text stream"):
         lp.properties.Log(3)  # type: ignore[arg-type]
 
@@ -172,27 +177,46 @@ def test_something_that_is_no_bundle(function, value):
 
 
 @pytest.mark.behaviour("KB-17")
-def test_threads_build_one_bundle(context):
-    source = get(context, INPUT, kernels.looked_up)
-    source.set_specialization_constant(kernels.TABLE, [7, 8, 9])
+@pytest.mark.parametrize("emulated", [False, True], ids=["native", "emulated"])
+def test_threads_build_one_bundle(context, device, make_module, emulated):
+    """Eight at once: the image is compiled once, all get equal bundles, and each runs its own."""
+    unit = make_module("""
+A = lp.SpecializationId(lp.FixedArray[lp.i32, 3], [1, 2, 3])
+@lp.kernel
+def k(x: lp.Array[lp.i32]): x[lp.global_id(0)] = A[lp.global_id(0) % 3]
+""")
+    source = get(context, INPUT, unit.k)
+    source.set_specialization_constant(unit.A, [7, 8, 9])
+    props = [lp.properties.EmulateSpecConstants()] * emulated
     start, results, errors = threading.Barrier(8), [], []
 
     def work():
         try:
             start.wait()
-            results.append(lp.build(source))
+            bundle = lp.build(source, props=props)
+            x = lp.zeros(6, lp.i32, device=device)
+            with lp.Queue(context=context).submit() as h:
+                h.use_kernel_bundle(bundle)
+                h.parallel_for(6, unit.k, x)
+            results.append((bundle, x.numpy().tolist()))
         except Exception as error:
             errors.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with lp.trace() as trace:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     assert not errors
-    assert len(results) == 8 and all(bundle == results[0] for bundle in results)
-    assert source.state is INPUT and source.get_specialization_constant(kernels.TABLE).tolist() == [7, 8, 9]
-    assert results[0].get_specialization_constant(kernels.TABLE).tolist() == [7, 8, 9]
+    assert len(results) == 8 and all(bundle == results[0][0] for bundle, _ in results)
+    assert all(values == [7, 8, 9, 7, 8, 9] for _, values in results)
+    assert source.state is INPUT and source.get_specialization_constant(unit.A).tolist() == [7, 8, 9]
+    assert results[0][0].get_specialization_constant(unit.A).tolist() == [7, 8, 9]
+    assert trace.count("compile") == (2 if emulated else 1), (
+        "the generic image, and the one with fixed defaults"
+    )
+    assert trace.count("module") == trace.count("pipeline") == 1
 
 
 def test_inputs_stay_as_they_were(context):

@@ -220,11 +220,18 @@ def test_a_mended_kernel_compiles(context, monkeypatch):
 
 @pytest.mark.behaviour("GKB-16", "SC-19")
 @pytest.mark.parametrize("state", [OBJECT, EXECUTABLE], ids=lambda state: state.name)
-def test_constants_have_their_defaults(context, state):
+def test_constants_have_their_defaults(context, device, state):
     source = lp.get_kernel_bundle(context, state=INPUT, kernel=kernels.scaled)
     source.set_specialization_constant(kernels.COEFF, 9.0)
+    built = lp.build(source)
     bundle = lp.get_kernel_bundle(context, state=state, kernel=kernels.scaled)
     assert bundle.get_specialization_constant(kernels.COEFF) == 2.0
+    x = lp.ones(2, device=device)
+    for launched, expected in ((built, 9.0), (bundle if state is EXECUTABLE else lp.link(bundle), 18.0)):
+        with lp.Queue(context=context).submit() as h:
+            h.use_kernel_bundle(launched)
+            h.parallel_for(2, kernels.scaled, x)
+        assert x.numpy().tolist() == [expected] * 2
 
 
 @pytest.mark.behaviour("GKB-18")

@@ -195,7 +195,7 @@ def test_a_kernel_object_is_launched_directly(context, queue, out):
     assert trace.count("compile") + trace.count("module") == 0
 
 
-@pytest.mark.behaviour("IMG-02")
+@pytest.mark.behaviour("IMG-02", "KB-03", "ST-08")
 def test_a_launch_from_a_bundle_makes_no_module_and_no_pipeline(context, queue, out):
     bundle = built(context, values={A: 77})
     with lp.trace() as trace:
@@ -319,6 +319,12 @@ def test_a_specialised_local_size_in_a_bundle(context, queue, out, size):
 def test_a_derived_local_size_below_one_is_an_error_at_the_launch(context, queue, out):
     bundle = built(context, tiled, {TILE: 0})
     with pytest.raises(ValueError, match="local size TILE is 0, expected at least 1; TILE = 0"):
+        queue.parallel_for(8, bundle.get_kernel(tiled), out)
+    limit = queue.device.info.max_work_item_sizes[-1]
+    bundle = built(context, tiled, {TILE: limit + 1})
+    with pytest.raises(
+        lp.KernelNotSupportedError, match=rf"{limit}.*local_size is \(TILE\) with TILE = {limit + 1}"
+    ):
         queue.parallel_for(8, bundle.get_kernel(tiled), out)
 
 

@@ -140,6 +140,36 @@ def test_private_memory(device, context):
     assert kernel.get_info(SPECIFIC.private_mem_size, device) >= 400
 
 
+@pytest.mark.behaviour("INT-01", "INT-04", "INT-07")
+def test_kernels_that_only_a_launch_completes_answer_too(device, context, make_module):
+    """Shared memory of the launch, an array of length 0 or a work-group that is too large: no pipeline yet."""
+    unit = make_module("""
+lp.compile_options(device_code_split="per_kernel")
+N = lp.SpecializationId(lp.i32)
+@lp.kernel
+def given(x: lp.Array[lp.i32], tile: lp.LocalArray[lp.i32]):
+    tile[lp.local_id(0)] = 1
+    lp.barrier()
+    x[lp.global_id(0)] = tile[tile.size - 1]
+@lp.kernel
+def empty(x: lp.Array[lp.i32]):
+    kept = lp.private.array(N, lp.i32)
+    for i in range(N):
+        kept[i] = i
+    x[lp.global_id(0)] = kept[0]
+@lp.kernel(local_size="WIDTH")
+def wide(x: lp.Array[lp.i32], *, WIDTH: lp.Spec[lp.u32] = 1 << 20): x[lp.global_id(0)] = 1
+""")
+    for function in (unit.given, unit.empty, unit.wide):
+        kernel = kernel_of(context, function)
+        assert kernel.get_info(SPECIFIC.private_mem_size, device) >= 0
+        assert kernel.get_info(SPECIFIC.work_group_size, device) == device.info.max_work_group_size
+        assert kernel.get_info(SPECIFIC.max_num_sub_groups, device) >= 1
+        for descriptor in SPECIFIC:
+            if descriptor is not SPECIFIC.global_work_size:
+                assert kernel.get_info(descriptor, device) is not None
+
+
 def test_statistics_of_a_driver_that_has_them(device):
     """The software drivers have no VK_KHR_pipeline_executable_properties: a driver of two executables stands in."""
     rows = {0: [("Register Count", 2, 32), ("Stack Size", 2, 16)], 1: [("Stack Size", 1, 64), ("Used", 0, 1)]}

@@ -112,6 +112,29 @@ else:
 
 
 @pytest.mark.behaviour("KID-08")
+def test_kernels_without_a_name_of_their_own_need_one(device):
+    """Closures of one ``def`` are told apart by ``name=``, before and after they were launched."""
+
+    def make(name, value):
+        @lp.kernel(name=name)
+        def nameless(x: lp.Array[lp.f32]):
+            x[lp.global_id(0)] = value
+
+        return nameless
+
+    made = [make("named one", 1.0), make("named two", 2.0)]
+    x, queue = lp.zeros(2, device=device), lp.Queue(device)
+    for kernel, name, value in zip(made, ("named one", "named two"), (1.0, 2.0), strict=True):
+        queue.parallel_for(2, kernel, x)
+        assert x.numpy().tolist() == [value] * 2
+        assert lp.get_kernel_id(name) is kernel.kernel_id and kernel.kernel_id.get_name() == name
+    assert made[0].kernel_id != made[1].kernel_id
+    unnamed = [make(None, 3.0), make(None, 4.0)]
+    assert unnamed[0].kernel_id != unnamed[1].kernel_id
+    assert {kernel.kernel_id.get_name() for kernel in unnamed} == {"nameless"}
+
+
+@pytest.mark.behaviour("KID-08")
 def test_a_function_that_is_no_kernel_has_no_id():
     with pytest.raises(lp.InvalidError, match="is no kernel"):
         lp.get_kernel_id(lambda: None)

@@ -155,3 +155,33 @@ def test_environments_meet():
     assert (met.loop_iteration_cap, met.checks, met.debug_info) == (1000, "debug", True)
     with pytest.raises(ValueError):
         TargetEnv.meet([])
+
+
+@pytest.mark.behaviour("KB-03", "ST-08")
+def test_no_launch_makes_a_module_also_where_only_the_launch_knows_the_work_group(
+    device, context, make_module
+):
+    """A pipeline needs its work-group size, so a launch that is the first to give one makes it, once."""
+    unit = make_module("""
+lp.compile_options(device_code_split="per_kernel")
+@lp.kernel
+def given(x: lp.Array[lp.i32], tile: lp.LocalArray[lp.i32]):
+    tile[lp.local_id(0)] = lp.local_id(0)
+    lp.barrier()
+    x[lp.global_id(0)] = tile[tile.size - 1 - lp.local_id(0)]
+@lp.kernel
+def grouped(x: lp.Array[lp.i32]):
+    x[lp.global_id(0)] = lp.group.reduce(1, "add")
+""")
+    queue, x = lp.Queue(context=context), lp.zeros(16, lp.i32, device=device)
+    for kernel, args, expected in (
+        (unit.given, (x, lp.local(8)), [*range(7, -1, -1)] * 2),
+        (unit.grouped, (x,), [8] * 16),
+    ):
+        bundle = executable(context, kernel)
+        for kinds in (["pipeline", "launch"], ["launch"]):
+            with lp.trace() as trace, queue.submit() as h:
+                h.use_kernel_bundle(bundle)
+                h.parallel_for(lp.NdRange(16, 8), kernel, *args)
+            assert x.numpy().tolist() == expected
+            assert [event.kind for event in trace.events] == kinds

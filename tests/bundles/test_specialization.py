@@ -125,6 +125,47 @@ def test_linking_joins_the_values(device, context):
         lp.link([lp.compile(first), lp.compile(second)])
 
 
+@pytest.mark.behaviour("SC-22", "JN-08")
+@pytest.mark.parametrize(
+    "together",
+    [
+        lambda parts: lp.link([lp.compile(p) for p in parts]),
+        lambda parts: lp.join([lp.build(p) for p in parts]),
+        lambda parts: lp.build(lp.join(parts)),
+    ],
+    ids=["link", "join executables", "join inputs"],
+)
+def test_a_constant_of_several_bundles_has_one_value_on_the_device(device, context, together):
+    """Equal values, or one and none: every kernel computes with it.  Different ones are refused, also the default."""
+    for first_value, second_value in (
+        (4.0, 4.0),
+        (4.0, None),
+        (None, 4.0),
+        (None, None),
+        (4.0, 5.0),
+        (2.0, 5.0),
+    ):
+        first, second = get(context, INPUT, kernels.scaled), get(context, INPUT, also_scaled)
+        for part, value in ((first, first_value), (second, second_value)):
+            if value is not None:
+                part.set_specialization_constant(COEFF, value)
+        if None not in (first_value, second_value) and first_value != second_value:
+            with pytest.raises(lp.InvalidError, match=r"COEFF.*different"):
+                together([first, second])
+            continue
+        bundle, expected = together([first, second]), first_value or second_value or COEFF.default
+        assert bundle.get_specialization_constant(COEFF) == expected
+        x = lp.ones(2, device=device)
+        for kernel in (kernels.scaled, also_scaled):
+            launch_kernel(device.default_queue, bundle.get_kernel(kernel), 2, (x,))
+        assert x.numpy().tolist() == [expected * expected] * 2
+
+
+@lp.kernel
+def also_scaled(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] *= COEFF
+
+
 SHIFT = lp.SpecializationId(lp.f32, 1.0)
 
 
@@ -168,10 +209,17 @@ def sized_by_constant(x: lp.Array[lp.i32]):
 def test_a_length_that_cannot_be_is_told_at_the_launch(device, context):
     source = get(context, INPUT, sized_by_constant)
     x = lp.zeros(4, lp.i32, device=device)
-    for value, error in ((0, lp.InvalidError), (1 << 30, lp.KernelNotSupportedError)):
+    for value, error, text in (
+        (0, lp.InvalidError, "'sized_by_constant': the length LENGTH of an array is 0.*LENGTH is 0"),
+        (
+            1 << 29,
+            lp.KernelNotSupportedError,
+            r"'sized_by_constant' needs 2147483648 bytes.*maxComputeSharedMemorySize.*LENGTH = 536870912 elements",
+        ),
+    ):
         source.set_specialization_constant(LENGTH, value)
         kernel = lp.build(source).get_kernel(sized_by_constant)  # other kernels of the image can run
-        with pytest.raises(error, match="sized_by_constant"):
+        with pytest.raises(error, match=text):
             launch_kernel(device.default_queue, kernel, 4, (x,))
     source.set_specialization_constant(LENGTH, 4)
     kernel = lp.build(source).get_kernel(sized_by_constant)

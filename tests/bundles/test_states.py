@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import lapilli as lp
+from lapilli.spirv.tools import spirv_tools
 
-from . import kernels
+from . import importing, kernels
 
 pytestmark = pytest.mark.device
 
@@ -66,6 +69,8 @@ MEMBERS = {
     "ext_oneapi_has_kernel": STATES,
     "set_specialization_constant": (INPUT,),
     "get_kernel": (EXECUTABLE,),
+    "ext_oneapi_get_kernel": (EXECUTABLE,),
+    "save": (OBJECT, EXECUTABLE),
 }
 ARGUMENTS = {
     "has_kernel": (kernels.scaled,),
@@ -74,6 +79,8 @@ ARGUMENTS = {
     "get_specialization_constant": (kernels.COEFF,),
     "set_specialization_constant": (kernels.COEFF, 1.0),
     "ext_oneapi_has_kernel": ("scaled",),
+    "ext_oneapi_get_kernel": ("from_text",),
+    "save": (os.devnull,),
 }
 
 
@@ -82,6 +89,8 @@ ARGUMENTS = {
 @pytest.mark.parametrize("member", MEMBERS)
 def test_members_exist_in_their_states_only(context, member, state):
     bundle = bundle_in(context, state)
+    if member == "ext_oneapi_get_kernel" and state is EXECUTABLE:
+        bundle = lp.build(bundle_in(context, SOURCE))
 
     def use() -> object:
         found = getattr(bundle, member)
@@ -93,6 +102,55 @@ def test_members_exist_in_their_states_only(context, member, state):
     with pytest.raises(TypeError) as caught:
         use()
     assert member in str(caught.value) and state.name in str(caught.value)
+
+
+@pytest.mark.behaviour("KB-12")
+def test_a_source_bundle_says_where_it_belongs(context, device):
+    bundle = bundle_in(context, SOURCE)
+    assert bundle.get_context() is context and bundle.get_devices() == [device]
+    assert bundle.get_backend() is lp.Backend.VULKAN and bundle.state is SOURCE
+
+
+@pytest.mark.behaviour("ST-06", "ST-07", "ST-11")
+@pytest.mark.parametrize("state", [INPUT, OBJECT, SOURCE], ids=lambda state: state.name)
+@pytest.mark.parametrize("use", ["use_kernel_bundle", "use_module"])
+def test_what_is_not_linked_cannot_be_launched(context, state, use):
+    """Neither as a command group's bundle nor by way of a kernel of it; what is built of it can."""
+    bundle, queue = bundle_in(context, state), lp.Queue(context=context)
+    x = lp.full(4, 3.0, device=queue.device)
+    refused = pytest.raises(TypeError, match=f"{state.name}.*EXECUTABLE")
+    with lp.trace() as trace, refused as caught, queue.submit() as h:
+        getattr(h, use)(bundle)
+        h.parallel_for(4, kernels.scaled, x)
+    assert caught.value.errc is lp.Errc.INVALID and trace.count("launch") == 0
+    for get in ("get_kernel", "ext_oneapi_get_kernel"):
+        with pytest.raises(TypeError, match=state.name):
+            getattr(bundle, get)("scaled")
+    assert x.numpy().tolist() == [3.0] * 4
+    built = lp.link(bundle) if state is OBJECT else lp.build(bundle)
+    with queue.submit() as h:
+        getattr(h, use)(built)
+        h.parallel_for(
+            4, kernels.scaled if state is not SOURCE else built.ext_oneapi_get_kernel("from_text"), x
+        )
+    assert x.numpy().tolist() == [1.0 if state is SOURCE else 6.0] * 4
+
+
+@pytest.mark.behaviour("ST-08")
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("emulated", [False, True])
+def test_executable_images_are_valid_for_vulkan(context, debug, emulated):
+    props = [lp.properties.Debug()] * debug + [lp.properties.EmulateSpecConstants()] * emulated
+    source = lp.get_kernel_bundle(
+        context, state=INPUT, kernel_ids=[kernels.scaled, importing.importer_kernel]
+    )
+    built = lp.build(source, props=props)
+    assert len(built) == (3 if emulated else 2)  # one more with fixed defaults
+    for image in built:
+        assert spirv_tools().validate(image.spirv(), image.target) is None
+        assert "Linkage" not in image.disassemble()
+    for image in lp.compile(source, props=props):
+        assert ("Linkage" in image.disassemble()) is image.has_kernel(importing.importer_kernel)
 
 
 @pytest.mark.behaviour("ST-02", "ST-06", "ST-07")

@@ -50,6 +50,24 @@ def test_what_is_said_to_be_there_can_be_had(device, context):
     assert not lp.this_module.has_module_in(masked, INPUT)
 
 
+@pytest.mark.behaviour("IMG-10", "IMG-11")
+def test_a_module_that_only_exports_functions_has_nothing_executable(context, make_module):
+    unit = make_module(
+        '@lp.external("only_exported")\ndef f(x: lp.f32) -> lp.f32:\n    return x\n'
+        "def any_(context): return lp.this_module.has_any_module(context)\n"
+        "def in_(context, state): return lp.this_module.has_module_in(context, state)\n"
+        "def get(context, state): return lp.this_module.get(context, state)\n"
+    )
+    assert unit.any_(context)
+    for state in (INPUT, OBJECT):
+        assert unit.in_(context, state) and len(unit.get(context, state)) == 1
+        assert unit.get(context, state).kernel_ids == ()
+    assert not unit.in_(context, EXECUTABLE)
+    with pytest.raises(lp.InvalidError, match="no kernel in state EXECUTABLE"):
+        unit.get(context, EXECUTABLE)
+
+
+@pytest.mark.behaviour("IMG-10", "IMG-11")
 def test_a_module_without_kernels(context):
     module = types.ModuleType("without_kernels")
     module.lp, module.context = lp, context  # type: ignore[attr-defined]

@@ -31,10 +31,18 @@ def merged(data: object) -> DeviceConfig:
 def test_every_fact_of_the_default_has_a_source():
     vendors = {target.device.split(":")[0] for target in CONFIG.targets.values() if target.device}
     assert {"10005", "1ae0", "10de", "1002", "8086", "5143", "14e4"} <= vendors
-    assert len(CONFIG.targets) >= 9
+    gpus = [
+        target for target in CONFIG.targets.values() if target.aspects and lp.Aspect.GPU in target.aspects
+    ]
+    assert len(gpus) >= 9 and len(gpus) + 2 == len(CONFIG.targets)
     for target in CONFIG.targets.values():
         assert "*" in target.sources
         assert target.aspects and target.sub_group_sizes and target.max_work_group_size and target.vulkan
+
+
+def test_the_documents_name_every_target():
+    text = (Path(__file__).resolve().parents[2] / "docs" / "optional-features.md").read_text("utf-8")
+    assert [name for name in CONFIG.targets if f"`{name}`" not in text] == []
 
 
 @pytest.mark.behaviour("FT-07")

@@ -35,12 +35,22 @@ def built(context: lp.Context) -> Callable[..., lp.KernelBundle]:
     return build
 
 
-@pytest.fixture
-def shader(built: Callable[..., lp.KernelBundle]) -> Callable[..., lp.Kernel]:
-    """Returns the kernel of a shader in tests/shaders, of its binary."""
+@pytest.fixture(params=["built", "from a file"])
+def shader(
+    request: pytest.FixtureRequest,
+    built: Callable[..., lp.KernelBundle],
+    context: lp.Context,
+    tmp_path: Path,
+) -> Callable[..., lp.Kernel]:
+    """Returns the kernel of a shader in tests/shaders, of its binary; also out of a bundle file."""
 
     def kernel(name: str, *props: object) -> lp.Kernel:
         binary = (SHADERS / f"{name}.spv").read_bytes()
-        return built(lp.SourceLanguage.SPIRV, binary, *props).ext_oneapi_get_kernel("main")
+        bundle = built(lp.SourceLanguage.SPIRV, binary, *props)
+        found = bundle.ext_oneapi_get_kernel("main")
+        if request.param == "built":
+            return found
+        bundle.save(tmp_path / "shader.lpk")
+        return lp.load_kernel_bundle(context, tmp_path / "shader.lpk").get_kernel("main")
 
     return kernel

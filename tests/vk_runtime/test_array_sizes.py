@@ -54,8 +54,11 @@ def test_length_below_one_names_constant_expression_and_value(tile: int, spelled
 def test_total_over_the_limit_names_need_and_limit():
     with pytest.raises(
         KernelNotSupportedError, match="needs 192 bytes of shared memory; device 'toy' has 191"
-    ):
+    ) as caught:
         _check(12, limit=12 * 4 * 4 - 1)
+    assert "an array of TILE = 12 × TILE // 3 = 4 elements of 4 bytes (" in str(caught.value)
+    assert str(caught.value).endswith("; TILE is 12")
+    assert caught.value.location is not None and caught.value.location.line == 23
 
 
 def test_private_arrays_have_a_limit():

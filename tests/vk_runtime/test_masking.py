@@ -12,6 +12,8 @@ import pytest
 
 import lapilli as lp
 from lapilli.ir.aspect_table import ASPECT_ROWS
+from lapilli.vk_runtime.device_features import FEATURE_STRUCTS
+from lapilli.vk_runtime.headers import NULL, bool_members, ffi, structure_type
 from lapilli.vk_runtime.masking import LIMIT_NAMES, Mask
 
 
@@ -71,6 +73,68 @@ def test_the_vkdevice_is_made_without_the_features(device, aspect):
     x = lp.asarray(np.float32([1, 2, 3]), device=masked)
     doubled[3](x)
     assert x.numpy().tolist() == [2, 4, 6]
+
+
+class Recording:
+    """The driver's functions; keeps what vkCreateDevice was asked for."""
+
+    def __init__(self, functions):
+        self.functions = functions
+        self.features: set[str] = set()
+        self.extensions: set[str] = set()
+
+    def __getattr__(self, name):
+        return getattr(self.functions, name)
+
+    def vkCreateDevice(self, physical, info, allocator, out):
+        """Reads every feature struct of the pNext chain, as a driver does."""
+        structs = {structure_type(item.name): item.name for item in FEATURE_STRUCTS}
+        following = ffi.cast("VkBaseOutStructure*", info.pNext)
+        while following != NULL:
+            if following.sType == structure_type("VkPhysicalDeviceFeatures2"):
+                self._note(
+                    "VkPhysicalDeviceFeatures", ffi.cast("VkPhysicalDeviceFeatures2*", following).features
+                )
+            else:
+                name = structs[following.sType]
+                self._note(name, ffi.cast(f"{name}*", following))
+            following = following.pNext
+        self.extensions = {
+            ffi.string(info.ppEnabledExtensionNames[i]).decode() for i in range(info.enabledExtensionCount)
+        }
+        return self.functions.vkCreateDevice(physical, info, allocator, out)
+
+    def _note(self, name, struct):
+        self.features |= {member for member in bool_members(name) if getattr(struct, member)}
+
+
+@pytest.mark.native_only("no VkDevice is made")
+@pytest.mark.behaviour("ASP-22")
+@pytest.mark.parametrize("aspect", [lp.Aspect.FP64, lp.Aspect.FP16, lp.Aspect.ATOMIC64, lp.Aspect.VK_INT8])
+def test_the_driver_is_not_asked_for_the_features(device, monkeypatch, aspect):
+    """What vkCreateDevice gets, read from the structs themselves, with and without the aspect."""
+    instance, found = device.physical.instance, {}
+    for without in ((), (aspect,)):
+        # A limit that nobody else asks for: a VkDevice of its own, made here.
+        masked = device.masked(
+            without=without, limits={"max_mem_alloc_size": (1 << 29) + 16 * next(_numbers)}
+        )
+        recording = Recording(instance.vk)
+        with monkeypatch.context() as patch:
+            patch.setattr(instance, "vk", recording)
+            _ = masked.logical
+        found[bool(without)] = recording
+        x = lp.asarray(np.float32([1, 2, 3]), device=masked)
+        doubled[3](x)
+        assert x.numpy().tolist() == [2, 4, 6]
+    own = set(ASPECT_ROWS[aspect].own_features)
+    assert (own & found[False].features == own) is device.has(aspect)
+    assert not own & found[True].features
+    assert found[True].features <= found[False].features and found[True].features
+    assert found[True].extensions <= found[False].extensions
+
+
+_numbers = itertools.count()
 
 
 def test_extensions_go_when_nothing_of_them_is_left(device):

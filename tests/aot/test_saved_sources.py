@@ -1,0 +1,110 @@
+"""Kernels from source in bundle files: what languages other than Python leave to the code, and what a reader checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.spirv.lpk import LpkFile
+
+from .hostile import joined, split
+
+PYTHON = """
+import lapilli as lp
+
+@lp.struct
+class Shift:
+    by: lp.f32
+    more: lp.f32x2
+
+@lp.kernel(local_size=4)
+def shifted(s: Shift, x: lp.Array[lp.f32], *, weight: lp.f32 = 2.0):
+    i = lp.global_id(0)
+    x[i] = x[i] + s.by * weight + s.more.y
+"""
+MLIR = """
+func.func @fill(%x: memref<?xf32>, %v: f32) attributes {gpu.kernel} {
+  %i = "gpu.global_id"() <{dimension = #gpu<dim x>}> : () -> index
+  memref.store %v, %x[%i] : memref<?xf32>
+  return
+}
+"""
+
+
+def saved(context, file, language, source, *, is_object=False):
+    """The bundle of some source, out of a file."""
+    bundle = lp.create_kernel_bundle_from_source(context, language, source)
+    (lp.compile(bundle) if is_object else lp.build(bundle)).save(file)
+    if not is_object:
+        return lp.load_kernel_bundle(context, file)
+    return lp.link(lp.load_kernel_bundle(context, file, state=lp.BundleState.OBJECT))
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("is_object", [False, True])
+def test_python_text_keeps_its_signature(device, context, tmp_path, is_object):
+    bundle = saved(context, tmp_path / "p.lpk", lp.SourceLanguage.PYTHON, PYTHON, is_object=is_object)
+    kernel = bundle.get_kernel("shifted")
+    x = lp.zeros(8, device=device)
+    queue = lp.Queue(device, context=context)
+    for expected in (5.0, 10.0):  # the default, and 2.0 again
+        queue.parallel_for(8, kernel, (1.0, (0.0, 3.0)), x, **({} if expected == 5.0 else {"weight": 2.0}))
+        np.testing.assert_array_equal(x.numpy(), np.full(8, expected, np.float32))
+    with pytest.raises(lp.KernelArgumentError, match="x"):
+        queue.parallel_for(8, kernel, (1.0, (0.0, 3.0)), lp.zeros(8, lp.i32, device=device))
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("is_object", [False, True])
+def test_mlir_keeps_its_parameters_in_the_code(device, context, tmp_path, is_object):
+    bundle = saved(context, tmp_path / "m.lpk", lp.SourceLanguage.MLIR, MLIR, is_object=is_object)
+    x = lp.zeros(8, device=device)
+    lp.Queue(device, context=context).parallel_for(lp.NdRange(8, 4), bundle.get_kernel("fill"), x, 7.0)
+    assert x.numpy().tolist() == [7.0] * 8
+    with pytest.raises(lp.KernelArgumentError):
+        lp.Queue(device, context=context).parallel_for(lp.NdRange(8, 4), bundle.get_kernel("fill"), x)
+
+
+@pytest.mark.device
+def test_a_saved_file_is_saved_again(context, tmp_path):
+    once = saved(context, tmp_path / "m.lpk", lp.SourceLanguage.MLIR, MLIR)
+    once.save(tmp_path / "again.lpk")
+    first, second = (LpkFile.open(tmp_path / name).header for name in ("m.lpk", "again.lpk"))
+    assert first.kernels == second.kernels and first.kernels[0].qualified_name == "MLIR:fill"
+    assert [i.kernels for i in first.images] == [i.kernels for i in second.images]
+
+
+def test_built_in_kernels_stay_out_of_files(context, tmp_path, device):
+    bundle = lp.get_kernel_bundle(
+        context,
+        state=lp.BundleState.EXECUTABLE,
+        kernel_ids=[device.get_info(lp.info.device.built_in_kernel_ids)[0]],
+    )
+    with pytest.raises(lp.InvalidError, match="built-in kernel, which every program has"):
+        bundle.save(tmp_path / "b.lpk")
+    assert not (tmp_path / "b.lpk").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kernel: kernel["parameters"].pop(),
+        lambda kernel: kernel["parameters"][0].update(name="other"),
+        lambda kernel: kernel["parameters"][1].update(name=kernel["parameters"][0]["name"]),
+        lambda kernel: kernel["parameters"][0].update(is_keyword_only=True),
+        lambda kernel: kernel["parameters"][0].update(default="00000000"),
+        lambda kernel: kernel["parameters"][0]["type"].update(name="f32"),
+        lambda kernel: kernel["parameters"][0]["type"].update(kind="scalar", name="f32"),
+        lambda kernel: kernel.update(parameters=[]),
+        lambda kernel: kernel.update(local_size=[]),
+    ],
+)
+def test_foreign_records_are_checked(tmp_path, change):
+    context, file = lp.devices()[0].default_context, tmp_path / "m.lpk"
+    saved(context, file, lp.SourceLanguage.MLIR, MLIR)
+    header, code = split(file.read_bytes())
+    change(header["kernels"][0])
+    file.write_bytes(joined(header, code))
+    with pytest.raises(lp.InvalidError):
+        lp.load_kernel_bundle(context, file)
