@@ -128,17 +128,22 @@ def has_kernel_bundle(
     devices = checked_devices(what, ctx, devs, state)
     if lacking(devices, state) is not None:
         return False
-    if wanted is not None and any(id_.origin is not None for id_ in wanted):
+    if wanted is None:
+        return any(image.kernel_ids for image in input_images(what, devices, None))
+    return _have_all(what, wanted, devices, state)
+
+
+def _have_all(what: str, wanted: Sequence[KernelId], devices: tuple[Device, ...], state: BundleState) -> bool:
+    """Returns whether bundles of a state can have every one of some kernels, for one of some devices."""
+    loaded = [id_ for id_ in wanted if id_.origin is not None]
+    if loaded:
         from .lpk_loading import is_in_files
 
-        loaded = [id_ for id_ in wanted if id_.origin is not None]
         if not is_in_files(loaded, devices, state):
             return False
-        wanted = tuple(id_ for id_ in wanted if id_.origin is None)
-    images = [image for image in input_images(what, devices, wanted) if is_representable(image, state)]
-    if wanted is None:
-        return any(image.kernel_ids for image in images)
-    return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
+    own = [id_ for id_ in wanted if id_.origin is None]
+    images = [image for image in input_images(what, devices, own) if is_representable(image, state)]
+    return all(any(image.has_kernel(id_) for image in images) for id_ in own)
 
 
 def is_compatible(
@@ -161,16 +166,8 @@ def is_compatible(
         raise ConstraintError("is_compatible takes kernel_ids or kernel, found neither")
     if dev is not None and not isinstance(dev, Device):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConstraintError(f"is_compatible takes an lp.Device, found {dev!r} of type {type_name(dev)}")
-    chosen = device() if dev is None else dev
-    if any(id_.origin is not None for id_ in wanted):
-        from .lpk_loading import is_in_files
-
-        loaded = [id_ for id_ in wanted if id_.origin is not None]
-        if not is_in_files(loaded, (chosen,), BundleState.EXECUTABLE):
-            return False
-        wanted = tuple(id_ for id_ in wanted if id_.origin is None)
-    images = input_images(what, (chosen,), wanted)
-    return all(any(image.has_kernel(id_) for image in images) for id_ in wanted)
+    # Whatever a device supports it can have in executable form.
+    return _have_all(what, wanted, (device() if dev is None else dev,), BundleState.EXECUTABLE)
 
 
 # ---- from state to state ----

@@ -109,6 +109,12 @@ def binder(name: str, signature: Signature) -> Binder:
     compiled = default_constants(signature)
 
     def bind(args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
+        for constant in signature.specialization_ids.keys() & kwargs.keys():
+            raise InvalidError(
+                f"kernel '{name}': '{constant}' is a specialization constant, and the kernel is taken from a kernel "
+                "bundle, which has its value; set it on the input bundle, "
+                f"kb.set_specialization_constant({name}.specialization_ids['{constant}'], value), before the build"
+            )
         values = bind_arguments(signature, args, kwargs, name)
         if not signature.has_composites:
             return values

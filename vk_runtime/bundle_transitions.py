@@ -20,6 +20,7 @@ from .bundle_errors import ConstraintError, type_name, wrong_state
 from .bundle_image import DeviceImage, compiled, linked
 from .bundle_pipelines import make_pipelines
 from .bundle_state import BundleState
+from .compatibility import unmet_environment
 from .context import member_devices
 from .device import Device
 from .kernel_bundle import KernelBundle, Refusal, make_bundle
@@ -231,10 +232,8 @@ def _refused(every: Sequence[DeviceImage], kept: Sequence[DeviceImage]) -> dict[
 def _refusal(image: DeviceImage, name: str) -> Refusal:
     def refuse(device: Device) -> NoReturn:
         require_device(device, image.info(name), image.requirements)
-        raise KernelNotSupportedError(
-            f"kernel '{name}': what it is linked with was compiled for another environment than that of device "
-            f"'{device.selector}'"
-        )
+        lacking = ", ".join(unmet_environment(image.binary.target_env, device)) or "what it was compiled for"
+        raise KernelNotSupportedError(f"kernel '{name}', linked: device '{device.selector}' lacks {lacking}")
 
     return refuse
 

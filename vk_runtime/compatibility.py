@@ -15,9 +15,16 @@ def is_supported(requirements: Requirements, device: Device) -> bool:
 
 def is_environment_supported(env: TargetEnv, device: Device) -> bool:
     """Returns whether SPIR-V that was made for `env` may be given to a device."""
+    return not unmet_environment(env, device)
+
+
+def unmet_environment(env: TargetEnv, device: Device) -> list[str]:
+    """Returns what a device lacks of what SPIR-V made for `env` relies on, in words."""
     own = device.target_env
-    return (
-        env.vulkan_version <= own.vulkan_version
-        and env.max_push_constant_bytes <= own.max_push_constant_bytes
-        and set(env.signed_zero_inf_nan_preserve_bits) <= set(own.signed_zero_inf_nan_preserve_bits)
-    )
+    found: list[str] = []
+    if env.vulkan_version > own.vulkan_version:
+        found.append(f"Vulkan {'.'.join(map(str, env.vulkan_version))}")
+    if env.max_push_constant_bytes > own.max_push_constant_bytes:
+        found.append(f"{env.max_push_constant_bytes} bytes of push constants (maxPushConstantsSize)")
+    missing = set(env.signed_zero_inf_nan_preserve_bits) - set(own.signed_zero_inf_nan_preserve_bits)
+    return [*found, *(f"SignedZeroInfNanPreserve {bits}" for bits in sorted(missing))]

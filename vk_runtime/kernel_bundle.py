@@ -15,10 +15,11 @@ from ..ir.errors import InvalidError, KernelNotFoundError, KernelNotSupportedErr
 from .backend import Backend
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
+from .bundle_kernels import find_kernel, listing, shown, stands_for
 from .bundle_state import BundleState
 from .context import Context
 from .device import Device
-from .kernel_id import KernelId, given_id, no_kernel, no_name
+from .kernel_id import KernelId, no_name
 from .kernel_object import Kernel, make_kernel
 from .requirements import require_device
 from .spec_values import SpecConstant, SpecValues, checked_constant
@@ -170,7 +171,7 @@ class KernelBundle:
             TypeError: `kernel` stands for no kernel.
         """
         self._require("has_kernel")
-        found = self._find("has_kernel", kernel)
+        found = find_kernel("KernelBundle.has_kernel", self.kernel_ids, kernel)
         return found is not None and any(image.has_kernel(found, dev) for image in self._images)
 
     def get_kernel(self, kernel: object) -> Kernel:
@@ -186,11 +187,11 @@ class KernelBundle:
             TypeError: the bundle is not executable, or `kernel` stands for no kernel.
         """
         self._require("get_kernel", BundleState.EXECUTABLE)
-        found = self._find("get_kernel", kernel)
+        found = find_kernel("KernelBundle.get_kernel", self.kernel_ids, kernel)
         if found is None:
             self._refuse(kernel)
             raise UnknownKernelError(
-                f"KernelBundle.get_kernel: the bundle has no kernel {_shown(kernel)}; {self._listing()}"
+                f"KernelBundle.get_kernel: the bundle has no kernel {shown(kernel)}; {listing(self.kernel_ids)}"
             )
         return make_kernel(self, found)
 
@@ -225,26 +226,6 @@ class KernelBundle:
             raise no_name(f"KernelBundle.{what}", name)
         found = (image.id_of(name) for image in self._images if image.is_from_source)
         return next((id_ for id_ in found if id_ is not None), None)
-
-    def _find(self, what: str, kernel: object) -> KernelId | None:
-        """Returns the id in this bundle that a user's value stands for."""
-        if not isinstance(kernel, str):
-            found = given_id(kernel)
-            if found is None:
-                raise no_kernel(f"KernelBundle.{what}", kernel)
-            return found if found in self.kernel_ids else None
-        qualified = [id_ for id_ in self.kernel_ids if id_.qualified_name == kernel]
-        named = qualified[-1:] or [id_ for id_ in self.kernel_ids if id_.name == kernel]
-        if len(named) > 1:
-            candidates = ", ".join(sorted(id_.qualified_name for id_ in named))
-            raise InvalidError(
-                f"KernelBundle.{what}: {kernel!r} is the name of several kernels; name one of {candidates}"
-            )
-        return named[0] if named else None
-
-    def _listing(self) -> str:
-        names = ", ".join(sorted(id_.qualified_name for id_ in self.kernel_ids))
-        return f"it has {names}" if names else "it has none"
 
     # ---- specialization constants ----
 
@@ -338,7 +319,7 @@ class KernelBundle:
         if not holding:
             self._refuse(kernel)
             raise KernelNotFoundError(
-                f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {self._listing()}"
+                f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {listing(self.kernel_ids)}"
             )
         for image in sorted(holding, key=lambda image: (image.format != "native", not image.frozen)):
             if device in self._devices and image.is_compatible(device) and self.takes_values(image):
@@ -365,9 +346,8 @@ class KernelBundle:
 
     def _refuse(self, kernel: object) -> None:
         """Raises where `kernel` is one of the refused ones."""
-        names = (kernel,) if isinstance(kernel, str) else ()
         for id_, refusal in self._refused.items():
-            if id_ is given_id(kernel) or id_.qualified_name in names or id_.name in names:
+            if stands_for(kernel, id_):
                 refusal(self._devices[0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -419,7 +399,3 @@ class KernelBundle:
 
 
 make_bundle = KernelBundle._make  # pyright: ignore[reportPrivateUsage]  # the factory of this folder
-
-
-def _shown(kernel: object) -> str:
-    return repr(kernel) if isinstance(kernel, str) else f"'{getattr(kernel, 'qualified_name', kernel)}'"

@@ -17,9 +17,11 @@ from . import graph_recording, profile, trace
 from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
 from .array_sizes import check_array_sizes
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
+from .errors import ArrayRangeError
 from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
+from .memory import Buffer
 from .pipeline import Pipeline
 from .reports import KernelReport, Streams
 from .requirements import require_device, require_limits
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet, DescriptorSetLayout
     from .device import Device
-    from .memory import Buffer
     from .queue import Queue
     from .tracked import Tracked
 
@@ -67,6 +68,7 @@ class LaunchRecord:
         plan: the checked range.
         pipeline: specialised for the values and the local size.
         spec_values: of emulated specialization constants.
+        rest: does the part of the range that `plan` leaves out, with the same arguments.
     """
 
     def __init__(
@@ -76,8 +78,10 @@ class LaunchRecord:
         plan: LaunchPlan,
         pipeline: Pipeline | None,
         spec_values: tuple[Scalar, ...] = (),
+        rest: LaunchRecord | None = None,
     ) -> None:
         self._spec_values = spec_values
+        self._rest = rest
         self._device = device
         self._lock = device.logical.lock
         self._binding = binding
@@ -101,7 +105,7 @@ class LaunchRecord:
         pieces = plan.pieces
         first = next(pieces, None)
         self._first = None if first is None else self._step(first)
-        self._has_more = next(pieces, None) is not None
+        self._has_more = rest is not None or next(pieces, None) is not None
         self._writes = any(
             isinstance(p, BufferParameter | ImageParameter) and p.access != "read"
             for p in binding.kernel.parameters
@@ -109,7 +113,8 @@ class LaunchRecord:
         self._has_values = binding.packer.has_values
         # Each stream has a report buffer of its own.
         has_streams = bool(self._checker.stream_names)
-        self._is_repeatable = self._is_block_pushed and not self._has_more and not has_streams
+        is_whole = not self._has_more and plan.regions is None
+        self._is_repeatable = self._is_block_pushed and is_whole and not has_streams
         self._sets = ffi.new("VkDescriptorSet[]", 1)
         self._dynamic_offset = ffi.new("uint32_t[]", 1)
 
@@ -131,7 +136,10 @@ class LaunchRecord:
         checked = self._checker.quick_check(args, self._device)
         if checked is None:
             return None
-        return self._record(self._device.default_queue, args, checked, ())
+        try:
+            return self._record(self._device.default_queue, args, checked, ())
+        except ArrayRangeError:
+            return None
 
     def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
@@ -159,10 +167,12 @@ class LaunchRecord:
     def new_reports(self, args: Sequence[object]) -> tuple[KernelReport, ...]:
         """Returns report buffers for launches by a graph: none where there is nothing to report.  Call it with the
         device's lock held."""
+        of_rest = () if self._rest is None else self._rest.new_reports(args)
         if not self._has_report:
-            return ()
+            return of_rest
         kernel = self._binding.kernel
-        return (KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args)),)
+        mine = KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args))
+        return (mine, *of_rest)
 
     def _streams(self, args: Sequence[object]) -> Streams:
         """Returns the streams among the arguments of a launch, by the names of their parameters."""
@@ -183,13 +193,15 @@ class LaunchRecord:
         checked = uses, values = self.check(args)
         if not self._takes_scalars_only:
             values = self._packer.values(args, checked)
-        report = reports[0] if reports else None
+        report, *of_rest = reports if self._has_report else (None, *reports)
         for piece in self.plan.pieces:
             hidden, groups = self._step(piece)
             place = None if self._is_block_pushed else command_buffer.argument_block(self._block_bytes)
             shown = self._show(place, uses, hidden, values, report)
             self.bind(command_buffer, shown, hidden, values)
             self._dispatch_groups(command_buffer.raw, *groups)
+        if self._rest is not None:
+            self._rest.encode(command_buffer, args, of_rest)
 
     def _show(
         self,
@@ -231,6 +243,16 @@ class LaunchRecord:
                 self._block,
             )
 
+    def _require_ranges(self, uses: Uses) -> None:
+        """Raises ArrayRangeError where descriptors cannot show an array; a graph would find out at its end."""
+        limit = self._device.logical.physical.limits.max_storage_buffer_range_bytes
+        for memory, _ in () if self._packer.has_addresses else uses:
+            if isinstance(memory, Buffer) and memory.nbytes > limit:
+                raise ArrayRangeError(
+                    f"kernel '{self.kernel.name}': an array has {memory.nbytes:,} bytes; device "
+                    f"'{self._device.name}' shows a kernel at most {limit:,} bytes of one array (maxStorageBufferRange)"
+                )
+
     def scalars(self, args: Sequence[object]) -> list[Scalar]:
         """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
         return self._checker.check(args, self._device)[1]
@@ -239,6 +261,7 @@ class LaunchRecord:
         self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
     ) -> Event:
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+            self._require_ranges(checked[0])
             return graph.add_launch(self, queue, args, checked, wait_events)
         event = Event(queue, 0)
         first = self._first
@@ -267,9 +290,21 @@ class LaunchRecord:
                 next(pieces)
                 for piece in pieces:
                     self._dispatch(queue, event, self._step(piece), uses, values, streams)
+                if self._rest is not None:
+                    self._rest.add_to(queue, event, args, checked, streams)
             if trace.active:
                 self.note_launch()
         return event
+
+    def add_to(
+        self, queue: Queue, event: Event, args: Sequence[object], checked: CheckedArguments, streams: Streams
+    ) -> None:
+        """Records all dispatches as part of another record's launch.  Call it with the device's lock held."""
+        uses, values = checked
+        if not self._takes_scalars_only:
+            values = self._packer.values(args, checked)
+        for piece in self.plan.pieces:
+            self._dispatch(queue, event, self._step(piece), uses, values, streams)
 
     def _dispatch(
         self,
@@ -287,6 +322,8 @@ class LaunchRecord:
         """
         hidden, groups = step
         descriptor_set = None
+        if queue.recording is None:
+            queue.open()  # first: it refuses where the device cannot be used any more
         report = self._report_of(queue, streams) if self._has_report else None
         if self._is_block_pushed:
             self._pack_into(self._block_memory, 0, *hidden, *values)
@@ -505,10 +542,16 @@ def prepare(
     spec_values: Mapping[str, bytes],
     *,
     is_nd_range: bool = False,
+    plan: LaunchPlan | None = None,
+    rest: LaunchRecord | None = None,
 ) -> LaunchRecord:
     """Makes the launch record that `launch` would use, for callers that keep it; see `launch`.
 
     Checks everything, in the order arguments, requirements, range, and makes the pipeline.
+
+    Args:
+        plan: the checked range, where the caller has it: part of it perhaps.
+        rest: does the rest of the range, with the same arguments.
     """
     logical = device.logical
     binding = logical.launches.bindings.get((id(image), id(kernel)))
@@ -518,7 +561,7 @@ def prepare(
     binding.checker.check(args, device)
     require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
-    plan = plan_launch(
+    plan = plan or plan_launch(
         kernel,
         normalise_range(range_, index_bits=kernel.abi.index_bits),
         local,
@@ -529,7 +572,7 @@ def prepare(
     shapes = local_entries(kernel.parameters, args)
     pipeline = kernel_pipeline(device, image, kernel, plan, spec_values, shapes)
     emulated = emulated_values(kernel, image.spec_constants, spec_values)
-    return LaunchRecord(device, binding, plan, pipeline, emulated)
+    return LaunchRecord(device, binding, plan, pipeline, emulated, rest)
 
 
 def kernel_pipeline(

@@ -19,6 +19,7 @@ from .bundle_errors import ConstraintError, type_name
 from .bundle_image import DeviceImage, from_source
 from .bundle_state import BundleState
 from .bundle_transitions import common_environment, link_parts
+from .compatibility import unmet_environment
 from .context import Context, member_devices
 from .device import Device
 from .foreign_arguments import binder_by_name
@@ -165,22 +166,11 @@ def _lacking(image: SpirvImage, devices: Sequence[Device]) -> str:
     """Returns why none of some devices can run an image, empty where one can."""
     reasons: list[str] = []
     for device in devices:
-        lacks = list(unmet(device, image.requirements)) + list(_unmet_environment(image, device))
+        lacks = [*unmet(device, image.requirements), *unmet_environment(image.target_env, device)]
         if not lacks:
             return ""
         reasons.append(f"device '{device.selector}' lacks {', '.join(lacks)}")
     return "; ".join(reasons)
-
-
-def _unmet_environment(image: SpirvImage, device: Device) -> list[str]:
-    env, own = image.target_env, device.target_env
-    found: list[str] = []
-    if env.vulkan_version > own.vulkan_version:
-        found.append(f"Vulkan {'.'.join(map(str, env.vulkan_version))}")
-    if env.max_push_constant_bytes > own.max_push_constant_bytes:
-        found.append(f"{env.max_push_constant_bytes} bytes of push constants (maxPushConstantsSize)")
-    missing = set(env.signed_zero_inf_nan_preserve_bits) - set(own.signed_zero_inf_nan_preserve_bits)
-    return [*found, *(f"SignedZeroInfNanPreserve {bits}" for bits in sorted(missing))]
 
 
 def _kernel_id(language: enum.Enum, kernel: KernelInfo, result: CompiledSource) -> KernelId:

@@ -227,3 +227,35 @@ def test_inputs_stay_as_they_were(context):
     assert compiled.get_specialization_constant(kernels.COEFF) == values[kernels.COEFF] == 2.0
     assert lp.link(compiled).get_specialization_constant(kernels.COEFF) == 2.0
     assert list(source) == images and source.state is INPUT
+
+
+class Refusing:
+    """The driver's functions, of which one fails."""
+
+    def __init__(self, functions, name):
+        self.functions, self.name = functions, name
+
+    def __getattr__(self, name):
+        return (lambda *_: VK_ERROR_UNKNOWN) if name == self.name else getattr(self.functions, name)
+
+
+VK_ERROR_UNKNOWN = -13
+
+
+@pytest.mark.native_only("nothing reaches a driver")
+@pytest.mark.behaviour("GKB-15", "CLB-09")
+@pytest.mark.parametrize("function", ["vkCreateComputePipelines", "vkCreateShaderModule"])
+def test_what_a_driver_refuses_is_a_build_error(context, device, make_module, monkeypatch, function):
+    kernel = make_module("@lp.kernel\ndef refused(x: lp.Array[lp.f32]): x[lp.global_id(0)] = 1.0\n").refused
+    compiled = get(context, OBJECT, kernel)
+    with monkeypatch.context() as patch:
+        patch.setattr(device.logical, "vk", Refusing(device.logical.vk, function))
+        for call in (
+            lambda: lp.link(compiled),
+            lambda: lp.build(get(context, INPUT, kernel)),
+            lambda: get(context, EXECUTABLE, kernel),
+        ):
+            with pytest.raises(lp.BuildError, match=f"refused.*{function}") as caught:
+                call()
+            assert caught.value.errc is lp.Errc.BUILD
+    assert lp.link(compiled).has_kernel(kernel)  # nothing is left behind

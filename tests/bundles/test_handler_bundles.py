@@ -234,6 +234,20 @@ def test_the_sycl_names_are_refused_with_a_bundle_in_either_order(context, queue
         h.parallel_for(1, read, None, spec={A: 10})
 
 
+@pytest.mark.behaviour("SC-27")
+@pytest.mark.parametrize("has_object", [False, True])
+def test_a_constant_by_keyword_is_refused_with_a_bundle(context, queue, out, has_object):
+    bundle = built(context, tiled, {TILE: 2})
+    with (
+        invalid("'TILE' is a specialization constant.*set it on the input bundle") as caught,
+        queue.submit() as h,
+    ):
+        if not has_object:
+            h.use_kernel_bundle(bundle)
+        h.parallel_for(8, bundle.get_kernel(tiled) if has_object else tiled, out, TILE=2)
+    assert caught.value.errc is lp.Errc.INVALID
+
+
 @pytest.mark.behaviour("SC-26")
 def test_the_older_names_take_the_value_of_the_bundle(context, queue, out):
     bundle = built(context, values={A: 20})
