@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import lapilli as lp
 from lapilli.ir.image_formats import ImageFormat
 from lapilli.vk_runtime.bundle_launch import launch_kernel
+
+from .conftest import Project
 
 pytestmark = pytest.mark.device
 
@@ -27,7 +31,9 @@ def count(img: lp.UnsampledImage[lp.u32, 1]):
 """
 
 
-def test_kernels_with_images_come_from_a_file(device, context, make_project):
+def test_kernels_with_images_come_from_a_file(
+    device: lp.Device, context: lp.Context, make_project: Callable[[str], Project]
+) -> None:
     project = make_project(SOURCE)
     file = project.folder / "images.lpk"
     project.build("-o", file)
