@@ -204,7 +204,12 @@ class Soak:
                 launch(self.device.default_queue)
                 mirrors.append(mirror)
                 arrays |= used
-        self.graphs.append((graph, lambda: [mirror() for mirror in mirrors] and None, arrays))
+
+        def mirror_all() -> None:
+            for mirror in mirrors:
+                mirror()
+
+        self.graphs.append((graph, mirror_all, arrays))
         if len(self.graphs) > GRAPHS:
             old = self.graphs.pop(0)[0]
             if self.chooser.random() < 0.5:

@@ -346,7 +346,7 @@ def test_clocks_are_tied_where_the_driver_reads_both(device: lp.Device) -> None:
     assert (device.selector in profile.calibrated) == is_calibrated
     (kernel,) = of_kind(profile, "kernel")
     if is_calibrated:
-        begin = profile._start_ns + kernel.start_ns
+        begin = cast(Any, profile)._start_ns + kernel.start_ns
         slack = 2 * profile.calibrated[device.selector] + 1000
         assert before - slack <= begin
         assert begin + kernel.duration_ns <= after + slack
@@ -363,8 +363,8 @@ def test_two_readings_say_how_fast_a_clock_runs() -> None:
         stamp = (first + round(at * 1.001)) % 2**32
         profile.add_command(command, base + at, (stamp, 5))
     readings = [Calibration((first + round(at * 1.001)) % 2**32, base + at, 50) for at in (0, 1_000_000_000)]
-    profile._readings[id(clock)] = "d", readings
-    starts = [event.start_ns + profile._start_ns - base for event in profile.events]
+    cast(Any, profile)._readings[id(clock)] = "d", readings
+    starts = [event.start_ns + cast(Any, profile)._start_ns - base for event in profile.events]
     assert all(abs(found - at) <= 2 for found, at in zip(starts, (100_000_000, 900_000_000), strict=True))
     assert profile.calibrated == {"d": 50}
 
