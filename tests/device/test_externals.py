@@ -175,6 +175,71 @@ def test_a_constant_read_in_another_module_has_the_value_set_by_the_caller(
     np.testing.assert_array_equal(run(user.k, device, {constants.OFFSET: 100.0}), NUMBERS * 2 + 102)
 
 
+HANDLED = """
+FACTOR = lp.SpecializationId(lp.f32, 2.0)
+TABLE = lp.SpecializationId(lp.FixedArray[lp.f32, 2], [10.0, 20.0])
+
+def inner(kh: lp.KernelHandler):
+    return kh.get_specialization_constant(TABLE)[1]
+
+@lp.external
+def handled(x: lp.f32, kh: lp.KernelHandler, more: lp.f32 = 1.0) -> lp.f32:
+    return x * kh.get_specialization_constant(FACTOR) + inner(kh) + more
+
+@lp.kernel
+def own(y: lp.Array[lp.f32], kh: lp.KernelHandler):
+    i = lp.global_id(0)
+    y[i] = handled(y[i], kh)
+"""
+
+HANDLED_USER = """
+import ext_handled
+
+@lp.kernel
+def k(kh: lp.KernelHandler, y: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    y[i] = ext_handled.handled(y[i], kh) + kh.get_specialization_constant(ext_handled.FACTOR)
+
+@lp.kernel
+def by_name(y: lp.Array[lp.f32], kh: lp.KernelHandler):
+    i = lp.global_id(0)
+    y[i] = ext_handled.handled(more=0.0, kh=kh, x=y[i])
+"""
+
+HANDLED_WRONG = """
+import ext_handled
+
+@lp.kernel
+def wrong(y: lp.Array[lp.f32]):
+    y[0] = ext_handled.handled(y[0], 3.0)
+"""
+
+
+@pytest.mark.behaviour("SC-07", "SC-33")
+def test_a_handler_is_handed_on_to_another_module(device: lp.Device, load: Load) -> None:
+    library, user = load("ext_handled", HANDLED), load("ext_handled_user", HANDLED_USER)
+    for values, factor, more in (
+        ({}, 2.0, 20.0),
+        ({library.FACTOR: 3.0}, 3.0, 20.0),
+        ({library.TABLE: [0.0, 5.0], library.FACTOR: 0.5}, 0.5, 5.0),
+    ):
+        np.testing.assert_array_equal(run(user.k, device, values), NUMBERS * factor + more + 1 + factor)
+        np.testing.assert_array_equal(run(user.by_name, device, values), NUMBERS * factor + more)
+        np.testing.assert_array_equal(run(library.own, device, values), NUMBERS * factor + more + 1)
+        context = lp.Context([device])
+        source = lp.get_kernel_bundle(context, state=lp.BundleState.INPUT, kernel=user.k)
+        parts = lp.get_kernel_bundle(context, state=lp.BundleState.OBJECT, kernel=library.own)
+        for constant, value in values.items():
+            source.set_specialization_constant(constant, value)
+        y = lp.asarray(NUMBERS, device=device)
+        with lp.Queue(context=context).submit() as h:
+            h.use_kernel_bundle(lp.link([lp.compile(source), parts]))
+            h.parallel_for(y.size, user.k, y)
+        np.testing.assert_array_equal(y.numpy(), NUMBERS * factor + more + 1 + factor)
+    with pytest.raises(lp.CompileError, match=r"'kh' of 'handled' is an lp\.KernelHandler"):
+        run(load("ext_handled_wrong", HANDLED_WRONG).wrong, device)
+
+
 @pytest.mark.behaviour("EXT-09", "RT-07")
 @pytest.mark.filterwarnings("ignore::lapilli.AspectWarning")
 def test_what_a_linked_function_uses_counts(device: lp.Device, load: Load) -> None:
