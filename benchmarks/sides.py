@@ -12,7 +12,8 @@ import lapilli as lp
 from lapilli.frontend.compile import environment_of, executable_for
 from lapilli.frontend.kernel import KernelFunction
 from lapilli.vk_runtime.array import Array
-from lapilli.vk_runtime.coarse_record import WIDTH, fits
+from lapilli.vk_runtime.coarse_record import Form, prepare_coarse
+from lapilli.vk_runtime.coarsening import WIDTH
 from lapilli.vk_runtime.launch import prepare
 
 from .case import Case, Local
@@ -104,15 +105,13 @@ class Sides:
 
     def plain(self, local: Local) -> Side:
         """Returns lapilli's side with a local size, one work-item an invocation."""
-        return Side(
-            "plain", local, [self._record_launch(i, local, lanes=1) for i in self._stages], self._queue
-        )
+        return Side("plain", local, [self._plain_launch(i, local) for i in self._stages], self._queue)
 
     def coarsened(self) -> Side | None:
         """Returns lapilli's side with several work-items an invocation, whether or not that pays on the device; None
         where a kernel has no such form."""
         try:
-            launches = [self._record_launch(i, None, lanes=WIDTH) for i in self._stages]
+            launches = [self._coarse_launch(i) for i in self._stages]
         except _NoSuchFormError:
             return None
         return Side("coarsened", None, launches, self._queue)
@@ -135,18 +134,29 @@ class Sides:
         arguments = (*stage.scalars, *self._stage_arguments(index))
         return lambda queue: configured.on(queue)(*arguments)
 
-    def _record_launch(self, index: int, local: Local | None, *, lanes: int) -> Launch:
+    def _plain_launch(self, index: int, local: Local) -> Launch:
+        stage, extents = self._case.stages[index], self._case.stages[index].extents(local)
+        form = self._form(index, local, lanes=1)
+        arguments = (*stage.scalars, *self._stage_arguments(index))
+        record = prepare(self._device, form.image, form.kernel, extents, local, arguments, {})
+        return lambda queue: record.launch(queue, arguments)
+
+    def _coarse_launch(self, index: int) -> Launch:
+        stage, local = self._case.stages[index], self._case.local_sizes[0]
+        plain, coarse = (self._form(index, local, lanes=lanes) for lanes in (1, WIDTH))
+        arguments = (*stage.scalars, *self._stage_arguments(index))
+        record = prepare_coarse(self._device, coarse, plain, stage.extents(local), arguments)
+        if record is None:
+            raise _NoSuchFormError
+        return lambda queue: record.launch(queue, arguments)
+
+    def _form(self, index: int, local: Local, *, lanes: int) -> Form:
         stage = self._case.stages[index]
-        size = local or self._case.local_sizes[0]
-        kernel, extents = stage.kernel(size), stage.extents(size)
+        kernel = stage.kernel(local)
         assert isinstance(kernel, KernelFunction)
         env = replace(environment_of(kernel, self._device.target_env), lanes_per_invocation=lanes)
-        executable = executable_for(kernel, len(extents), self._device, env)
-        if lanes > 1 and not fits(executable.kernel, extents):
-            raise _NoSuchFormError
-        arguments = (*stage.scalars, *self._stage_arguments(index))
-        record = prepare(self._device, executable.image, executable.kernel, extents, local, arguments, {})
-        return lambda queue: record.launch(queue, arguments)
+        executable = executable_for(kernel, len(stage.extents(local)), self._device, env)
+        return Form(image=executable.image, kernel=executable.kernel, spec_values={})
 
     def _glsl_launch(self, index: int, local: Local) -> Launch:
         stage, case = self._case.stages[index], self._case

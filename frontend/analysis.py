@@ -39,6 +39,8 @@ class FunctionFacts:
     """How often each variable is assigned in the text; an augmented or loop assignment counts twice, since the
     variable's earlier value joins too."""
     returns: list[ast.Return] = field(default_factory=list[ast.Return])
+    annotated: list[ast.AnnAssign] = field(default_factory=list[ast.AnnAssign])
+    """The assignments with annotations."""
 
     @classmethod
     def of(cls, tree: ast.FunctionDef) -> FunctionFacts:
@@ -68,6 +70,8 @@ class FunctionFacts:
                 writes |= {RETURN, VALUE}
                 self.returns.append(statement)
                 self.assignments[VALUE] += 1
+            case ast.AnnAssign():
+                self.annotated.append(statement)
             case ast.AugAssign(target=ast.Name(id=name)):
                 reads.add(name)
                 self.assignments[name] += 1

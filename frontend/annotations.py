@@ -426,11 +426,12 @@ class _SignatureReader:
         if isinstance(resolved, ConstType):
             resolved = resolved.element
         if isinstance(resolved, ArrayType | LocalArrayType):
+            what = "image" if isinstance(resolved, ImageType) else "array"
             raise self.error(
                 name,
-                f"array parameter '{name}' has a default, {default!r}; arrays have none",
+                f"{what} parameter '{name}' has a default, {default!r}; {what}s have none",
                 "LP2015",
-                "give the array at each launch",
+                f"give the {what} at each launch",
             )
         try:
             return host_value(resolved, default, f"the default of '{name}'")

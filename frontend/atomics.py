@@ -68,7 +68,14 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
 def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Array:
     part = node.args[0]
     is_private = isinstance(value, LocalArray) and not value.is_shared
-    if not isinstance(value, Array) or isinstance(value, Image) or is_private:
+    if isinstance(value, Image):
+        raise fb.error(
+            part,
+            f"there are no atomics on images, found {describe(value)}",
+            "LP2033",
+            hint="keep what is updated so in an lp.Array of lp.i32, lp.u32 or lp.f32",
+        )
+    if not isinstance(value, Array) or is_private:
         raise fb.error(
             part,
             f"lp.atomic.{name} works on arrays and shared arrays, found {describe(value)}",

@@ -28,7 +28,7 @@ from ..ir.kernel_info import (
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.array import Array
 from ..vk_runtime.bundle_launch import padded
-from ..vk_runtime.coarse_record import CoarseRecord, fits
+from ..vk_runtime.coarse_record import CoarseRecord, Form, prepare_coarse
 from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
@@ -46,6 +46,7 @@ from .arguments import bind_arguments, taken_apart
 from .aspect_warnings import warn_once
 from .captures import Captures
 from .checking import checks_of
+from .collector_pause import collector_paused
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .function_attributes import attributes_of
@@ -210,33 +211,37 @@ def _prepare(
     checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_, limit=limit)
     given = launch_local_size(kernel, checked, executable.kernel, device, dict(spec))
 
-    def record_of(chosen: Executable) -> LaunchRecord:
+    extents = padded(executable.kernel, checked.extents)
+
+    def form_of(chosen: Executable) -> Form:
         # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
         read = {constant.symbol for constant in chosen.image.spec_constants}
-        return prepare(
-            device,
-            chosen.image,
-            chosen.kernel,
-            padded(chosen.kernel, checked.extents),
-            None if given is None else padded(chosen.kernel, given),
-            values,
-            {symbol: value for symbol, value in spec if symbol in read},
-            is_nd_range=checked.local is not None,
-        )
+        spec_values = {symbol: value for symbol, value in spec if symbol in read}
+        return Form(image=chosen.image, kernel=chosen.kernel, spec_values=spec_values)
 
+    plain = form_of(executable)
     coarse = _coarse_executable(kernel, executable, checked, device, constants)
-    if coarse is None:
-        return Prepared(record_of(executable), executable.captures)
-    found = record_of(coarse)
-    rows = coarse.kernel.aligned_rows
-    record_ = CoarseRecord(found, rows, lambda: record_of(executable)) if rows else found
-    return Prepared(record_, coarse.captures)
+    if coarse is not None:
+        found = prepare_coarse(device, form_of(coarse), plain, extents, values)
+        if found is not None:
+            return Prepared(found, coarse.captures)
+    record = prepare(
+        device,
+        plain.image,
+        plain.kernel,
+        extents,
+        None if given is None else padded(executable.kernel, given),
+        values,
+        plain.spec_values,
+        is_nd_range=checked.local is not None,
+    )
+    return Prepared(record, executable.captures)
 
 
 def _coarse_executable(
     kernel: KernelFunction, plain: Executable, range_: LaunchRange, device: Device, constants: Constants
 ) -> Executable | None:
-    """Returns the coarsened form of a kernel where it exists, suits the range and pays on the device."""
+    """Returns the coarsened form of a kernel where it pays on the device; it is the kernel itself where it has none."""
     if plain.kernel.abi.index_bits != 32 or kernel.signature.rank not in (None, len(range_.extents)):
         return None
     attributes = attributes_of(kernel)
@@ -252,8 +257,7 @@ def _coarse_executable(
     env = environment_of(kernel, device.target_env)
     choice = device.coarsening
     env = replace(env, lanes_per_invocation=choice.lanes, splits_branches=choice.splits_branches)
-    coarse = executable_for(kernel, len(range_.extents), device, env, constants=constants)
-    return coarse if fits(coarse.kernel, range_.extents) else None
+    return executable_for(kernel, len(range_.extents), device, env, constants=constants)
 
 
 def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:
@@ -519,7 +523,11 @@ def _compile(
     def ir() -> str:
         return str(inspect(kernel, "ir", rank=rank, env=env))
 
-    with refusing_depth([kernel]), reporting_faults(kernel.name, env, kernel.source.text, ir):
+    with (
+        collector_paused(),
+        refusing_depth([kernel]),
+        reporting_faults(kernel.name, env, kernel.source.text, ir),
+    ):
         return with_deep_stack(lambda: _compile_now(kernel, rank, device, env, constants))
 
 
@@ -636,5 +644,5 @@ def compile_kernels(
             warn_once(analysis.diagnostics, kernels[0].function.__module__)
         return tuple(build_image(lower_image(image, target), target) for image in analysis.images)
 
-    with compile_lock, refusing_depth(kernels):
+    with compile_lock, collector_paused(), refusing_depth(kernels):
         return with_deep_stack(build)

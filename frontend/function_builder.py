@@ -78,7 +78,9 @@ class FunctionBuilder:
     """While inferring: the variables that are constants at this place."""
     is_dry: bool = False
     has_changed: bool = False
-    """While inferring: a variable's type changed in this walk."""
+    """While inferring: a variable's type changed after it was read in this walk."""
+    read_types: set[str] = field(default_factory=set[str])
+    """While inferring: the variables whose types were asked for in this walk."""
     block: Block = field(default_factory=Block)
     prologue: Block = field(default_factory=Block)
     node: ast.AST | None = None

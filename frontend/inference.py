@@ -34,16 +34,15 @@ def infer_types(fb: FunctionBuilder) -> None:
         CompileError: a variable's values have no common type, or whatever else is wrong on the way.
     """
     statements = fb.facts.tree.body
-    for node in ast.walk(fb.facts.tree):
-        if isinstance(node, ast.AnnAssign):
-            fb.node = node
-            declare_annotated(fb, node)
+    for node in fb.facts.annotated:
+        fb.node = node
+        declare_annotated(fb, node)
     if not needs_inference(fb):
         return
     before = dict(fb.variable_types)
     fb.is_dry = True
     _walk_until_stable(fb, statements)
-    fb.literals = _literal_targets(fb)
+    fb.literals = _literal_targets(fb) if fb.unrolled else frozenset()
     weak = {
         name: kind
         for name, kind in fb.variable_types.items()
@@ -100,6 +99,7 @@ def _settled(kind: VariableType) -> VariableType:
 def _walk_until_stable(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
     for _ in range(_MAXIMUM_WALKS):
         fb.has_changed = False
+        fb.read_types.clear()
         fb.known.clear()
         fb.unrolled_rounds = 0
         _walk(fb, statements)

@@ -102,9 +102,15 @@ def float_attribute(value: float, ir: Attribute) -> Attribute:
 
 def constant_attribute(value: float, scalar: ScalarType) -> Attribute:
     """Returns `value` as a constant of `scalar`."""
+    # repr tells -0.0 from 0.0, which are equal.
+    return _shared_constant(repr(float(value)) if scalar.is_float else str(int(value)), scalar)
+
+
+@lru_cache(maxsize=4096)
+def _shared_constant(spelled: str, scalar: ScalarType) -> Attribute:
     if scalar.is_float:
-        return float_attribute(float(value), ir_type(scalar))
-    return integer_attribute(int(value), ir_type(scalar))
+        return float_attribute(float(spelled), ir_type(scalar))
+    return integer_attribute(int(spelled), ir_type(scalar))
 
 
 BOOL = types.bool_

@@ -132,8 +132,10 @@ class ModuleBuilder:
                 hint="devices have no call stack; write a loop",
             )
         self.calls.append(Call(fb.source, node, function))
-        yield
-        self.calls.pop()
+        try:
+            yield
+        finally:  # while types are inferred, an unknown one ends a call that is tried again
+            self.calls.pop()
 
     def call_notes(self) -> list[Diagnostic]:
         """Returns where the function that is being compiled was called from, innermost first."""

@@ -97,6 +97,7 @@ def _unknown_hint(fb: FunctionBuilder, name: str) -> str:
 
 def _variable_of_type(fb: FunctionBuilder, name: str) -> Value:
     """Returns a value of a variable's type, while types are inferred."""
+    fb.read_types.add(name)
     kind = fb.variable_types.get(name)
     known = fb.known.get(name)
     if known is not None and isinstance(kind, ScalarType):

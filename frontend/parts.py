@@ -63,6 +63,7 @@ def array_part(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
     if not fb.is_local(root.value.id):
         return None
     # While types are inferred, a variable that holds an array is only known by its type.
+    fb.read_types.add(root.value.id)
     array = fb.variable_types.get(root.value.id) if fb.is_dry else None
     if array is None:
         array = fb.env.get(root.value.id)
@@ -217,6 +218,14 @@ def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> 
         root = root.value
     base = fb.evaluate(root) if isinstance(root, ast.Name) and fb.is_local(root.id) else None
     if base is None or not isinstance(base, Composite | FixedArray) or not isinstance(root, ast.Name):
+        if steps and target is not steps[-1] and image_pixel(fb, steps[-1]) is not None:
+            raise fb.error(
+                target,
+                "a pixel of an image is stored whole, not a part of it",
+                "LP2053",
+                hint=f"read it, change it, store it: p = {ast.unparse(steps[-1])}; p.x = …; "
+                f"{ast.unparse(steps[-1])} = p",
+            )
         if isinstance(target, ast.Attribute):
             raise fb.error(
                 target,

@@ -8,6 +8,7 @@ Pure functions of types; no IR.
 from __future__ import annotations
 
 import math
+import struct
 from functools import lru_cache
 
 import numpy as np
@@ -116,13 +117,19 @@ def _rounding_limit(scalar: ScalarType) -> float:
     return math.nextafter(maximum + half_ulp, 0.0)
 
 
+_F32 = struct.Struct("=f")
+
+
 def rounded(value: float, scalar: ScalarType) -> float:
     """Returns `value` as a float of `scalar` holds it."""
     if scalar is bf16:
         return _rounded_to_bf16(value)
-    with np.errstate(over="ignore"):  # an explicit conversion may give infinity
-        if scalar is f32:
-            return float(np.float32(value))
+    if scalar is f32:
+        try:
+            return _F32.unpack(_F32.pack(value))[0]
+        except OverflowError:  # an explicit conversion may give infinity
+            return math.copysign(math.inf, value)
+    with np.errstate(over="ignore"):
         return float(np.float16(value)) if scalar is f16 else value
 
 

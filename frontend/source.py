@@ -194,13 +194,14 @@ def _parse_block(function: types.FunctionType, lines: list[str]) -> ast.Function
         # An indented def is legal under "if 1:", so that columns, continuation lines and multi-line strings
         # stay as they are in the file; textwrap.dedent would move them.
         indented = bool(block) and block[0][:1] in (" ", "\t")
-        module = ast.parse(("if 1:\n" if indented else "") + "".join(block))
+        # The lines before it are left empty, so that every node has its line of the file.
+        before = "\n" * (first - 2) + "if 1:\n" if indented else "\n" * (first - 1)
+        module = ast.parse(before + "".join(block))
     except (SyntaxError, ValueError, IndexError, tokenize.TokenError):
         return None
     body = cast(ast.If, module.body[0]).body if indented else module.body
     if not body or not isinstance(body[0], ast.FunctionDef):
         return None
-    ast.increment_lineno(body[0], first - (2 if indented else 1))
     return body[0]
 
 

@@ -170,6 +170,7 @@ def image_pixel(fb: FunctionBuilder, node: ast.expr) -> Pixel | None:
         return None
     name = node.value.id
     found = fb.variable_types.get(name) if fb.is_dry else None
+    fb.read_types.add(name)
     found = fb.env.get(name) if found is None else found
     return _pixel(fb, found, node) if fb.is_local(name) and isinstance(found, Image) else None
 

@@ -376,7 +376,13 @@ def _images(
             any_rank=True,
             externals=exported,
         )
-        found = analyse(ir, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+        found = analyse(
+            ir,
+            env,
+            mode=options.device_code_split,
+            fixed_targets=options.fixed_targets,
+            separates_imports=True,
+        )
         return found, captures
 
     with refusing_depth(definitions, exported):

@@ -8,6 +8,7 @@ from ..vk_runtime.interop.devices import make_device
 from ..vk_runtime.interop.events import make_event
 from ..vk_runtime.interop.get_native import get_native
 from ..vk_runtime.interop.handle_refs import get_reference_count, release, retain
+from ..vk_runtime.interop.images import make_sampled_image, make_unsampled_image
 from ..vk_runtime.interop.natives import Native
 from ..vk_runtime.interop.platforms import make_platform, release_instance
 from ..vk_runtime.interop.queries import (
@@ -57,6 +58,8 @@ __all__ = [
     "make_kernel_bundle",
     "make_platform",
     "make_queue",
+    "make_sampled_image",
+    "make_unsampled_image",
     "release",
     "release_context",
     "release_instance",

@@ -15,6 +15,7 @@ from xdsl.traits import SymbolTable
 
 from .dialects.aspect import is_external
 from .dialects.kernel import Function, is_kernel
+from .walk import operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def function_name(function: Function) -> str:
 
 
 def _calls_of(function: Function) -> Iterator[Call]:
-    for op in function.body.walk():
+    for op in operations(function.body):
         if isinstance(op, func.CallOp):
             callee = resolve(op, op.callee)
             if isinstance(callee, Function):

@@ -123,6 +123,8 @@ class ImageParameter:
     """Whether only the signature is known yet, so that `descriptor` says just whether there is a sampler."""
     format: str = ""
     """The format that the image must have, by the name of an `ImageFormat`; empty: any of the right kind."""
+    needs_normalized: bool = False
+    """Whether the sampler must be one for normalised coordinates: of foreign kernels, that of a 3-D image."""
     descriptor_set: int = 0
     binding: int = 0
     """Descriptor binding."""

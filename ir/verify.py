@@ -7,12 +7,19 @@ use (in the same block before it, in a dominating block, or in an enclosing regi
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Operation, Region, SSAValue
+from collections.abc import Sequence
+
+from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
+from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from .errors import BuildError, Diagnostic, Location
 from .location import location_of
+from .walk import operations
+
+_PLAIN_DIALECTS = ("arith", "math")
+_PLAIN_OPERATIONS = ("memref.load", "memref.store", "kernel.load_field", "kernel.store_field")
 
 
 class IRError(BuildError):
@@ -36,11 +43,61 @@ def verify_module(op: Operation) -> None:
 
     The innermost failing operation is reported: a module whose function is wrong is not itself the culprit.
     """
+    ops = operations(op)
     try:
-        op.verify()
+        _verify_each(ops)
     except (VerifyException, ValueError, LookupError) as error:
         raise _error_of_first_failure(op, error) from error
-    _verify_dominance(op)
+    _verify_dominance(ops)
+
+
+def _verify_each(ops: Sequence[Operation]) -> None:
+    """Verifies operations one by one; those whose rules read types and properties only, once for all alike."""
+    known: set[tuple[object, ...]] = set()
+    for op in ops:
+        if op.regions:
+            op.verify(verify_nested_ops=False)
+            _verify_blocks(op)
+            continue
+        key = _shape(op)
+        if key is None:
+            op.verify(verify_nested_ops=False)
+        elif key not in known:
+            op.verify(verify_nested_ops=False)
+            known.add(key)
+
+
+def _shape(op: Operation) -> tuple[object, ...] | None:
+    """Returns what the rules of an operation read, None where they read more: its place, or other operations.
+
+    Types and properties count by identity, which hashing them would cost more than the rules do; the module keeps them.
+    """
+    if op.name.partition(".")[0] not in _PLAIN_DIALECTS and op.name not in _PLAIN_OPERATIONS:
+        return None
+    if op.parent is not None and op.parent.last_op is op:
+        return None  # must it be a terminator?
+    key: list[object] = [type(op), len(op.results)]
+    key += [id(result.type) for result in op.results]
+    for value in op.operands:
+        if isinstance(value, ErasedSSAValue):
+            return None
+        key.append(id(value.type))
+    for name, value in op.properties.items():
+        key += (name, id(value))
+    return tuple(key)
+
+
+def _verify_blocks(op: Operation) -> None:
+    """Checks what xDSL checks of regions and blocks."""
+    for region in op.regions:
+        for block in region.blocks:
+            if block.parent is not region:
+                raise ValueError("a block's parent is not the region that it lies in")
+            if block.first_op is None and len(region.blocks) == 1 and not op.has_trait(NoTerminator):
+                raise VerifyException(
+                    f"Operation {op.name} contains empty block in single-block region that expects at least a "
+                    "terminator"
+                )
 
 
 def _error_of_first_failure(root: Operation, error: Exception) -> IRError:
@@ -76,11 +133,9 @@ def _nearest_location(op: Operation | None) -> Location | None:
     return None
 
 
-def _verify_dominance(root: Operation) -> None:
-    order: dict[Operation, int] = {}
+def _verify_dominance(ops: Sequence[Operation]) -> None:
+    order = {op: position for position, op in enumerate(ops)}
     dominance: dict[Region, DominanceInfo] = {}
-    for position, op in enumerate(root.walk()):
-        order[op] = position
     for op in order:
         for value in op.operands:
             owner = value.owner

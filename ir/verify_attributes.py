@@ -10,12 +10,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from .dialects import aspect, kernel
 from .verify import IRError
+from .walk import operations
 
 
 def verify_attributes(root: Operation) -> None:
     """Checks every operation in `root`; IRError names the first that has a wrong attribute."""
     table: Operation | None = None
-    for op in root.walk():
+    for op in operations(root):
         if not op.attributes:
             continue
         try:

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Attribute, Operation
 
-from ..ir.call_graph import Call, CallGraph, function_name
+from ..ir.call_graph import Call, CallGraph, function_name, has_body
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
 from ..ir.kernel_info import AspectUse
 from ..ir.location import location_of
+from ..ir.walk import operations
 from .aspect_rules import AspectRules
 
 
@@ -143,16 +144,27 @@ def _uses_in_body(
 ) -> Iterator[Use]:
     # A value that a callee returns is the callee's use: it says where the value comes from.
     explained = {call.op for edges in callers.values() for caller, call in edges if caller is function}
-    for op in function.body.walk():
+    for op in operations(function.body):
         if op not in explained:
             for need in rules.of_op(op):
                 yield Use(need.aspect, need.what, op.location, need.is_declared)
 
 
 def _uses_of_signature(function: Function, rules: AspectRules) -> Iterator[Use]:
-    for type_ in (*function.function_type.inputs.data, *function.function_type.outputs.data):
+    for type_, is_unused in _signature_types(function):
         for need in rules.of_type(type_):
-            yield Use(need.aspect, need.what, function.location, need.is_declared)
+            yield Use(need.aspect, need.what, function.location, need.is_declared or is_unused)
+
+
+def _signature_types(function: Function) -> list[tuple[Attribute, bool]]:
+    """Returns the types of parameters and results, each with whether it is of a parameter that no code reads: of such
+    a one nothing remains in the binary.  Those are last, so that reasons that code shows come first."""
+    inputs = function.function_type.inputs.data
+    arguments = function.body.block.args if has_body(function) else ()
+    unread = {argument.index for argument in arguments if argument.first_use is None}
+    found = [(type_, position in unread) for position, type_ in enumerate(inputs)]
+    found += [(type_, False) for type_ in function.function_type.outputs.data]
+    return sorted(found, key=lambda item: item[1])
 
 
 def _declared_uses(function: Function, graph: CallGraph, within_units: bool) -> Iterator[Use]:

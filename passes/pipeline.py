@@ -76,6 +76,7 @@ def analyse(
     mode: str = "auto",
     fixed_targets: Iterable[str] = (),
     config: DeviceConfig | None = None,
+    separates_imports: bool = False,
     after_pass: AfterPass | None = None,
 ) -> Analysis:
     """Optimises and splits a module and finds out what each image needs.
@@ -86,6 +87,7 @@ def analyse(
         mode: device code split, see `split_modules.SplitMode`.
         fixed_targets: targets of kernels that do not name their own.
         config: what the targets have; None: the configuration in force.
+        separates_imports: see `split_modules.split`.
         after_pass: called after each pass.
 
     Raises:
@@ -120,7 +122,7 @@ def analyse(
     propagate(module, usage=usage)
     done("propagate-aspects", module)
     uses = {name: _explained(found, before[name]) for name, found in _uses_of_kernels(usage).items()}
-    images = split(module, mode)
+    images = split(module, mode, separates_imports=separates_imports)
     done("split-modules", ModuleOp([image.clone() for image in images]) if after_pass else module)
     found: list[AnalysedImage] = []
     for image in images:

@@ -18,6 +18,7 @@ _PASSES = {
     "compute-requirements": ("requirements", "ComputeRequirementsPass"),
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),
+    "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
     "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),

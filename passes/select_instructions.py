@@ -15,11 +15,12 @@ from xdsl.ir import Operation
 from ..ir.aspects import Aspect
 from ..ir.dialects.kernel_atomic import NATIVE, AtomicCompareExchangeOp, AtomicOp, AtomicRMWOp
 from ..ir.target_env import TargetEnv
+from ..ir.walk import operations
 
 
 def select_instructions(module: Operation, env: TargetEnv) -> None:
     """Chooses instructions for the device, in place."""
-    floats = [op for op in module.walk() if isinstance(op, AtomicOp) and op.is_float]
+    floats = [op for op in operations(module) if isinstance(op, AtomicOp) and op.is_float]
     # Exchanging bits is as good as exchanging floats, and needs nothing of the device.
     gains = any(isinstance(op, AtomicRMWOp) and op.kind.data != "exchange" for op in floats)
     if gains and all(native_aspect(op) in env.optional_aspects for op in floats):

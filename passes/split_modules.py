@@ -35,6 +35,7 @@ from ..ir.call_graph import CallGraph, entry_points, has_body, resolve
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function, is_kernel, kernel_local_size
 from ..ir.errors import InvalidError
+from ..ir.walk import operations
 from .diagnose_aspects import needs
 
 
@@ -57,12 +58,14 @@ def split_mode(mode: str) -> SplitMode:
         raise InvalidError(f"unknown device code split mode '{mode}', expected one of {names}") from None
 
 
-def split(module: ModuleOp, mode: str = "auto") -> list[ModuleOp]:
+def split(module: ModuleOp, mode: str = "auto", *, separates_imports: bool = False) -> list[ModuleOp]:
     """Returns the image modules of `module`, in the order of their first entry points.
 
     Args:
         module: a top-level module; it is not changed.
         mode: ``auto``, ``per_kernel``, ``per_source`` or ``off``.
+        separates_imports: whether entry points that call different functions of other modules are kept apart as well:
+            what these need is found when they are linked, and must not keep the other kernels from running.
 
     Returns:
         New modules, or `module` itself where it is a single image that nothing has to be dropped from; none
@@ -73,9 +76,11 @@ def split(module: ModuleOp, mode: str = "auto") -> list[ModuleOp]:
     """
     division = split_mode(mode)
     groups: dict[Hashable, list[Function]] = {}
-    for entry in entry_points(module):
-        groups.setdefault((_unit_of_division(entry, division), grouping_key(entry)), []).append(entry)
     graph = CallGraph.of(module)
+    for entry in entry_points(module):
+        imports = _imports(graph, entry) if separates_imports and not aspect.fixed_targets(entry) else None
+        key = _unit_of_division(entry, division), grouping_key(entry), imports
+        groups.setdefault(key, []).append(entry)
     images: list[ModuleOp] = []
     for roots in groups.values():
         plan = _plan(module, graph, roots)
@@ -90,6 +95,10 @@ def grouping_key(entry: Function) -> Hashable:
         return targets
     work_group_size = aspect.reqd_work_group_size(entry) or kernel_local_size(entry)
     return needs(entry), work_group_size, aspect.reqd_sub_group_size(entry)
+
+
+def _imports(graph: CallGraph, entry: Function) -> frozenset[Function]:
+    return frozenset(f for f in graph.reachable([entry]) if aspect.is_external(f) and not has_body(f))
 
 
 def _unit_of_division(entry: Function, mode: SplitMode) -> Hashable:
@@ -127,7 +136,7 @@ def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function]) -> _Pla
     reached: set[Operation] = set(graph.reachable(roots))
     pending = list(reached)
     while pending:
-        for op in pending.pop().walk():
+        for op in operations(pending.pop()):
             for reference in _references(op):
                 target = resolve(op, reference)
                 if target is not None and target not in reached:

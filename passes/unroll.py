@@ -10,7 +10,7 @@ Invariant: the operations run in the same order on the same values; locations ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
@@ -36,24 +36,34 @@ MAXIMUM_WHILE_FACTOR = 64
 """The same for `scf.while`, at any level: branches follow each other there."""
 
 
-def unroll_short_loops(function: Operation) -> None:
-    """Unrolls every `scf.for` of a function whose few rounds are known, inner loops first."""
+def unroll_short_loops(function: Operation, is_wanted: Callable[[scf.ForOp], bool] = lambda _: True) -> bool:
+    """Unrolls every `scf.for` of a function whose few rounds are known, inner loops first.
+
+    Args:
+        function: changed in place.
+        is_wanted: which of them.
+
+    Returns:
+        Whether there was any.
+    """
+    changed = False
     for region in function.regions:
         for block in region.blocks:
             for op in tuple(block.ops):
-                unroll_short_loops(op)
-                if isinstance(op, scf.ForOp):
-                    _unroll_if_short(op)
+                changed |= unroll_short_loops(op, is_wanted)
+                if isinstance(op, scf.ForOp) and is_wanted(op):
+                    changed |= _unroll_if_short(op)
+    return changed
 
 
-def _unroll_if_short(op: scf.ForOp) -> None:
+def _unroll_if_short(op: scf.ForOp) -> bool:
     if _has_loops(op):
-        return
+        return False
     trips, low, step = trip_count(op), constant_integer(op.operands[0]), constant_integer(op.operands[2])
     if trips is None or low is None or step is None:
-        return
+        return False
     if trips > MAXIMUM_TRIPS or trips * size(op.body.block) > MAXIMUM_OPERATIONS:
-        return
+        return False
     carried = list(op.operands[3:])
     assert op.parent is not None
     for trip in range(trips):
@@ -61,6 +71,7 @@ def _unroll_if_short(op: scf.ForOp) -> None:
         op.parent.insert_op_before(index, op)
         carried = _copy_round(op, index.results[0], carried, op.parent, op)
     replace(op, carried)
+    return True
 
 
 def _has_loops(op: scf.ForOp) -> bool:

@@ -23,6 +23,10 @@ from .empty_module import EMPTY_MODULE
 
 HEADER: Final = "[Code|Properties|Symbols]"
 MAX_FILE_BYTES: Final = 64 << 20
+MAX_TEXT_BYTES: Final = 4 << 20
+"""Of a table, a file of properties and one of symbols."""
+MAX_TABLE_BYTES: Final = 1 << 30
+"""Of the files of all rows together: rows may name one file again and again."""
 MAX_ROWS: Final = 4096
 MAX_PROPERTIES: Final = 4096
 
@@ -85,7 +89,17 @@ def read_table(path: Path) -> tuple[TableRow, ...]:
         raise InvalidError(f"{path} is no file table: expected the first line {HEADER}")
     if len(lines) - 1 > MAX_ROWS:
         raise InvalidError(f"{path}: expected at most {MAX_ROWS} rows, found {len(lines) - 1}")
-    return tuple(_row(path, number, line) for number, line in enumerate(lines[1:], start=2))
+    rows: list[TableRow] = []
+    total = 0
+    for number, line in enumerate(lines[1:], start=2):
+        row = _row(path, number, line)
+        total += len(row.code)
+        if total > MAX_TABLE_BYTES:
+            raise InvalidError(
+                f"{path}:{number}: expected at most {MAX_TABLE_BYTES} bytes of code in all rows"
+            )
+        rows.append(row)
+    return tuple(rows)
 
 
 def _row(path: Path, number: int, line: str) -> TableRow:
@@ -154,17 +168,17 @@ def _property(value: Any, where: str) -> bytes:
 
 def _text(path: Path) -> str:
     try:
-        return _bytes(path).decode("utf-8")
+        return _bytes(path, MAX_TEXT_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidError(f"{path} is no UTF-8 text: {error}") from error
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
+            data = file.read(most + 1)
     except (OSError, ValueError) as error:
         raise InvalidError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
-    if len(data) > MAX_FILE_BYTES:
-        raise InvalidError(f"{path}: expected at most {MAX_FILE_BYTES} bytes, found more")
+    if len(data) > most:
+        raise InvalidError(f"{path}: expected at most {most} bytes, found more")
     return data

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..ir.aspect_table import ASPECT_OF_CAPABILITY
 from ..ir.aspects import Aspect
 from .reflection import Reflection
-from .tables import Capability, capability_closure, enumerant_name
+from .tables import Capability, StorageClass, capability_closure, enumerant_name
 
 _EVERYWHERE = frozenset(
     {
@@ -21,6 +21,11 @@ _EVERYWHERE = frozenset(
         Capability.SignedZeroInfNanPreserve,  # by width: `TargetEnv.signed_zero_inf_nan_preserve_bits`
         Capability.DeviceGroup,
         Capability.Linkage,
+        # Images themselves are an aspect, and of formats the device is asked for each image.
+        Capability.Image1D,
+        Capability.Sampled1D,
+        Capability.ImageQuery,
+        Capability.StorageImageExtendedFormats,
     }
 )
 
@@ -34,6 +39,9 @@ _FEATURES = {
     Capability.VulkanMemoryModelDeviceScope: "vulkanMemoryModelDeviceScope",
     Capability.GroupNonUniformClustered: "subgroupClustered",
     Capability.GroupNonUniformQuad: "subgroupQuad",
+    Capability.StorageImageReadWithoutFormat: "shaderStorageImageReadWithoutFormat",
+    Capability.StorageImageWriteWithoutFormat: "shaderStorageImageWriteWithoutFormat",
+    Capability.ImageGatherExtended: "shaderImageGatherExtended",
     Capability.DotProduct: "shaderIntegerDotProduct",
     Capability.DotProductInputAll: "shaderIntegerDotProduct",
     Capability.DotProductInput4x8Bit: "shaderIntegerDotProduct",
@@ -91,6 +99,9 @@ def needs_of(reflection: Reflection) -> Needs:
             features.add(_FEATURES[capability])
         elif capability not in _EVERYWHERE and capability in declared:
             unknown.append(f"capability {name}")
+    bindings = (binding for entry in reflection.entry_points for binding in entry.bindings)
+    if any(binding.storage_class == StorageClass.UniformConstant for binding in bindings):
+        aspects.setdefault(Aspect.IMAGE, "an image")
     return Needs({int(a): aspects[a] for a in sorted(aspects)}, tuple(sorted(features)), tuple(unknown))
 
 

@@ -1,7 +1,8 @@
 """The parameters of a foreign entry point, and their order.
 
-Names ``arg0``, ``arg1``, … decide where they are present.  Other parameters follow: buffers by (set, binding), members
-of the push constants by offset, shared arrays whose length is a specialization constant.  Standard library only.
+Names ``arg0``, ``arg1``, … decide where they are present.  Other parameters follow: buffers and images by
+(set, binding), members of the push constants by offset, shared arrays whose length is a specialization constant.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from ..ir.errors import FeatureNotSupportedError
 from ..ir.kernel_info import (
     BufferParameter,
+    ImageParameter,
     LocalParameter,
     Parameter,
     ScalarParameter,
@@ -21,6 +23,7 @@ from ..ir.kernel_info import (
 )
 from .binary import Instruction
 from .clspv import ClspvArgument
+from .foreign_images import image_parameter, is_image
 from .foreign_types import ForeignTypes
 from .module_view import ModuleView
 from .reflection import DescriptorBinding, EntryPoint
@@ -59,17 +62,18 @@ def interface_of(
         arguments: what clspv says about them, which then decides.
 
     Raises:
-        FeatureNotSupportedError: images, samplers, arrays of descriptors, pointers in push constants.
+        FeatureNotSupportedError: arrays of descriptors, images that are no plain ones, pointers in push constants.
         SpirvError: a layout that is not explicit.
     """
     pairs = sorted({(found.descriptor_set, found.binding) for found in entry.bindings})
     bindings = {
         found.variable_id: pairs.index((found.descriptor_set, found.binding)) for found in entry.bindings
     }
-    buffers: list[BufferParameter] = []
+    buffers: list[BufferParameter | ImageParameter] = []
     for binding, pair in enumerate(pairs):
         same = [found for found in entry.bindings if (found.descriptor_set, found.binding) == pair]
-        buffers.append(_buffer(same, binding, types))
+        is_picture = is_image(same[0], types)
+        buffers.append(image_parameter(same, binding, types) if is_picture else _buffer(same, binding, types))
     values = sorted(_values(entry, types), key=lambda value: value.offset_bytes or 0)
     shared = _shared_arrays(entry, types, fixed_spec_ids)
     size = entry.push_constants.size_bytes if entry.push_constants else 0
@@ -86,7 +90,7 @@ def interface_of(
 
 def _of_clspv(
     argument: ClspvArgument,
-    buffers: Mapping[tuple[int, int], BufferParameter],
+    buffers: Mapping[tuple[int, int], BufferParameter | ImageParameter],
     values: Sequence[ScalarParameter | ValueParameter],
     shared: Mapping[int | None, LocalParameter],
 ) -> Parameter:
@@ -188,7 +192,7 @@ def _require_buffer(found: DescriptorBinding, view: ModuleView) -> None:
     where = f"{found.name or 'a variable'!r} (set {found.descriptor_set}, binding {found.binding})"
     if found.storage_class == StorageClass.UniformConstant or not found.is_block:
         raise FeatureNotSupportedError(
-            f"{where} is an image or a sampler; kernels from source take storage and uniform buffers only"
+            f"{where} is no buffer and no image; kernels from source take these only"
         )
     pointee = view.definitions[
         view.definitions[view.definitions[found.variable_id].result_type or 0].operands[1]

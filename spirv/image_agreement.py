@@ -22,7 +22,7 @@ from ..ir.kernel_info import (
 )
 from ..ir.target_env import TargetEnv
 from .reflection import EntryPoint, Reflection
-from .tables import Capability, enumerant_name
+from .tables import Capability, capability_closure, enumerant_name
 
 _STORED_ONLY = {
     Aspect.VK_INT8: (Capability.StorageBuffer8BitAccess,),
@@ -170,9 +170,11 @@ def _aspects(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> It
     if env.loop_iteration_cap is not None:
         # What counts rounds is no requirement of a kernel: every device with a cap has it.
         exempt |= {Aspect.VK_SUBGROUP_BASIC, Aspect.VK_SUBGROUP_ARITHMETIC}
-    for capability in reflection.capabilities:
-        aspect = ASPECT_OF_CAPABILITY.get(capability) or _OF_IMAGES.get(capability)
-        if aspect is not None and aspect not in needed | exempt:
+    aspects = {c: ASPECT_OF_CAPABILITY.get(c) or _OF_IMAGES.get(c) for c in reflection.capabilities}
+    # What a capability implies comes with its feature: sub-group arithmetic has the basic operations in it.
+    implied = capability_closure(c for c, aspect in aspects.items() if aspect in needed | exempt)
+    for capability, aspect in aspects.items():
+        if aspect is not None and aspect not in needed | exempt and capability not in implied:
             name = enumerant_name("Capability", capability)
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
     used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}

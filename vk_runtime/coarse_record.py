@@ -1,69 +1,74 @@
 """When a launch takes the coarsened form of a kernel, and the plain one for arrays that do not suit.
 
-What the coarsened kernel asks of the range is checked when it is chosen; what it asks of the extents of arrays
-differs from launch to launch.
+A range that is no multiple of the lanes is cut: the kernel itself does what is left over.  What the coarsened kernel
+asks of the extents of arrays differs from launch to launch.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..ir.kernel_info import KernelInfo
 from .array import Array
-from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE
+from .coarsening import WIDTH
+from .launch import prepare
+from .launch_plan import plan_coarse_launch
 
 if TYPE_CHECKING:
+    from ..spirv.device_image import DeviceImage
+    from .device import Device
     from .event import Event
     from .launch import LaunchRecord
     from .launch_plan import LaunchPlan
     from .queue import Queue
 
-WIDTH = 4
-"""What the last extent of an array is a multiple of, for rows to begin where a wide access may."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coarsening:
-    """When it pays on a driver that neighbouring work-items share an invocation.
+class Form:
+    """A kernel in one form."""
 
-    GPUs join the accesses of neighbours by themselves; software drivers pay for each scalar access of each lane.
+    image: DeviceImage
+    kernel: KernelInfo
+    spec_values: Mapping[str, bytes]
+    """Host bytes by symbol, of what the image reads."""
+
+
+def prepare_coarse(
+    device: Device, coarse: Form, plain: Form, range_: tuple[int, ...], args: Sequence[object]
+) -> LaunchRecord | CoarseRecord | None:
+    """Makes the record of a launch by a coarsened kernel, what is left over of the range by the kernel itself.
+
+    Args:
+        device: where it runs.
+        coarse: the coarsened kernel.
+        plain: the kernel itself.
+        range_: total work-items, slowest dimension first.
+        args: in signature order.
+
+    Returns:
+        None where the kernel has no coarsened form, or the range is too small for it.
+
+    Raises: as `launch.prepare`.
     """
+    if len(coarse.kernel.lanes) != len(range_):
+        return None
+    limits = device.physical.limits
+    plans = plan_coarse_launch(coarse.kernel, plain.kernel, range_, limits, device.name)
+    if plans is None:
+        return None
 
-    lanes: int = 1
-    """Work-items of an invocation along a dimension, `WIDTH` or 1."""
-    splits_branches: bool = True
-    """Whether that is so of kernels with branches that they disagree about."""
-    least_with_loops: int = 1 << 10
-    """Least work-items of a launch that is worth compiling a kernel with loops a second time."""
-    least_without_loops: int | None = 1 << 18
-    """The same of a kernel without loops; None: it never pays."""
+    def record_of(form: Form, plan: LaunchPlan | None, rest: LaunchRecord | None = None) -> LaunchRecord:
+        return prepare(
+            device, form.image, form.kernel, range_, None, args, form.spec_values, plan=plan, rest=rest
+        )
 
-    def is_worthwhile(self, kernel: KernelInfo, range_: Sequence[int]) -> bool:
-        """Whether a launch is large enough to pay, and of a size that allows it."""
-        least = self.least_with_loops if kernel.has_loops else self.least_without_loops
-        if self.lanes < 2 or least is None or not range_:
-            return False
-        return math.prod(range_) >= least and range_[-1] % self.lanes == 0
-
-
-NO_COARSENING = Coarsening()
-COARSENING = {
-    VK_DRIVER_ID_MESA_LLVMPIPE: Coarsening(lanes=WIDTH),
-    VK_DRIVER_ID_GOOGLE_SWIFTSHADER: Coarsening(lanes=WIDTH, splits_branches=False),
-}
-"""By driver; all others: never.  Coarsened against plain on 2 cores, medians of 11 interleaved launches: on lavapipe
-saxpy 0.49, matrix product 0.23, n-body 0.34, 5-point stencil 0.89; on SwiftShader 0.55, 0.35, 0.56, and 1.35 for the
-stencil, whose border is such a branch."""
-
-
-def fits(coarse: KernelInfo, range_: Sequence[int]) -> bool:
-    """Whether a range is a multiple of what an invocation of a coarsened kernel does."""
-    lanes = coarse.lanes
-    return len(lanes) == len(range_) and not any(n % lane for n, lane in zip(range_, lanes, strict=True))
+    rest = None if plans[1] is None else record_of(plain, plans[1])
+    found = record_of(coarse, plans[0], rest)
+    rows = coarse.kernel.aligned_rows
+    return CoarseRecord(found, rows, lambda: record_of(plain, None)) if rows else found
 
 
 class CoarseRecord:

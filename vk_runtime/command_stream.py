@@ -210,16 +210,22 @@ class CommandStream(Handle):
             else:
                 buffer.read_epoch = epoch
 
-    def barrier(self) -> int:
-        """Records a barrier between everything before and everything after; returns the new epoch."""
+    def barrier(self, arguments: tuple[Any, ...] | None = None) -> int:
+        """Records a barrier between everything before and everything after; returns the new epoch.
+
+        Args:
+            arguments: of vkCmdPipelineBarrier, where it is not that of the queue's commands.
+        """
         command_buffer = self.recording or self.open()
-        self._record_barrier(command_buffer.raw, *self._barrier_arguments)
+        self._record_barrier(command_buffer.raw, *(arguments or self._barrier_arguments))
         self._epoch += 1
         return self._epoch
 
-    def order_again(self, uses: Sequence[tuple[Tracked, bool]]) -> None:
+    def order_again(
+        self, uses: Sequence[tuple[Tracked, bool]], arguments: tuple[Any, ...] | None = None
+    ) -> None:
         """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
-        epoch = self.barrier()
+        epoch = self.barrier(arguments)
         for buffer, writes in uses:
             if writes:
                 buffer.write_epoch = epoch

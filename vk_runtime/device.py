@@ -19,7 +19,7 @@ from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .backend import Backend
-from .coarse_record import COARSENING, NO_COARSENING, Coarsening
+from .coarsening import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
@@ -39,7 +39,9 @@ from .quirks import loop_iteration_cap
 from .runtime import require_devices
 
 if TYPE_CHECKING:
+    from ..ir.image_formats import ImageFormat
     from .context import Context
+    from .image_support import ImageSupport
     from .kernel_id import KernelId
     from .memory_stats import HeapStats
     from .queue import Queue
@@ -319,6 +321,27 @@ class Device:
         from .source_language import can_compile
 
         return can_compile(self, language)
+
+    def image_support(self, format: ImageFormat | str, ndim: int = 2) -> ImageSupport:
+        """Returns what it does with images of a format: whether kernels read, filter and write them, and how large they
+        may be.
+
+        Args:
+            format: an `lp.ImageFormat` or its name.
+            ndim: 1 to 3.
+
+        Raises:
+            InvalidError: no such format or number of dimensions.
+        """
+        from .image_data import checked_format
+        from .image_support import no_support
+
+        known = checked_format("image_support", format)
+        if known is None or isinstance(ndim, bool) or ndim not in (1, 2, 3):
+            raise InvalidError(
+                f"image_support takes an lp.ImageFormat and 1 to 3 dimensions, found {format!r:.60} and {ndim!r:.60}"
+            )
+        return self.logical.images.support(known, ndim) if self.has(Aspect.IMAGE) else no_support(known, ndim)
 
     def get_platform(self) -> Platform:
         """Returns `platform`."""

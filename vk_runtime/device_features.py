@@ -94,6 +94,7 @@ USED_FEATURES = frozenset(
         "pipelineExecutableInfo",  # statistics, of pipelines that ask for them
         "pipelineBinaries",  # native images; see `pipeline_binary`
         "robustImageAccess",  # any coordinate is harmless
+        "shaderImageGatherExtended",
         "shaderStorageImageReadWithoutFormat",
         "shaderStorageImageWriteWithoutFormat",
     }

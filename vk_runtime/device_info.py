@@ -139,6 +139,49 @@ class DeviceInfo:
         return self._owner.has(Aspect.IMAGE)
 
     @property
+    def max_read_image_args(self) -> int:
+        """Images that a kernel may read or sample; 0 without the aspect image."""
+        return self._owner.physical.limits.max_sampled_images if self.image_support else 0
+
+    @property
+    def max_write_image_args(self) -> int:
+        """Images that a kernel may write; 0 without the aspect image."""
+        return self._owner.physical.limits.max_storage_images if self.image_support else 0
+
+    @property
+    def max_samplers(self) -> int:
+        """Sampled images that a kernel may have; 0 without the aspect image."""
+        return self._owner.physical.limits.max_samplers if self.image_support else 0
+
+    @property
+    def image2d_max_height(self) -> int:
+        """Largest extent of a 2-D image along dimension 0; 0 without the aspect image."""
+        return self._image_extent(2)
+
+    @property
+    def image2d_max_width(self) -> int:
+        """Largest extent of a 2-D image along dimension 1; 0 without the aspect image."""
+        return self._image_extent(2)
+
+    @property
+    def image3d_max_depth(self) -> int:
+        """Largest extent of a 3-D image along dimension 0; 0 without the aspect image."""
+        return self._image_extent(3)
+
+    @property
+    def image3d_max_height(self) -> int:
+        """Largest extent of a 3-D image along dimension 1; 0 without the aspect image."""
+        return self._image_extent(3)
+
+    @property
+    def image3d_max_width(self) -> int:
+        """Largest extent of a 3-D image along dimension 2; 0 without the aspect image."""
+        return self._image_extent(3)
+
+    def _image_extent(self, ndim: int) -> int:
+        return self._owner.physical.limits.max_image_extents[ndim - 1] if self.image_support else 0
+
+    @property
     def is_endian_little(self) -> bool:
         """True: Vulkan has the host's byte order, and lapilli runs on little-endian hosts."""
         return True

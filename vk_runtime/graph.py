@@ -26,9 +26,10 @@ from .array import Array
 from .device import device as default_device
 from .event import Event
 from .graph_commands import Batch, CommandPool, Segment
-from .graph_nodes import CopyNode, FillNode, LaunchNode, MarkerNode, Node, RecordedEvent, require_same_shape
+from .graph_nodes import CopyNode, FillNode, LaunchNode, MarkerNode, Node, RecordedEvent, require_same
 from .graph_plan import plan_order
 from .headers import ffi
+from .images import Image
 from .queue import Queue
 
 if TYPE_CHECKING:
@@ -182,12 +183,12 @@ class Graph:
             self._replace({index: current.with_arguments(arguments)})
         return self
 
-    def bind(self, old: Array, new: Array) -> Self:
-        """Puts the array `new` wherever the graph has `old`, from the next replay on.
+    def bind(self, old: Array | Image, new: Array | Image) -> Self:
+        """Puts the array or image `new` wherever the graph has `old`, from the next replay on.
 
         Args:
-            old: an array of the graph; it may be released.
-            new: of the same device, dtype and shape.
+            old: an array or image of the graph; it may be released.
+            new: of the same device, shape and dtype or format.
 
         Raises:
             InvalidError: the graph does not have `old`.
@@ -199,9 +200,7 @@ class Graph:
         ]
         if self._device is None or not changed:
             raise InvalidError(f"g.bind: the graph does not use {old!r}")
-        if not isinstance(new, Array):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
-            raise KernelArgumentError(f"g.bind: expected an lp.Array, found {new!r:.80}")
-        require_same_shape("g.bind", old, new)
+        require_same("g.bind", old, new)
         if new.device is not self._device or new.is_released:
             found = "a released one" if new.is_released else f"one on '{new.device.selector}'"
             raise KernelArgumentError(
@@ -343,7 +342,7 @@ class Graph:
 
     def _plan(self) -> list[tuple[int, bool]]:
         """Returns in which order the commands run, and notes what they touch."""
-        written: dict[Array, bool] = {}
+        written: dict[Array | Image, bool] = {}
         for node in self._nodes:
             for array, writes in node.arrays:
                 written[array] = written.get(array, False) or writes
@@ -401,6 +400,6 @@ def _owner(buffer: Buffer) -> Array:
 
 
 def _is_same(a: object, b: object) -> bool:
-    if isinstance(a, Array) or isinstance(b, Array):
+    if isinstance(a, Array | Image) or isinstance(b, Array | Image):
         return a is b
     return type(a) is type(b) and bool(a == b or (a != a and b != b))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import numpy as np
 
 from ..ir.errors import InvalidError, KernelArgumentError
-from ..ir.kernel_info import LocalMemory
+from ..ir.kernel_info import ImageParameter, LocalMemory
 from .array import Array
 from .event import Event
 from .headers import make
+from .images import Image
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments
@@ -29,8 +31,8 @@ class Node(ABC):
 
     what: str
     """What messages call it."""
-    arrays: tuple[tuple[Array, bool], ...]
-    """The arrays that it touches, and whether it writes them."""
+    arrays: tuple[tuple[Array | Image, bool], ...]
+    """The arrays and images that it touches, and whether it writes them."""
     waits: tuple[int, ...] = ()
     """Earlier commands that it was told to wait for; set by the graph."""
 
@@ -39,7 +41,7 @@ class Node(ABC):
         """Records the command.  Its arrays are there; call it with the device's lock held."""
 
     @abstractmethod
-    def replaced(self, old: Array, new: Array) -> Node:
+    def replaced(self, old: Array | Image, new: Array | Image) -> Node:
         """Returns the command with another array in place of `old`; raises KernelArgumentError where it does not
         suit."""
 
@@ -56,8 +58,7 @@ class LaunchNode(Node):
         self.what = f"kernel '{record.kernel.name}'"
         # A 0-d NumPy array is a number that may change afterwards: its value is taken now.
         self.args: tuple[Any, ...] = tuple(map(_frozen, args))
-        arrays = [arg for arg in self.args if isinstance(arg, Array)]
-        self.arrays = tuple((array, writes) for array, (_, writes) in zip(arrays, checked[0], strict=True))
+        self.arrays = tuple(_arrays(record, self.args, checked))
         self.reports: tuple[KernelReport, ...] | None = None
         """Where the kernel tells what it prints or finds wrong; made when it is recorded."""
         self.reporting_queue: Queue | None = None
@@ -87,8 +88,8 @@ class LaunchNode(Node):
                 )
             position = names.index(name)
             old = args[position]
-            if isinstance(old, Array) and isinstance(value, Array):
-                require_same_shape(f"{self.what}, argument '{name}'", old, value)
+            if isinstance(old, Array | Image) and isinstance(value, Array | Image):
+                require_same(f"{self.what}, argument '{name}'", old, value)
             if isinstance(old, LocalMemory) and getattr(value, "shape", old.shape) != old.shape:
                 raise KernelArgumentError(
                     f"{self.what}, argument '{name}': expected {old!r}, as recorded, found {value!r}; record another "
@@ -98,7 +99,7 @@ class LaunchNode(Node):
             args[position] = value
         return LaunchNode(self.record, args, self.record.check(args))
 
-    def replaced(self, old: Array, new: Array) -> LaunchNode:
+    def replaced(self, old: Array | Image, new: Array | Image) -> LaunchNode:
         args = [new if arg is old else arg for arg in self.args]
         return LaunchNode(self.record, args, self.record.check(args))
 
@@ -115,6 +116,21 @@ class LaunchNode(Node):
         self.reporting_queue = queue
 
 
+def _arrays(
+    record: LaunchRecord, args: Sequence[object], checked: CheckedArguments
+) -> Generator[tuple[Array | Image, bool]]:
+    """Yields the arrays and images of a launch, and whether it writes them."""
+    uses = iter(checked[0])
+    # An indirect launch has the array of its range behind its arguments.
+    for parameter, arg in zip_longest(record.kernel.parameters, args):
+        if isinstance(arg, Array | Image):
+            yield arg, next(uses)[1]
+            if isinstance(parameter, ImageParameter) and parameter.descriptor == "sampled":
+                next(uses)  # its sampler
+        elif isinstance(parameter, ImageParameter):
+            next(uses)  # a sampler
+
+
 def _frozen(arg: Any) -> Any:
     return cast("np.ndarray[Any, Any]", arg)[()] if isinstance(arg, np.ndarray) else arg
 
@@ -125,7 +141,7 @@ class MarkerNode(Node):
     what = "marker"
     arrays = ()
 
-    def replaced(self, old: Array, new: Array) -> MarkerNode:
+    def replaced(self, old: Array | Image, new: Array | Image) -> MarkerNode:
         del old, new
         return self
 
@@ -143,7 +159,8 @@ class CopyNode(Node):
         self._source, self._target = source, target
         self.arrays = ((source, False), (target, True))
 
-    def replaced(self, old: Array, new: Array) -> CopyNode:
+    def replaced(self, old: Array | Image, new: Array | Image) -> CopyNode:
+        assert isinstance(new, Array), "only arrays are copied"
         source, target = (new if array is old else array for array in (self._source, self._target))
         return CopyNode(self._device, source, target, self._nbytes)
 
@@ -169,8 +186,9 @@ class FillNode(Node):
         self.arrays = ((target, True),)
         self._source: Buffer | None = None
 
-    def replaced(self, old: Array, new: Array) -> FillNode:
+    def replaced(self, old: Array | Image, new: Array | Image) -> FillNode:
         del old
+        assert isinstance(new, Array), "only arrays are filled"
         made = FillNode(self._device, new, self._pattern, self._count)
         made._source = self._source
         return made
@@ -199,8 +217,12 @@ def _encode_copy(
     device.logical.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
 
 
-def require_same_shape(what: str, old: Array, new: Array) -> None:
+def require_same(what: str, old: Array | Image, new: object) -> None:
     """Raises KernelArgumentError where `new` cannot stand for `old` in commands that were recorded."""
+    if not isinstance(new, type(old)):
+        raise KernelArgumentError(f"{what}: expected an lp.{type(old).__name__}, found {new!r:.80}")
+    if old.is_released and isinstance(old, Image):
+        return  # what it was is not known any more; the launch checks the new one
     if new.signature != old.signature or new.shape != old.shape:
         raise KernelArgumentError(
             f"{what}: expected an lp.{old.signature} of shape {old.shape}, as recorded, found an lp.{new.signature} of "

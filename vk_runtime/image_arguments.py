@@ -104,11 +104,17 @@ def _mismatch(parameter: ImageParameter, image: Image) -> str | None:
         return f"kernels see pixels of {found.name} as {found.kind}, and the parameter's are {kind}"
     if count not in (4, found.channels):
         return f"it has {found.channels} channels; a pixel of the parameter has as many, or 4"
+    if parameter.needs_normalized and isinstance(image, SampledImage) and not image.sampler.is_normalized:
+        return "Vulkan samples 3-D images with normalised coordinates only; give coordinate='normalized'"
     if parameter.format and parameter.format != found.name and not parameter.takes_any_access:
-        natural = parameter.format
+        wanted = parameter.format
+        both = (
+            "reads and writes it, so that its format must be"
+            if parameter.access == "read_write"
+            else "takes format"
+        )
         return (
-            f"the kernel reads and writes it, so that its format must be {natural}; make it with format='{natural}', "
-            "or read one image and write another"
+            f"the kernel {both} {wanted}; make it with format='{wanted}', or read one image and write another"
         )
     return None
 

@@ -102,6 +102,13 @@ def _extents(
     return (extent.depth, extent.height, extent.width)[3 - ndim :]
 
 
+def no_support(image_format: ImageFormat, ndim: int) -> ImageSupport:
+    """Returns the support of a device that has no images."""
+    return ImageSupport(
+        format=image_format, ndim=ndim, reads=False, filters=False, writes=False, max_shape=(0,) * ndim
+    )
+
+
 def require_images(device: Device) -> None:
     """Raises FeatureNotSupportedError where a device has not the aspect image."""
     if not device.has(Aspect.IMAGE):

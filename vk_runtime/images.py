@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 class Image:
     """What images with and without a sampler have in common."""
 
-    __slots__ = ("__weakref__", "_device", "_memory")
+    __slots__ = ("__weakref__", "_buffer", "_device")
 
     def __init__(self, device: Device, memory: ImageMemory) -> None:
         self._device = device
-        self._memory: ImageMemory | None = memory
+        self._buffer: ImageMemory | None = memory
 
     def __class_getitem__(cls, parameters: object) -> GenericAlias:
         return GenericAlias(cls, cast("Any", parameters))
@@ -87,7 +87,7 @@ class Image:
     @property
     def is_released(self) -> bool:
         """Whether `release` was called."""
-        return self._memory is None
+        return self._buffer is None
 
     @property
     def buffer(self) -> ImageMemory:
@@ -96,9 +96,9 @@ class Image:
         Raises:
             InvalidError: the image was released.
         """
-        if self._memory is None:
+        if self._buffer is None:
             raise InvalidError(f"this {type(self).__name__} was released; make a new one")
-        return self._memory
+        return self._buffer
 
     @property
     def signature(self) -> str:
@@ -171,7 +171,7 @@ class Image:
 
     def release(self) -> None:
         """Gives the memory back once the launches that use it have ended; idempotent."""
-        memory, self._memory = self._memory, None
+        memory, self._buffer = self._buffer, None
         del memory  # submissions in flight hold it
 
     def __enter__(self) -> Self:
@@ -209,7 +209,7 @@ class Image:
         raise InvalidError("an image cannot be iterated on the host; iterate over img.numpy() instead")
 
     def __repr__(self) -> str:
-        if self._memory is None:
+        if self._buffer is None:
             return f"<lapilli.{type(self).__name__}, released>"
         return f"<lapilli.{self.signature} shape={self.shape} on {self._device.selector}>"
 
@@ -251,6 +251,13 @@ class UnsampledImage(Image):
     ) -> None:
         super().__init__(*_made("lp.UnsampledImage", source, format, shape, ndim, device, queue))
 
+    @classmethod
+    def of_memory(cls, device: Device, memory: ImageMemory) -> UnsampledImage:
+        """Makes an image of memory that is there; for `interop.images`."""
+        made = cls.__new__(cls)
+        Image.__init__(made, device, memory)
+        return made
+
 
 class SampledImage(Image):
     """An image that kernels sample through a sampler, and do not write (SYCL's ``sampled_image``).
@@ -291,6 +298,14 @@ class SampledImage(Image):
             )
         super().__init__(*_made("lp.SampledImage", source, format, shape, ndim, device, queue))
         self._bind(chosen)
+
+    @classmethod
+    def of_memory(cls, device: Device, memory: ImageMemory, sampler: ImageSampler) -> SampledImage:
+        """Makes an image of memory that is there; for `interop.images`."""
+        made = cls.__new__(cls)
+        Image.__init__(made, device, memory)
+        made._bind(sampler)
+        return made
 
     def _bind(self, sampler: ImageSampler) -> None:
         memory, device = self.buffer, self.device

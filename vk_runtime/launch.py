@@ -67,6 +67,7 @@ class LaunchRecord:
         plan: the checked range.
         pipeline: specialised for the values and the local size.
         spec_values: of emulated specialization constants.
+        rest: does the part of the range that `plan` leaves out, with the same arguments.
     """
 
     def __init__(
@@ -76,8 +77,10 @@ class LaunchRecord:
         plan: LaunchPlan,
         pipeline: Pipeline | None,
         spec_values: tuple[Scalar, ...] = (),
+        rest: LaunchRecord | None = None,
     ) -> None:
         self._spec_values = spec_values
+        self._rest = rest
         self._device = device
         self._lock = device.logical.lock
         self._binding = binding
@@ -101,7 +104,7 @@ class LaunchRecord:
         pieces = plan.pieces
         first = next(pieces, None)
         self._first = None if first is None else self._step(first)
-        self._has_more = next(pieces, None) is not None
+        self._has_more = rest is not None or next(pieces, None) is not None
         self._writes = any(
             isinstance(p, BufferParameter | ImageParameter) and p.access != "read"
             for p in binding.kernel.parameters
@@ -109,7 +112,8 @@ class LaunchRecord:
         self._has_values = binding.packer.has_values
         # Each stream has a report buffer of its own.
         has_streams = bool(self._checker.stream_names)
-        self._is_repeatable = self._is_block_pushed and not self._has_more and not has_streams
+        is_whole = not self._has_more and plan.regions is None
+        self._is_repeatable = self._is_block_pushed and is_whole and not has_streams
         self._sets = ffi.new("VkDescriptorSet[]", 1)
         self._dynamic_offset = ffi.new("uint32_t[]", 1)
 
@@ -159,10 +163,12 @@ class LaunchRecord:
     def new_reports(self, args: Sequence[object]) -> tuple[KernelReport, ...]:
         """Returns report buffers for launches by a graph: none where there is nothing to report.  Call it with the
         device's lock held."""
+        of_rest = () if self._rest is None else self._rest.new_reports(args)
         if not self._has_report:
-            return ()
+            return of_rest
         kernel = self._binding.kernel
-        return (KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args)),)
+        mine = KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args))
+        return (mine, *of_rest)
 
     def _streams(self, args: Sequence[object]) -> Streams:
         """Returns the streams among the arguments of a launch, by the names of their parameters."""
@@ -183,13 +189,15 @@ class LaunchRecord:
         checked = uses, values = self.check(args)
         if not self._takes_scalars_only:
             values = self._packer.values(args, checked)
-        report = reports[0] if reports else None
+        report, *of_rest = reports if self._has_report else (None, *reports)
         for piece in self.plan.pieces:
             hidden, groups = self._step(piece)
             place = None if self._is_block_pushed else command_buffer.argument_block(self._block_bytes)
             shown = self._show(place, uses, hidden, values, report)
             self.bind(command_buffer, shown, hidden, values)
             self._dispatch_groups(command_buffer.raw, *groups)
+        if self._rest is not None:
+            self._rest.encode(command_buffer, args, of_rest)
 
     def _show(
         self,
@@ -267,9 +275,21 @@ class LaunchRecord:
                 next(pieces)
                 for piece in pieces:
                     self._dispatch(queue, event, self._step(piece), uses, values, streams)
+                if self._rest is not None:
+                    self._rest.add_to(queue, event, args, checked, streams)
             if trace.active:
                 self.note_launch()
         return event
+
+    def add_to(
+        self, queue: Queue, event: Event, args: Sequence[object], checked: CheckedArguments, streams: Streams
+    ) -> None:
+        """Records all dispatches as part of another record's launch.  Call it with the device's lock held."""
+        uses, values = checked
+        if not self._takes_scalars_only:
+            values = self._packer.values(args, checked)
+        for piece in self.plan.pieces:
+            self._dispatch(queue, event, self._step(piece), uses, values, streams)
 
     def _dispatch(
         self,
@@ -505,10 +525,16 @@ def prepare(
     spec_values: Mapping[str, bytes],
     *,
     is_nd_range: bool = False,
+    plan: LaunchPlan | None = None,
+    rest: LaunchRecord | None = None,
 ) -> LaunchRecord:
     """Makes the launch record that `launch` would use, for callers that keep it; see `launch`.
 
     Checks everything, in the order arguments, requirements, range, and makes the pipeline.
+
+    Args:
+        plan: the checked range, where the caller has it: part of it perhaps.
+        rest: does the rest of the range, with the same arguments.
     """
     logical = device.logical
     binding = logical.launches.bindings.get((id(image), id(kernel)))
@@ -518,7 +544,7 @@ def prepare(
     binding.checker.check(args, device)
     require_device(device, kernel, image.requirements)
     require_limits(device, kernel)
-    plan = plan_launch(
+    plan = plan or plan_launch(
         kernel,
         normalise_range(range_, index_bits=kernel.abi.index_bits),
         local,
@@ -529,7 +555,7 @@ def prepare(
     shapes = local_entries(kernel.parameters, args)
     pipeline = kernel_pipeline(device, image, kernel, plan, spec_values, shapes)
     emulated = emulated_values(kernel, image.spec_constants, spec_values)
-    return LaunchRecord(device, binding, plan, pipeline, emulated)
+    return LaunchRecord(device, binding, plan, pipeline, emulated, rest)
 
 
 def kernel_pipeline(

@@ -10,7 +10,7 @@ import itertools
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from ..ir.errors import InvalidError, KernelNotSupportedError, NdRangeError
@@ -35,6 +35,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A box of work-groups, slowest dimension first."""
+
+    first: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchPlan:
     """A range with its local size; both are checked."""
 
@@ -46,6 +54,8 @@ class LaunchPlan:
     """Work-groups, slowest dimension first."""
     max_group_counts: tuple[int, ...]
     """The most of one dispatch, slowest dimension first."""
+    regions: tuple[Region, ...] | None = None
+    """The work-groups to dispatch, where that is not all of `group_counts`: another kernel does the rest."""
 
     @property
     def is_empty(self) -> bool:
@@ -59,16 +69,19 @@ class LaunchPlan:
 
     @property
     def pieces(self) -> Iterator[Piece]:
-        """The dispatches, in order: one, unless the range is beyond maxComputeWorkGroupCount."""
+        """The dispatches, in order: one, unless the range is beyond maxComputeWorkGroupCount or cut into regions."""
         if self.is_empty:
             return
-        starts = [range(0, n, m) for n, m in zip(self.group_counts, self.max_group_counts, strict=True)]
-        for base in itertools.product(*starts):
-            counts = tuple(
-                min(count - start, limit)
-                for count, start, limit in zip(self.group_counts, base, self.max_group_counts, strict=True)
-            )
-            yield Piece(groups=as_xyz(counts), base=base)
+        whole = Region(first=(0,) * len(self.group_counts), counts=self.group_counts)
+        for region in (whole,) if self.regions is None else self.regions:
+            starts = [range(0, n, m) for n, m in zip(region.counts, self.max_group_counts, strict=True)]
+            for start in itertools.product(*starts):
+                counts = tuple(
+                    min(count - begin, limit)
+                    for count, begin, limit in zip(region.counts, start, self.max_group_counts, strict=True)
+                )
+                base = tuple(first + begin for first, begin in zip(region.first, start, strict=True))
+                yield Piece(groups=as_xyz(counts), base=base)
 
 
 def as_xyz(sizes: Sequence[int]) -> tuple[int, int, int]:
@@ -185,6 +198,51 @@ def plan_launch(
             f"'{device_name}' allows at most {most} (maxComputeWorkGroupCount)"
         )
     return LaunchPlan(range_=extents, local=sizes, group_counts=groups, max_group_counts=most)
+
+
+def plan_coarse_launch(
+    coarse: KernelInfo, plain: KernelInfo, range_: tuple[int, ...], limits: DeviceLimits, device_name: str
+) -> tuple[LaunchPlan, LaunchPlan | None] | None:
+    """Plans a launch whose work-items share invocations, and what is left over for the plain kernel.
+
+    Args:
+        coarse: the coarsened kernel.
+        plain: the kernel itself.
+        range_: total work-items, slowest dimension first.
+        limits: of the device.
+        device_name: for messages.
+
+    Returns:
+        What each does, None for the plain kernel where nothing is left over; None where the range is too small.
+
+    Raises: as `plan_launch`.
+    """
+    lanes = coarse.lanes
+    if not any(n % lane for n, lane in zip(range_, lanes, strict=True)):
+        return plan_launch(coarse, range_, None, limits, device_name), None
+    rest = plan_launch(plain, range_, None, limits, device_name)
+    sizes = default_local_size([n // lane for n, lane in zip(range_, lanes, strict=True)], limits)
+    # What one kernel does ends where a work-group of either does: both numbers are powers of two.
+    ends = [
+        n if n % lane == 0 else n - n % max(lane * size, other)
+        for n, lane, size, other in zip(range_, lanes, sizes, rest.local, strict=True)
+    ]
+    if 0 in ends:
+        return None
+    first = tuple(0 for _ in range_)
+    counts = tuple(-(-end // (lane * size)) for end, lane, size in zip(ends, lanes, sizes, strict=True))
+    done = replace(rest, local=sizes, group_counts=counts, regions=(Region(first=first, counts=counts),))
+    left: list[Region] = []
+    for dimension, (end, size) in enumerate(zip(ends, rest.local, strict=True)):
+        if end == range_[dimension]:
+            continue
+        begin, count = list(first), list(rest.group_counts)
+        for before in range(dimension):  # the part of these dimensions that is not left over already
+            count[before] = -(-ends[before] // rest.local[before])
+        begin[dimension] = end // size
+        count[dimension] -= begin[dimension]
+        left.append(Region(first=tuple(begin), counts=tuple(count)))
+    return done, replace(rest, regions=tuple(left))
 
 
 def _local_size(

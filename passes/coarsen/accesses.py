@@ -1,7 +1,8 @@
 """Which elements the work-items of an invocation reach together, and where they lie.
 
 An access along the last dimension is *in line* where its index is the work-item's plus a constant: lane x reaches
-element 4·g + x + c.  Four such elements from a multiple of four on are one wide access.
+element 4·g + x + c.  Four such elements from a multiple of four on are one wide access.  An access is *fixed* where the
+last index is a constant, as in a row of coordinates: what a work-item needs of four neighbours is one wide load.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, gpu, memref
 from xdsl.dialects.builtin import BFloat16Type, IntegerType, VectorType
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...ir.attribute_values import memref_element_type, memref_rank
 from ..narrowing import is_integer_type
@@ -43,6 +44,52 @@ def in_line(op: Operation, axes: Axes) -> tuple[Line, int] | None:
         return None
     offset = _offset(indices[-1])
     return None if offset is None else (Line(array, tuple(indices[:-1])), offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Part of an array in which fixed accesses differ by a constant only."""
+
+    array: SSAValue
+    leading: tuple[SSAValue, ...]
+
+
+def fixed(op: Operation) -> tuple[Row, int] | None:
+    """Returns where a `memref.load` with a constant last index goes, and that; None for others, and for arrays of one
+    dimension, which need not have the three neighbours."""
+    array, *indices = op.operands
+    if not isinstance(array, BlockArgument) or len(indices) < 2 or memref_rank(array.type) != len(indices):
+        return None
+    number = constant_integer(indices[-1])
+    if number is None or number < 0 or not _has_wide_form(memref_element_type(array.type)):
+        return None
+    return Row(array, tuple(indices[:-1])), number
+
+
+def fixed_loads_of_run(op: Operation, row: Row) -> set[int]:
+    """Returns the constants of the loads of a row from `op` on, up to where memory may change."""
+    found: set[int] = set()
+    following: Operation | None = op
+    while following is not None and not writes_memory(following):
+        place = fixed(following) if isinstance(following, memref.LoadOp) else None
+        if place is not None and place[0] == row:
+            found.add(place[1])
+        following = following.next_op
+    return found
+
+
+def arrays_of_whole_rows(body: Block) -> frozenset[SSAValue]:
+    """Returns the arrays whose rows seem to be multiples of `WIDTH`: the last constant index in use ends such a part.
+
+    A row of three or five weights does not, and must not keep the kernel from being coarsened.
+    """
+    last: dict[SSAValue, int] = {}
+    for op in body.walk():
+        place = fixed(op) if isinstance(op, memref.LoadOp) else None
+        if place is not None:
+            row, number = place
+            last[row.array] = max(number, last.get(row.array, 0))
+    return frozenset(array for array, number in last.items() if (number + 1) % WIDTH == 0)
 
 
 def _has_wide_form(element: Attribute | None) -> bool:

@@ -14,6 +14,7 @@ sub-groups), atomics, calls, or loops that end differently for neighbouring work
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -35,10 +36,14 @@ from ...ir.dialects.kernel import (
 )
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ..errors import PassError
+from ..optimise.dce import eliminate_dead_code
 from ..optimise.effects import functions_of
+from ..optimise.forward_walk import ForwardWalk
+from ..unroll import unroll_short_loops
 from .accesses import WIDTH
 from .axes import Axes, NotCoarsenableError
 from .lanes import Lanes
+from .speculate import speculate
 from .widen import LOOP_WEIGHT, Widening
 
 _ACCESSES = (memref.LoadOp, memref.StoreOp, LoadFieldOp, StoreFieldOp)
@@ -64,7 +69,12 @@ def coarsened(kernel: Function, lanes: int, *, splits_branches: bool = True) -> 
     is_plain = MASKED in kernel.attributes and not has_local_size and LANES not in kernel.attributes
     if not isinstance(kernel, func.FuncOp) or rank is None or len(blocks) != 1 or not is_plain:
         return None
-    plain = _cost(blocks[0], 1.0)
+    source, kernel = kernel, _unrolled(kernel)
+    body = kernel.body.block
+    plain = _cost(body, 1.0)
+    if kernel is not source:
+        with suppress(NotCoarsenableError):
+            speculate(body, Axes(body, rank, Lanes.block(lanes, lanes).axes))
     row = _widened(kernel, rank, Lanes.block(1, lanes), splits_branches)
     if row is None:
         return None
@@ -74,6 +84,20 @@ def coarsened(kernel: Function, lanes: int, *, splits_branches: bool = True) -> 
         if square is not None and square.cost_per_item < ROWS_WORTHWHILE * row.cost_per_item:
             best = square
     return best.function if best.cost_per_item <= WORTHWHILE * plain and plain else None
+
+
+def _unrolled(kernel: func.FuncOp) -> func.FuncOp:
+    """Returns a copy of a kernel with short loops unrolled, so that their accesses can be joined; the kernel itself
+    where there is nothing to change in copies."""
+    if not any(isinstance(op, scf.IfOp | scf.ForOp) for op in kernel.walk()):
+        return kernel
+    copy = kernel.clone()
+    for original, new in zip(kernel.walk(), copy.walk(), strict=True):
+        new.location = original.location
+    unroll_short_loops(copy)
+    ForwardWalk(fold=True, number=True).run(copy)
+    eliminate_dead_code(copy)
+    return copy
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ serves the case that it holds for all of them, and the other goes through the la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from xdsl.dialects import arith, gpu, memref, scf
@@ -23,7 +23,17 @@ from ...ir.dialects import spirv
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
 from ..optimise.effects import is_write_class
-from .accesses import WIDTH, Line, in_line, loads_of_run, whole_vectors
+from .accesses import (
+    WIDTH,
+    Line,
+    Row,
+    arrays_of_whole_rows,
+    fixed,
+    fixed_loads_of_run,
+    in_line,
+    loads_of_run,
+    whole_vectors,
+)
 from .axes import Axes, NotCoarsenableError, is_border_test
 from .lanes import LaneKey, Lanes, X, Y, project
 
@@ -42,8 +52,8 @@ _INDEX = IndexType()
 _MEMORY_READS = (memref.LoadOp, LoadFieldOp)
 _MEMORY_WRITES = (memref.StoreOp, StoreFieldOp)
 
-Elements = dict[tuple[Line, LaneKey], dict[int, SSAValue]]
-"""Elements of lines that are at hand, by constant."""
+Elements = dict[tuple[Line | Row, LaneKey], dict[int, SSAValue]]
+"""Elements of lines and rows that are at hand, by constant."""
 
 
 class Widening:
@@ -73,6 +83,7 @@ class Widening:
         self._constants: dict[int, SSAValue] = {}
         self._last_at_front: Operation | None = None
         self._elements: Elements = {}
+        self._whole_rows = arrays_of_whole_rows(source)
         self._weight: float = 1.0
         self._count = 0
         self.cost = 0.0
@@ -243,7 +254,8 @@ class Widening:
     def _load(self, op: memref.LoadOp) -> None:
         found = in_line(op, self._axes) if self._is_wide_context() else None
         if found is None:
-            self._other(op)
+            if not self._load_fixed(op):
+                self._other(op)
             return
         line, offset = found
         row_axes = self._axes.of_all(line.leading)
@@ -255,6 +267,52 @@ class Widening:
                 if offset + x not in elements:
                     self._load_element(op, line, row, offset + x, starts, elements)
                 table[row[0], x] = elements[offset + x]
+
+    def _load_fixed(self, op: memref.LoadOp) -> bool:
+        """Loads with a constant last index as a vector of what is there; returns whether that pays."""
+        place = fixed(op)
+        if place is None or place[0].array not in self._whole_rows:
+            return False
+        row, number = place
+        start = number - number % WIDTH
+        needed = [n for n in fixed_loads_of_run(op, row) if start <= n < start + WIDTH]
+        keys = self._lanes.keys(self._axes.of_all(row.leading))
+        if len(needed) < 2 and not all(number in self._elements.get((row, key), ()) for key in keys):
+            return False
+        table = self._values.setdefault(op.results[0], {})
+        for key in keys:
+            elements = self._elements.setdefault((row, key), {})
+            if number not in elements:
+                indices = (*self._values_for(row.leading, key), self._constant(start))
+                elements.update(self._load_vector(op, self._value(row.array, key), indices, start, needed))
+                self._note_wide(row)
+            table[key] = elements[number]
+        return True
+
+    def _load_vector(
+        self,
+        op: memref.LoadOp,
+        array: SSAValue,
+        indices: Sequence[SSAValue],
+        start: int,
+        needed: Iterable[int],
+    ) -> dict[int, SSAValue]:
+        """Loads a vector in the place of `op`; returns its elements from `start` on that are needed."""
+        type_ = VectorType(op.results[0].type, [WIDTH])
+        vector = self._add(
+            LoadWideOp.create(operands=(array, *indices), result_types=(type_,), location=op.location)
+        ).results[0]
+        return {
+            number: self._add(
+                spirv.CompositeExtractOp.create(
+                    operands=(vector,),
+                    result_types=(op.results[0].type,),
+                    properties={"indices": _extract_index(number - start)},
+                    location=op.location,
+                )
+            ).results[0]
+            for number in needed
+        }
 
     def _load_element(
         self,
@@ -279,22 +337,11 @@ class Widening:
             self.cost += self._weight
             return
         indices = (*self._values_for(line.leading, row), self._element_index(start, op))
-        type_ = VectorType(op.results[0].type, [WIDTH])
-        vector = self._add(
-            LoadWideOp.create(
-                operands=(self._value(line.array, row), *indices), result_types=(type_,), location=op.location
-            )
-        ).results[0]
+        found = self._load_vector(
+            op, self._value(line.array, row), indices, start, range(start, start + WIDTH)
+        )
         self._note_wide(line)
-        for i in range(WIDTH):
-            elements[start + i] = self._add(
-                spirv.CompositeExtractOp.create(
-                    operands=(vector,),
-                    result_types=(op.results[0].type,),
-                    properties={"indices": _extract_index(i)},
-                    location=op.location,
-                )
-            ).results[0]
+        elements.update(found)
 
     def _store(self, op: memref.StoreOp) -> None:
         found = in_line(op, self._axes) if self._is_wide_context() else None
@@ -318,7 +365,7 @@ class Widening:
             )
             self._note_wide(line)
 
-    def _note_wide(self, line: Line) -> None:
+    def _note_wide(self, line: Line | Row) -> None:
         self.has_wide_access = True
         self.cost += self._weight * WIDE_COST
         if line.leading:

@@ -166,8 +166,7 @@ class ArrayParameter:
         fn = self._fn
         linear = indices[0]
         for dimension, index in enumerate(indices[1:], start=1):
-            row = fn.emit(spirv.IMulOp, (linear, self.extent(dimension)), i32)
-            linear = fn.emit(spirv.IAddOp, (row, index), i32)
+            linear = fn.sum(fn.product(linear, self.extent(dimension)), index)
         return linear
 
     def _base_pointer(self) -> SSAValue:

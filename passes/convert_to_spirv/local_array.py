@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr, SymbolRefAttr, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
@@ -103,8 +103,7 @@ class LocalArray:
         fn = self._fn
         linear = indices[0]
         for dimension, index in enumerate(indices[1:], start=1):
-            row = fn.emit(spirv.IMulOp, (linear, self._extents[dimension]), i32)
-            linear = fn.emit(spirv.IAddOp, (row, index), i32)
+            linear = fn.sum(fn.product(linear, self._extents[dimension]), index)
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         return fn.emit(spirv.AccessChainOp, (self._base, linear, *path), pointer)
 

@@ -28,6 +28,7 @@ from ...ir.dialects.spirv.attributes import MemorySemanticsAttr
 from ...ir.dialects.spirv.enums import MemorySemantics, StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.target_env import TargetEnv
+from ...ir.walk import operations
 from ..errors import PassError
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
@@ -114,7 +115,7 @@ class ModuleLowering:
         emulated constants."""
         if self.env.emulates_spec_constants:
             self.spec_constants.survey(kernel_ir)
-        for op in kernel_ir.walk():
+        for op in operations(kernel_ir):
             if op.name in _BARRIERS:
                 orders = op.properties.get("memory_semantics")
                 is_local = isinstance(orders, MemorySemanticsAttr) and not (
@@ -238,7 +239,7 @@ class ModuleLowering:
             isinstance(type_, MemRefType | PointerType | ImageType) for type_ in signature.inputs
         )
         # No early exit: every callee is visited, so that recursion is found wherever it is.
-        for op in function.body.walk():
+        for op in operations(function.body):
             if isinstance(op, _NEEDS_KERNEL) or op.name in NEEDS_KERNEL_NAMES:
                 answer = True
             elif isinstance(op, GetOp) and self.spec_constants.is_emulated(op):

@@ -33,6 +33,7 @@ from ...ir.dialects import aspect, spirv
 from ...ir.dialects.spec_constant import HOST_DTYPES, HOST_LAYOUT, DeclareOp, GetOp
 from ...ir.dialects.spirv.types import element_count, element_type_at
 from ...ir.kernel_info import SpecConstantInfo, SpecConstantLeaf
+from ...ir.walk import operations
 from ..errors import PassError
 from ..narrowing import is_array_attribute, is_float_attribute, is_integer_attribute, is_integer_type
 from .types import integer_attribute
@@ -76,7 +77,7 @@ class SpecConstantTable:
     def survey(self, kernel_ir: Operation) -> None:
         """Finds out which constants stay native: what array lengths depend on, and what exported functions read,
         which do not have the arguments of the kernels that call them."""
-        for op in kernel_ir.walk():
+        for op in operations(kernel_ir):
             if op.name in ("memref.alloc", "memref.alloca"):
                 for operand in op.operands:
                     self._keep_native(operand)

@@ -1,16 +1,23 @@
 """Canonicalisation, common subexpressions, loop invariants, dead code, barriers.
 
-`optimise` is what the compiler runs; `canonicalize`, `cse`, `dce` and `narrow-barriers` are the same steps as separate
-passes.
+`optimise` is what the compiler runs; `canonicalize`, `cse`, `dce`, `hoist-invariants` and `narrow-barriers` are the
+same steps as separate passes.
 """
 
 from .canonicalize import Canonicalize
 from .cse import CommonSubexpressionElimination
 from .dce import DeadCodeElimination
+from .hoist_invariants import HoistInvariants
 from .narrow_barriers import NarrowBarriers
 from .pipeline import optimise
 
-PASSES = (Canonicalize, CommonSubexpressionElimination, DeadCodeElimination, NarrowBarriers)
+PASSES = (
+    Canonicalize,
+    CommonSubexpressionElimination,
+    DeadCodeElimination,
+    HoistInvariants,
+    NarrowBarriers,
+)
 """The passes of this folder."""
 
 __all__ = [
@@ -18,6 +25,7 @@ __all__ = [
     "Canonicalize",
     "CommonSubexpressionElimination",
     "DeadCodeElimination",
+    "HoistInvariants",
     "NarrowBarriers",
     "optimise",
 ]

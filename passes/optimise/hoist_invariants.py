@@ -8,10 +8,26 @@ Invariant: only operations move that may run even where the loop has no trips; l
 
 from __future__ import annotations
 
-from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, SSAValue
+from dataclasses import dataclass
 
-from .effects import body_blocks, is_speculatable
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from .effects import body_blocks, functions_of, is_speculatable
+
+
+@dataclass(frozen=True)
+class HoistInvariants(ModulePass):
+    """Moves what every round of a loop computes alike out of the loop."""
+
+    name = "hoist-invariants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in functions_of(op):
+            hoist_invariants(function)
 
 
 def hoist_invariants(function: Operation) -> None:

@@ -11,6 +11,7 @@ from .effects import functions_of
 from .forward_walk import ForwardWalk
 from .hoist_invariants import hoist_invariants
 from .narrow_barriers import narrow_barriers
+from .promote_arrays import promote_arrays
 
 
 def optimise(module: Operation, level: int) -> None:
@@ -19,6 +20,8 @@ def optimise(module: Operation, level: int) -> None:
     A function with the attribute `kernel.opt_level` has its own level.
     """
     for function in functions_of(module):
+        if _level_of(function, level):
+            promote_arrays(function)
         for _ in range(min(_level_of(function, level), 2)):
             ForwardWalk(fold=True, number=True).run(function)
             hoist_invariants(function)

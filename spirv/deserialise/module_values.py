@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv import enums
 from ...ir.dialects.spirv.attributes import FPRoundingModeAttr
-from ...ir.dialects.spirv.structure import SPEC_OPERATIONS
+from ...ir.dialects.spirv.spec_constants import SPEC_OPERATIONS
 from ..binary import Instruction
 from ..emit_context import UNIT_DECORATIONS
 from ..module_view import ModuleView

@@ -66,7 +66,10 @@ def mutated(header: dict[str, Any], pick: random.Random) -> dict[str, Any]:
     """Returns a header with some of its values replaced, removed or doubled."""
     made = json.loads(json.dumps(header))
     for _ in range(pick.choice((1, 1, 1, 2, 4))):
-        path = pick.choice(list(places(made)))
+        paths = list(places(made))
+        if not paths:  # all of it was removed
+            break
+        path = pick.choice(paths)
         parent = made
         for key in path[:-1]:
             parent = parent[key]

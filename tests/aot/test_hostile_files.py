@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lapilli as lp
+from lapilli.spirv import file_table
 from lapilli.spirv.file_table import HEADER, read_table
 from lapilli.spirv.lpk import MAGIC, MAX_HEADER_BYTES, LpkFile
 from lapilli.tools.inspect import command as inspect_command
@@ -199,3 +200,23 @@ def test_tables_name_files_beside_them_only(tmp_path, name):
     (tmp_path / "x.table").write_text(f"{HEADER}\n{name}|p.json|s.sym\n", "utf-8")
     with pytest.raises(lp.InvalidError, match="beside the table"):
         read_table(tmp_path / "x.table")
+
+
+def test_tables_are_bounded_in_memory(tmp_path, monkeypatch):
+    """Rows may name one file again and again, and a file of line breaks is as many symbols."""
+    (tmp_path / "c.spv").write_bytes(b"\x03\x02\x23\x07" * 256)
+    (tmp_path / "p.json").write_text("{}")
+    (tmp_path / "s.sym").write_text("k\n")
+    table = tmp_path / "x.table"
+    table.write_text("\n".join([HEADER, *["c.spv|p.json|s.sym"] * 10]) + "\n")
+    assert len(read_table(table)) == 10
+    monkeypatch.setattr(file_table, "MAX_TABLE_BYTES", 5000)
+    with pytest.raises(lp.InvalidError, match=r"x\.table:6: expected at most 5000 bytes of code in all rows"):
+        read_table(table)
+    monkeypatch.undo()
+    for name in ("s.sym", "p.json", "x.table"):
+        before = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(b"\n" * (file_table.MAX_TEXT_BYTES + 1))
+        with pytest.raises(lp.InvalidError, match="expected at most"):
+            read_table(table)
+        (tmp_path / name).write_bytes(before)

@@ -50,6 +50,18 @@ def test_code_of_another_driver_is_left_alone(native, device, context, field, va
     assert chosen_format(device, context, native) == "spirv"
 
 
+@pytest.mark.behaviour("AOT-13")
+def test_code_goes_with_the_model_of_a_device_and_not_with_one_card(native, device, context):
+    """Another card of the model has another deviceUUID, and the same driver reads the same code."""
+    header, code = split(native.read_bytes())
+    for image in header["images"]:
+        if image["native"] is not None:
+            assert bytes.fromhex(image["native"]["device_uuid"]) == device.physical.device_uuid
+            image["native"]["device_uuid"] = "ab" * 16
+    native.write_bytes(joined(header, code))
+    assert chosen_format(device, context, native) == "native"
+
+
 @pytest.mark.behaviour("AOT-13", "GKB-17")
 def test_damaged_native_code_is_left_alone(native, device, context):
     header, code = split(native.read_bytes())

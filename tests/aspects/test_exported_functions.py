@@ -173,3 +173,65 @@ def test_vendor_aspects_of_a_linked_function_are_required_and_not_warned_of(devi
     module = program("lp.f32(lp.i64(x) * lp.i64(3))")
     with pytest.raises(lp.KernelNotSupportedError, match="aspect::vk_int64"):
         run(module.k, device.masked(without=[lp.Aspect.VK_INT64]))
+
+
+@pytest.mark.device
+@pytest.mark.behaviour("RT-13", "EXT-09", "RT-07")
+@pytest.mark.filterwarnings("ignore::lapilli.AspectWarning")
+def test_a_linked_function_does_not_keep_other_kernels_of_a_bundle_from_running(device, make_module):
+    # Symbols of their own: bundles find functions by name, and modules of other tests may be alive.
+    name = f"alone_{device.selector}"
+    text = (
+        LIBRARY.format(body=WIDE, decorator="", options="")
+        .replace("inner", name)
+        .replace("outer", f"o_{name}")
+    )
+    library = make_module(text)
+    module = make_module(
+        USER.format(library=library.__name__, function=name, options="")
+        + "\n@lp.kernel\ndef plain(y: lp.Array[lp.f32]):\n    y[lp.global_id(0)] = 5.0\n"
+    )
+    lesser = device.masked(without=[lp.Aspect.FP64])
+    context = lp.Context([lesser])
+    ids = [lp.get_kernel_id(module.k), lp.get_kernel_id(module.plain)]
+    bundle = lp.build(lp.get_kernel_bundle(context, state=lp.BundleState.INPUT, kernel_ids=ids))
+    queue, y = lp.Queue(lesser, context=context), lp.ones(4, device=lesser)
+
+    def group(kernel):
+        def fill(h):
+            h.use_kernel_bundle(bundle)
+            h.parallel_for(4, kernel, y)
+
+        return fill
+
+    queue.submit(group(module.plain))
+    assert y.numpy().tolist() == [5.0] * 4
+    with pytest.raises(lp.KernelNotSupportedError, match="aspect::fp64"):
+        queue.submit(group(module.k))
+
+
+def test_only_what_is_linked_later_divides_a_unit_further():
+    from lapilli.ir.call_graph import entry_points, function_name
+    from lapilli.ir.parse import parse_module
+    from lapilli.passes.split_modules import split
+
+    def entries(**options):
+        kernels = "".join(
+            f"func.func @{name}() attributes {{gpu.kernel{fixed}}} {{ {call} func.return }}\n"
+            for name, call, fixed in [
+                ("a", "func.call @one() : () -> ()", ""),
+                ("b", "func.call @helper() : () -> ()", ""),
+                ("c", "func.call @two() : () -> ()", ""),
+                ("d", "", ""),
+                ("e", "func.call @one() : () -> ()", ', aspect.fixed_targets = ["lavapipe"]'),
+                ("f", "func.call @two() : () -> ()", ', aspect.fixed_targets = ["lavapipe"]'),
+            ]
+        )
+        rest = """func.func private @one() attributes {aspect.external}
+        func.func private @two() attributes {aspect.external}
+        func.func private @helper() { func.call @one() : () -> () func.return }"""
+        images = split(parse_module(kernels + rest).module, "off", **options)
+        return ["".join(function_name(f) for f in entry_points(image)) for image in images]
+
+    assert entries() == ["abcd", "ef"]
+    assert entries(separates_imports=True) == ["ab", "c", "d", "ef"]

@@ -157,6 +157,25 @@ def test_recursion_is_refused():
     assert saved(text) == {"k": {6}, "f": {6}}
 
 
+@pytest.mark.behaviour("ASP-18")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "f = a if x[0] > 0.0 else b\n    x[0] = f(x[0])",
+        "f = a\n    if x[0] > 0.0:\n        f = b\n    x[0] = f(x[0])",
+        "x[0] = (a, b)[lp.global_id(0)](x[0])",
+    ],
+)
+def test_calls_whose_target_is_known_at_run_time_only_are_refused(body):
+    kernel = lp.kernel_from_source(
+        "def a(v: lp.f32):\n    return v + 1.0\n\n\ndef b(v: lp.f32):\n    return v * 2.0\n\n\n"
+        f"@lp.kernel\ndef k(x: lp.Array[lp.f32]):\n    {body}\n"
+    )
+    with pytest.raises(lp.BuildError) as caught:
+        compile_kernels([kernel])
+    assert caught.value.errc is lp.Errc.BUILD
+
+
 @pytest.mark.behaviour("ASP-16", "ASP-21", "TPH-01")
 def test_the_first_propagation_runs_before_anything_is_inlined():
     text = """func.func @k() attributes {gpu.kernel, aspect.declared = [2 : i32],

@@ -61,6 +61,44 @@ def test_a_missing_aspect_is_refused_in_the_launch_itself(device):
     )
 
 
+COMMANDS = {
+    "parallel_for": lambda queue, kernel, out: queue.parallel_for(4, kernel, out),
+    "parallel_for over groups": lambda queue, kernel, out: queue.parallel_for(lp.NdRange(4, 4), kernel, out),
+    "single_task": lambda queue, kernel, out: queue.single_task(kernel, out),
+    "submit": lambda queue, kernel, out: queue.submit(lambda h: h.parallel_for(4, kernel, out)),
+    "launch": lambda queue, kernel, out: kernel[4].on(queue)(out),
+}
+
+
+@pytest.mark.behaviour("RT-01", "RT-05", "RT-06")
+@pytest.mark.parametrize("command", list(COMMANDS))
+@pytest.mark.parametrize(
+    ("kernel", "masks"),
+    [
+        (calls_fp64, {"without": [lp.Aspect.FP64]}),
+        (lp.device_has(lp.Aspect.ACCELERATOR)(fill), {}),
+        (lp.reqd_sub_group_size(1024)(fill), {}),
+        (lp.reqd_work_group_size(2**31 - 1)(fill), {}),
+    ],
+    ids=["aspect", "declared", "sub-group", "work-group"],
+)
+def test_every_command_refuses_at_once_and_not_through_the_handler(device, command, kernel, masks):
+    lesser = device.masked(**masks) if masks else device
+    if kernel is not calls_fp64 and device.has(lp.Aspect.ACCELERATOR):
+        pytest.skip("the device is an accelerator")
+    seen = []
+    queue = lp.Queue(lesser, async_handler=seen.append)
+    out = lp.zeros(4, device=lesser)
+    with lp.trace() as trace, pytest.raises(lp.KernelNotSupportedError) as caught:
+        COMMANDS[command](queue, kernel, out)
+    assert caught.value.errc is lp.Errc.KERNEL_NOT_SUPPORTED
+    queue.wait()
+    assert seen == [] and trace.count("module") == trace.count("launch") == 0
+    assert not out.numpy().any()
+    queue.parallel_for(4, fill, out)  # the queue goes on working
+    assert out.numpy().all()
+
+
 @pytest.mark.behaviour("RT-02", "SPL-07")
 @pytest.mark.parametrize("aspect", [lp.Aspect.ACCELERATOR, lp.Aspect.HOST_DEBUGGABLE, lp.Aspect.FP16])
 def test_a_declared_aspect_is_required_even_unused(device, aspect):
@@ -90,6 +128,7 @@ def test_a_work_group_beyond_the_device(device, size):
 @pytest.mark.parametrize(
     ("size", "limits"),
     [
+        ((2**31 - 1, 2**31 - 1, 2**31 - 1), {}),
         ((32,), {"max_work_item_sizes": (64, 64, 31)}),
         ((8, 8), {"max_work_group_size": 63}),
         ((1, 2**16, 2**16), {}),  # 2**32 work-items: 0 in 32 bits
@@ -178,7 +217,7 @@ def test_fixed_targets_refuse_other_devices(device, make_module):
         assert out.numpy().all()
 
 
-@pytest.mark.behaviour("RT-06", "REQ-09")
+@pytest.mark.behaviour("RT-06", "REQ-09", "EXT-07")
 @pytest.mark.parametrize(
     "requirements",
     [

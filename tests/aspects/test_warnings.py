@@ -188,3 +188,24 @@ def test_fixed_targets_are_checked_without_ahead_of_time_builds(device, make_mod
 def test_an_unknown_fixed_target_is_refused():
     with pytest.raises(lp.InvalidError, match="no fixed target 'vk_nothing'"):
         lp.compile_options(fixed_targets=["vk_nothing"])
+
+
+@pytest.mark.behaviour("FT-01", "FT-05", "ASP-17")
+def test_the_option_stands_on_all_kernels_and_exported_functions(make_module):
+    from lapilli.frontend.builder import build_module
+    from lapilli.ir.call_graph import function_name, functions
+    from lapilli.ir.dialects import aspect
+    from lapilli.passes.pipeline import analyse
+
+    module = make_module(
+        "lp.compile_options(fixed_targets=['swiftshader', 'lavapipe'])\n"
+        "@lp.external\ndef e(x: lp.f32) -> lp.f32:\n    return x\n"
+        "@lp.kernel\ndef a(x: lp.Array[lp.f32]):\n    x[0] = 1.0\n"
+        "@lp.kernel\ndef b(x: lp.Array[lp.f32]):\n    x[0] = 2.0\n"
+    )
+    targets = compile_kernels([module.a, module.b])
+    assert [image.requirements.fixed_targets for image in targets] == [(0x20000, 0x20001)]
+    ir = build_module([module.a, module.b], externals=[module.e])
+    (image,) = analyse(ir, TargetEnv(), mode="off", fixed_targets=("swiftshader", "lavapipe")).images
+    found = {function_name(f): aspect.fixed_targets(f) for f in functions(image.module)}
+    assert found == dict.fromkeys(("a", "b", "e"), frozenset({"swiftshader", "lavapipe"}))

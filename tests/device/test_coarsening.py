@@ -9,8 +9,9 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.kernel import KernelFunction
-from lapilli.vk_runtime import coarse_record
-from lapilli.vk_runtime.coarse_record import Coarsening
+from lapilli.vk_runtime import coarsening as tables
+from lapilli.vk_runtime.coarse_record import CoarseRecord
+from lapilli.vk_runtime.coarsening import Coarsening
 
 ALWAYS = Coarsening(lanes=4, least_with_loops=1, least_without_loops=1)
 NEVER = Coarsening()
@@ -21,15 +22,15 @@ def coarsening(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[C
     """Sets when launches on the device are coarsened."""
 
     def use(choice: Coarsening) -> None:
-        monkeypatch.setitem(coarse_record.COARSENING, device.physical.driver_id, choice)
+        monkeypatch.setitem(tables.COARSENING, device.physical.driver_id, choice)
 
     yield use
 
 
 def was_coarsened(kernel: KernelFunction) -> bool:
-    """Whether some image of the kernel has several work-items in an invocation."""
-    made = [entry for key, entry in kernel.compiled.items() if isinstance(key, tuple)]
-    return any(entry.kernel.lanes for entry in made)
+    """Whether some launch of the kernel has several work-items in an invocation."""
+    records = [prepared.record for prepared in kernel.records.values()]
+    return any(isinstance(record, CoarseRecord) or bool(record.kernel.lanes) for record in records)
 
 
 def both(
@@ -59,7 +60,7 @@ def saxpy() -> KernelFunction:
     return saxpy
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 8, 31, 64, 1000, 1003, 4096])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 8, 31, 64, 1000, 1003, 1027, 4096, 5001, 5002, 5003])
 def test_saxpy_of_any_size(device: lp.Device, coarsening: Callable[[Coarsening], None], count: int):
     rng = np.random.default_rng(count)
     x, y = rng.random((2, count + 3), dtype=np.float32)
@@ -69,7 +70,7 @@ def test_saxpy_of_any_size(device: lp.Device, coarsening: Callable[[Coarsening],
         kernel[count](3.5, a, b)
         return [b.numpy()]
 
-    both(saxpy, coarsening, launch, expects=count % 4 == 0)
+    both(saxpy, coarsening, launch, expects=count % 4 == 0 or count > 1024)
 
 
 def test_one_array_given_twice(device: lp.Device, coarsening: Callable[[Coarsening], None]):
@@ -136,7 +137,8 @@ def matmul() -> KernelFunction:
 
 
 @pytest.mark.parametrize(
-    ("rows", "inner", "columns"), [(8, 5, 12), (4, 16, 4), (6, 3, 8), (8, 4, 6), (5, 7, 9)]
+    ("rows", "inner", "columns"),
+    [(8, 5, 12), (4, 16, 4), (6, 3, 8), (8, 4, 6), (5, 7, 9), (70, 3, 64), (33, 5, 516), (64, 3, 1030)],
 )
 def test_matrix_product(
     device: lp.Device, coarsening: Callable[[Coarsening], None], rows: int, inner: int, columns: int
@@ -150,7 +152,110 @@ def test_matrix_product(
         assert np.allclose(c.numpy(), a @ b, rtol=1e-5)
         return [c.numpy()]
 
-    both(matmul, coarsening, launch, expects=columns % 4 == 0)
+    is_whole = rows % 4 == 0 and columns % 4 == 0
+    both(matmul, coarsening, launch, expects=is_whole or rows * columns > 4000)
+
+
+@pytest.mark.parametrize("shape", [(3, 1030), (37, 1027), (259, 513), (1031, 2), (5, 6, 1029), (2, 1029, 8)])
+def test_what_is_left_over_of_a_range_is_done_too_and_nothing_else(
+    device: lp.Device, coarsening: Callable[[Coarsening], None], shape: tuple[int, ...]
+):
+    """Arrays are larger than the range, so that work-items beyond it would be seen."""
+
+    def make() -> KernelFunction:
+        if len(shape) == 2:
+
+            @lp.kernel
+            def mark(x: lp.In[lp.i32, 2], y: lp.Array[lp.i32, 2]):
+                i, j = lp.global_id(0), lp.global_id(1)
+                y[i, j] += x[i, j] * lp.global_range(1) + i
+
+            return mark
+
+        @lp.kernel
+        def mark3(x: lp.In[lp.i32, 3], y: lp.Array[lp.i32, 3]):
+            i, j, k = lp.global_id(0), lp.global_id(1), lp.global_id(2)
+            y[i, j, k] += x[i, j, k] * lp.global_range(2) + i - j
+
+        return mark3
+
+    extents = tuple((n + 4) // 4 * 4 for n in shape)
+    x = np.random.default_rng(5).integers(-1000, 1000, extents).astype(np.int32)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        y = lp.full(extents, 7, dtype=lp.i32, device=device)
+        kernel[shape](lp.asarray(x, device=device), y)
+        found = y.numpy()
+        inside = tuple(slice(n) for n in shape)
+        index = np.indices(shape)
+        other = index[0] if len(shape) == 2 else index[0] - index[1]
+        expected = np.full(extents, 7, np.int32)
+        expected[inside] += x[inside] * shape[-1] + other
+        assert np.array_equal(found, expected)
+        return [found]
+
+    both(make, coarsening, launch, expects=shape[-1] > 4)
+
+
+def test_graphs_launch_coarsened_kernels_and_what_is_left_over(
+    device: lp.Device, coarsening: Callable[[Coarsening], None]
+):
+    coarsening(ALWAYS)
+    kernel = saxpy()
+    x, y = lp.ones(2051, device=device), lp.zeros(2051, device=device)
+    with lp.graph() as graph:
+        first = kernel[2051](2.0, x, y)
+        kernel[2048](1.0, x, y)
+    assert was_coarsened(kernel)
+    graph.replay()
+    graph.replay()
+    assert y.numpy().tolist() == [6.0] * 2048 + [4.0] * 3
+    graph.update(first, a=0.5)
+    graph.replay().wait()
+    assert y.numpy().tolist() == [7.5] * 2048 + [4.5] * 3
+
+
+def test_a_launch_in_two_parts_is_one_event(device: lp.Device, coarsening: Callable[[Coarsening], None]):
+    coarsening(ALWAYS)
+    kernel = saxpy()
+    queue = lp.Queue(device, profiling=device.has(lp.Aspect.QUEUE_PROFILING))
+    x, y = lp.ones(4099, device=device), lp.zeros(4099, device=device)
+    with lp.trace() as trace:
+        events = [kernel[4099].on(queue)(1.0, x, y) for _ in range(3)]
+    assert trace.count("launch") == 3
+    for event in reversed(events):
+        event.wait()
+        assert event.done
+    if queue.is_profiling:
+        assert all(event.elapsed_ns >= 0 for event in events)
+    assert y.numpy().tolist() == [3.0] * 4099
+    queue.close()
+
+
+@pytest.mark.parametrize("columns", [4, 5, 8])
+def test_rows_of_coordinates(device: lp.Device, coarsening: Callable[[Coarsening], None], columns: int):
+    def make() -> KernelFunction:
+        @lp.kernel
+        def forces(bodies: lp.In[lp.f32, 2], out: lp.Array[lp.f32, 2]):
+            i = lp.global_id(0)
+            x, y, z = bodies[i, 0], bodies[i, 1], bodies[i, 2]
+            for k in range(bodies.shape[0]):
+                dx, dy, dz = bodies[k, 0] - x, bodies[k, 1] - y, bodies[k, 2] - z
+                scale = bodies[k, 3] / (dx * dx + dy * dy + dz * dz + 0.5)
+                out[i, 0] += dx * scale
+                out[i, 1] += dy * scale + out[i, 0]
+                out[i, 3] = out[i, 0] + out[i, 1] * dz
+
+        return forces
+
+    bodies = np.random.default_rng(columns).random((12, columns), dtype=np.float32)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        out = lp.ones((12, columns), device=device)
+        kernel[12](lp.asarray(bodies, device=device), out)
+        return [out.numpy()]
+
+    both(make, coarsening, launch)
 
 
 def branches() -> KernelFunction:
@@ -237,8 +342,8 @@ def test_three_dimensions_vectors_and_structs(device: lp.Device, coarsening: Cal
     colours = np.random.default_rng(3).random((8, 4), dtype=np.float32)
 
     def launch(kernel: KernelFunction) -> list[np.ndarray]:
-        out = lp.ones((2, 3, 8), device=device)
-        kernel[(2, 3, 8)](
+        out = lp.ones((2, 4, 8), device=device)
+        kernel[(2, 4, 8)](
             lp.asarray(cells, device=device), lp.asarray(colours, dtype=lp.f32x4, device=device), out
         )
         return [out.numpy()]

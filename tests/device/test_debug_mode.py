@@ -32,6 +32,17 @@ def test_index_of_a_load(offset: int, device) -> None:
     assert trap.location.line == shift.function.__code__.co_firstlineno + 3
 
 
+@pytest.mark.parametrize("offset", [-1, 3, 1000])
+def test_coordinate_of_an_image(offset: int, device) -> None:
+    @lp.kernel
+    def shift(offset: lp.i32, img: lp.UnsampledImage[lp.f32, 2], y: lp.Out[lp.f32]):
+        y[0] = img[offset, 0]
+
+    img = lp.UnsampledImage(np.zeros((3, 5), np.float32), device=device)
+    with pytest.raises(lp.KernelTrap, match="dimension 0 of 'img', whose extent is 3"):
+        shift[1](offset, img, lp.zeros(1, device=device)).wait()
+
+
 def test_indices_in_range_are_fine(device) -> None:
     @lp.kernel
     def fine(x: lp.Array[lp.f32, 2]):

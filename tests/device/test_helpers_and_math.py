@@ -167,3 +167,26 @@ def test_integers_to_negative_powers_known_at_run_time(device):
     out = lp.empty(len(base), lp.i32, device=device)
     integer_powers[len(base)](lp.asarray(base, device=device), lp.asarray(exponent, device=device), out)
     assert out.numpy().tolist() == [1, -1, 1, 0, 0, 0, 243, 1, -27]
+
+
+def _weighted(v, k):
+    if v < 0.0:
+        return v
+    return v * k
+
+
+@lp.kernel
+def called_before_its_argument_has_a_type(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    depth = 0
+    total = 0.0
+    while depth < 4:
+        total += _weighted(x[i], depth)
+        depth += 1
+    x[i] = total
+
+
+def test_a_call_that_inference_tries_again_is_no_recursion(device):
+    x = lp.asarray(np.float32([-1, 2, 3]), device=device)
+    called_before_its_argument_has_a_type[3](x)
+    assert x.numpy().tolist() == [-4, 12, 18]

@@ -21,6 +21,7 @@ SMALL = {
     "life": ("--size", "24", "--generations", "6"),
     "nbody": ("--bodies", "128", "--steps", "3"),
     "reduction": ("--size", "60"),
+    "image_filters": ("--size", "40"),
 }
 """Example -> arguments that make it small."""
 
@@ -57,6 +58,8 @@ def test_it_agrees_with_numpy_and_draws(
         ("life", "run_numpy", lambda cells, _: cells),
         ("nbody", "run_numpy", lambda start, _: start[0] + 1),
         ("reduction", "total", lambda _: 0.0),
+        ("image_filters", "turn_numpy", lambda picture, _: picture + 90.0),
+        ("image_filters", "edges_numpy", lambda turned: turned + 90.0),
     ],
 )
 def test_a_wrong_result_is_noticed(

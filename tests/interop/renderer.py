@@ -17,7 +17,12 @@ USAGE = (
     | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
 )
 HOST = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-FEATURES = ("timelineSemaphore", "robustBufferAccess", "shaderFloat64")
+FEATURES = (
+    "timelineSemaphore",
+    "robustBufferAccess",
+    "shaderFloat64",
+    "shaderStorageImageWriteWithoutFormat",
+)
 """What its VkDevice is made with."""
 
 
@@ -33,7 +38,11 @@ class Renderer:
         families = vk.vkGetPhysicalDeviceQueueFamilyProperties(self.physical)
         self.family = next(i for i, f in enumerate(families) if f.queueFlags & vk.VK_QUEUE_COMPUTE_BIT)
         timeline = vk.VkPhysicalDeviceTimelineSemaphoreFeatures(timelineSemaphore=vk.VK_TRUE)
-        features = vk.VkPhysicalDeviceFeatures(robustBufferAccess=vk.VK_TRUE, shaderFloat64=vk.VK_TRUE)
+        features = vk.VkPhysicalDeviceFeatures(
+            robustBufferAccess=vk.VK_TRUE,
+            shaderFloat64=vk.VK_TRUE,
+            shaderStorageImageWriteWithoutFormat=vk.VK_TRUE,
+        )
         queue = vk.VkDeviceQueueCreateInfo(queueFamilyIndex=self.family, queueCount=1, pQueuePriorities=[1.0])
         info = vk.VkDeviceCreateInfo(
             pNext=timeline, queueCreateInfoCount=1, pQueueCreateInfos=[queue], pEnabledFeatures=features
@@ -70,6 +79,58 @@ class Renderer:
         found = np.frombuffer(mapped, like.dtype).reshape(like.shape).copy()
         vk.vkUnmapMemory(self.device, memory)
         return found
+
+    def image(self, shape: tuple[int, ...], image_format: int, usage: int) -> Any:
+        """Makes a VkImage in memory of its own, of undefined contents and layout; extents slowest first."""
+        width, height, depth = (*reversed(shape), 1, 1)[:3]
+        info = vk.VkImageCreateInfo(
+            imageType=len(shape) - 1,
+            format=image_format,
+            extent=vk.VkExtent3D(width, height, depth),
+            mipLevels=1,
+            arrayLayers=1,
+            samples=vk.VK_SAMPLE_COUNT_1_BIT,
+            tiling=vk.VK_IMAGE_TILING_OPTIMAL,
+            usage=usage,
+            sharingMode=vk.VK_SHARING_MODE_EXCLUSIVE,
+            initialLayout=vk.VK_IMAGE_LAYOUT_UNDEFINED,
+        )
+        made = vk.vkCreateImage(self.device, info, None)
+        needs = vk.vkGetImageMemoryRequirements(self.device, made)
+        index = next(i for i in range(32) if needs.memoryTypeBits >> i & 1)
+        allocation = vk.VkMemoryAllocateInfo(allocationSize=needs.size, memoryTypeIndex=index)
+        memory = vk.vkAllocateMemory(self.device, allocation, None)
+        vk.vkBindImageMemory(self.device, made, memory, 0)
+        self._others += [(vk.vkDestroyImage, made), (vk.vkFreeMemory, memory)]
+        return made
+
+    def read_image(
+        self, image: Any, like: np.ndarray[Any, Any], shape: tuple[int, ...]
+    ) -> np.ndarray[Any, Any]:
+        """Reads a VkImage in the layout GENERAL through a buffer, by commands of its own."""
+        width, height, depth = (*reversed(shape), 1, 1)[:3]
+        target = self.buffer(np.zeros_like(like))
+        layers = vk.VkImageSubresourceLayers(vk.VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1)
+        region = vk.VkBufferImageCopy(
+            imageSubresource=layers,
+            imageOffset=vk.VkOffset3D(0, 0, 0),
+            imageExtent=vk.VkExtent3D(width, height, depth),
+        )
+        pool = vk.vkCreateCommandPool(
+            self.device, vk.VkCommandPoolCreateInfo(queueFamilyIndex=self.family), None
+        )
+        allocation = vk.VkCommandBufferAllocateInfo(
+            commandPool=pool, level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY, commandBufferCount=1
+        )
+        (commands,) = vk.vkAllocateCommandBuffers(self.device, allocation)
+        vk.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+        layout = vk.VK_IMAGE_LAYOUT_GENERAL
+        vk.vkCmdCopyImageToBuffer(commands, image, layout, target, 1, [region])
+        vk.vkEndCommandBuffer(commands)
+        vk.vkQueueSubmit(self.queue, 1, [vk.VkSubmitInfo(pCommandBuffers=[commands])], None)
+        vk.vkQueueWaitIdle(self.queue)
+        vk.vkDestroyCommandPool(self.device, pool, None)
+        return self.read(target, like)
 
     def timeline(self) -> Any:
         """Makes a timeline semaphore at 0."""

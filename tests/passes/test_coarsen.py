@@ -87,6 +87,110 @@ def test_a_value_of_all_work_items_is_loaded_once():
     assert counts(coarsen(total)) == (1, 0, 0, 1)
 
 
+def test_branches_at_borders_become_selections():
+    @lp.kernel
+    def stencil(x: lp.In[lp.f32, 2], y: lp.Out[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        if i > 0 and j > 0 and j < x.shape[1] - 1:
+            y[i, j] = x[i - 1, j] + x[i, j - 1] + x[i, j + 1]
+        else:
+            y[i, j] = x[i, j]
+
+    text = coarsen(stencil)
+    assert text.count("scf.if") == 1, "the test of the range"
+    assert text.count("arith.select") == 4
+    assert counts(text) == (2, 0, 2, 1)
+
+
+def test_short_loops_are_unrolled_so_that_their_loads_are_joined():
+    @lp.kernel
+    def blur(w: lp.In[lp.f32, 2], x: lp.In[lp.f32, 2], y: lp.Out[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        total = 0.0
+        if i > 0 and j > 0 and i < x.shape[0] - 1 and j < x.shape[1] - 1:
+            for di in range(3):
+                for dj in range(3):
+                    total += w[di, dj] * x[i + di - 1, j + dj - 1]
+        y[i, j] = total
+
+    text = coarsen(blur)
+    assert "scf.for" not in text
+    assert counts(text) == (9 + 3 * 2, 0, 3, 1)
+
+
+def test_what_a_work_item_needs_of_a_row_is_one_load():
+    @lp.kernel
+    def forces(bodies: lp.In[lp.f32, 2], out: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        x, y = bodies[i, 0], bodies[i, 1]
+        total = 0.0
+        for k in range(bodies.shape[0]):
+            dx, dy = bodies[k, 0] - x, bodies[k, 1] - y
+            total += bodies[k, 3] * (dx * dx + dy * dy)
+        out[i] = total
+
+    text = coarsen(forces)
+    assert "kernel.aligned_rows = array<i32: 0>" in text
+    assert counts(text) == (0, 0, 4 + 1, 1)
+
+
+def test_a_row_is_loaded_again_behind_a_store():
+    @lp.kernel
+    def turn(p: lp.Array[lp.f32, 2], out: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        a = p[0, 0] + p[0, 1]
+        p[i, 1] = a
+        out[i] = p[0, 0] * p[0, 1] + p[0, 7]
+
+    assert counts(coarsen(turn)) == (1, 4, 2, 1)
+
+
+def _stores_elsewhere() -> KernelFunction:
+    @lp.kernel
+    def k(x: lp.In[lp.f32], y: lp.Array[lp.f32], z: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        if i > 0:
+            y[i] = x[i]
+        else:
+            z[i] = x[i]
+
+    return k
+
+
+def _loads_behind_a_store() -> KernelFunction:
+    @lp.kernel
+    def k(x: lp.In[lp.f32], y: lp.Array[lp.f32], z: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        if i > 0:
+            y[i] = x[i]
+            z[i] = y[i - 1]
+        else:
+            y[i] = x[i]
+            z[i] = 0.0
+
+    return k
+
+
+def _loops_over_data() -> KernelFunction:
+    @lp.kernel
+    def k(n: lp.i32, x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        total = 0.0
+        if i > 0:
+            for j in range(n):
+                total += x[j]
+        y[i] = total
+
+    return k
+
+
+@pytest.mark.parametrize("make", [_stores_elsewhere, _loads_behind_a_store, _loops_over_data])
+def test_branches_that_may_not_run_unasked_stay(make: object):
+    assert callable(make)
+    text = coarsen(make())
+    assert "kernel.lanes" in text and text.count("scf.if") > 1
+
+
 def _local_id() -> KernelFunction:
     @lp.kernel
     def k(x: lp.Array[lp.f32]):
@@ -148,7 +252,8 @@ def test_branches_that_work_items_disagree_about_may_be_left_out():
     @lp.kernel
     def border(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
         i = lp.global_id(0)
-        y[i] = x[i] if i > 0 else 0.0
+        if i > 0:
+            y[i] = x[i]
 
     (image,) = analyse_kernels([border], TargetEnv()).images
     (kernel,) = [op for op in image.module.walk() if op.name == "func.func"]

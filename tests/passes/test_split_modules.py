@@ -6,6 +6,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from lapilli.ir.call_graph import entry_points, function_name, functions
+from lapilli.ir.dialects.aspect import is_external
 from lapilli.ir.errors import InvalidError
 from lapilli.ir.parse import parse_module
 from lapilli.ir.verify import verify_module
@@ -126,6 +127,7 @@ def symbols(image: ModuleOp) -> list[str]:
     return [op.get_attr_or_prop("sym_name").data for op in image.body.ops]  # type: ignore[union-attr]
 
 
+@pytest.mark.behaviour("SPL-01", "SPL-15", "SPL-16")
 def test_callees_are_copied_and_what_nobody_reaches_is_dropped() -> None:
     module = parse_module(CALLS).module
     before = str(module)
@@ -150,6 +152,7 @@ def test_a_module_that_is_one_image_is_not_copied() -> None:
     assert split(module) == [module]
 
 
+@pytest.mark.behaviour("SPL-17")
 def test_exported_functions_keep_their_mark_only_where_they_are_roots() -> None:
     text = """
     func.func @k() attributes {gpu.kernel} { func.call @f() : () -> ()  func.return }
@@ -162,3 +165,29 @@ def test_exported_functions_keep_their_mark_only_where_they_are_roots() -> None:
     assert "func.func private @f" in str(with_kernel)
     assert symbols(alone) == ["f"]
     assert "aspect.external" in str(alone)
+
+
+@pytest.mark.behaviour("SPL-02", "SPL-17")
+def test_functions_of_other_units_are_copied_into_the_image_that_calls_them() -> None:
+    text = """
+    func.func @k() attributes {gpu.kernel, aspect.unit = "a"} { func.call @outer() : () -> ()  func.return }
+    func.func @l() attributes {gpu.kernel, aspect.unit = "a"} { func.return }
+    func.func @outer() attributes {aspect.external, aspect.unit = "b"} {
+      func.call @inner() : () -> ()
+      func.return
+    }
+    func.func @inner() attributes {aspect.external, aspect.unit = "c"} { func.return }
+    func.func @aside() attributes {aspect.external, aspect.unit = "b"} { func.return }"""
+    images = split(parse_module(text).module, "per_source")
+    assert [symbols(image) for image in images] == [
+        ["k", "l", "outer", "inner"],
+        ["outer", "inner", "aside"],
+        ["inner"],
+    ]
+    exported = [
+        [op.get_attr_or_prop("sym_name").data for op in i.body.ops if is_external(op)] for i in images
+    ]  # type: ignore[union-attr]
+    assert exported == [[], ["outer", "aside"], ["inner"]]
+    for image in images:
+        verify_module(image)
+        verify_attributes(image)

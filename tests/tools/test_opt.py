@@ -124,7 +124,7 @@ def test_an_unknown_pass_lists_the_known_ones(file: Path) -> None:
     assert result.exit_code == 1
     assert result.stderr == (
         "error: unknown pass 'inline', expected one of canonicalize, coarsen, compute-requirements, cse, dce, "
-        "limit-loops, propagate-aspects, split-modules\n"
+        "hoist-invariants, limit-loops, narrow-barriers, propagate-aspects, split-modules\n"
     )
 
 

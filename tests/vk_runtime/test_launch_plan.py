@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lapilli as lp
@@ -75,6 +75,7 @@ def test_default_local_size(range_, expected):
     assert default_local_size(range_, LIMITS) == expected
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=3), st.integers(1, 1024))
 def test_default_local_size_is_within_limits(range_, invocations):
     limits = dataclasses.replace(LIMITS, max_work_group_invocations=invocations)

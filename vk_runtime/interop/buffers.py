@@ -57,7 +57,7 @@ def make_buffer(
     what = "make_buffer"
     require_context(what, ctx)
     number = native_int(what, vk_buffer, "VkBuffer")
-    chosen = _device(what, ctx, device)
+    chosen = chosen_device(what, ctx, device)
     spelling = spelling_of(dtype)
     count, start = _size(what, size), _offset(what, offset, chosen)
     if available_event is not None and not isinstance(available_event, Event):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -82,7 +82,8 @@ def make_buffer(
     return array
 
 
-def _device(what: str, ctx: Context, device: Device | None) -> Device:
+def chosen_device(what: str, ctx: Context, device: Device | None) -> Device:
+    """Returns the device of a context that ``device=`` means; InvalidError where it means none."""
     if device is None:
         first, *others = ctx.devices
         if others:

@@ -10,6 +10,7 @@ from ..bundle_errors import ConstraintError, type_name
 from ..context import Context
 from ..device import Device, Platform
 from ..event import Event
+from ..images import Image
 from ..kernel_bundle import KernelBundle
 from ..kernel_object import Kernel
 from ..queue import Queue
@@ -18,6 +19,7 @@ from .bundles import native_bundle, native_kernel
 from .contexts import native_context
 from .devices import native_device
 from .events import native_event
+from .images import native_image
 from .natives import Native
 from .platforms import native_platform
 from .queues import native_queue
@@ -29,6 +31,7 @@ _BY_CLASS: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (Queue, native_queue),
     (Event, native_event),
     (Array, native_array),
+    (Image, native_image),
     (Kernel, native_kernel),
     (KernelBundle, native_bundle),
 )
@@ -44,6 +47,10 @@ def get_native(x: Platform | Queue) -> tuple[Native, int]: ...
 
 @overload
 def get_native(x: Context | Array | KernelBundle) -> list[Native]: ...
+
+
+@overload
+def get_native(x: Image) -> list[tuple[Native, ...]]: ...
 
 
 @overload
@@ -64,6 +71,8 @@ def get_native(x: object) -> object:
     `lp.Queue`              (VkQueue, queue family index)
     `lp.Event`              list of (VkSemaphore, value)
     `lp.Array`              list of VkBuffer
+    `lp.UnsampledImage`     list of (VkImage, VkImageView)
+    `lp.SampledImage`       list of (VkImage, VkImageView, VkSampler)
     `lp.Kernel`             (VkPipeline, VkPipelineLayout, entry)
     `lp.KernelBundle`       list of VkShaderModule
     ======================  ==================================

@@ -14,6 +14,7 @@ from ..context import Context
 from ..device import Device, Platform
 from ..event import Event
 from ..headers import NULL, address_of, ffi
+from ..images import SampledImage, UnsampledImage
 from ..instance import Instance
 from ..kernel_bundle import KernelBundle
 from ..kernel_object import Kernel
@@ -32,6 +33,8 @@ INPUT_TYPES: Mapping[type, str] = MappingProxyType(
         Queue: "(VkQueue, queue family)",
         Event: "list[(VkSemaphore, value)]",
         Array: "VkBuffer",
+        UnsampledImage: "VkImage",
+        SampledImage: "VkImage",
         Kernel: "(VkShaderModule, entry, SPIR-V)",
         KernelBundle: "VkShaderModule",
     }
@@ -41,6 +44,8 @@ RETURN_TYPES: Mapping[type, str] = MappingProxyType(
         **INPUT_TYPES,
         Context: "list[VkDevice]",
         Array: "list[VkBuffer]",
+        UnsampledImage: "list[(VkImage, VkImageView)]",
+        SampledImage: "list[(VkImage, VkImageView, VkSampler)]",
         Kernel: "(VkPipeline, VkPipelineLayout, entry)",
         KernelBundle: "list[VkShaderModule]",
     }

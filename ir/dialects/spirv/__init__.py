@@ -22,6 +22,7 @@ from . import (
     bit,
     cast,
     composite,
+    constants,
     control_flow,
     cooperative_matrix,
     glsl,
@@ -34,6 +35,7 @@ from . import (
     logical,
     matrix,
     memory,
+    spec_constants,
     spec_expression,
     structure,
     types,
@@ -138,6 +140,10 @@ from .composite import (
     VectorExtractDynamicOp,
     VectorInsertDynamicOp,
     VectorShuffleOp,
+)
+from .constants import (
+    ConstantOp,
+    UndefOp,
 )
 from .control_flow import (
     BranchConditionalOp,
@@ -326,21 +332,21 @@ from .memory import (
     StoreOp,
     VariableOp,
 )
+from .spec_constants import (
+    ReferenceOfOp,
+    SpecConstantCompositeOp,
+    SpecConstantOp,
+    SpecConstantOperationOp,
+    YieldOp,
+)
 from .spec_expression import SpecConstantExpressionOp
 from .structure import (
     AddressOfOp,
-    ConstantOp,
     EntryPointOp,
     ExecutionModeOp,
     FuncOp,
     GlobalVariableOp,
     ModuleOp,
-    ReferenceOfOp,
-    SpecConstantCompositeOp,
-    SpecConstantOp,
-    SpecConstantOperationOp,
-    UndefOp,
-    YieldOp,
 )
 from .types import (
     ArrayType,
@@ -355,6 +361,8 @@ from .types import (
 
 _GROUPS = (
     structure,
+    constants,
+    spec_constants,
     memory,
     control_flow,
     arithmetic,

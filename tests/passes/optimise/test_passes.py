@@ -14,6 +14,28 @@ After = Callable[[str, str], str]
 Text = Callable[[str], str]
 
 CASES = {
+    ("hoist-invariants", "only what may run without a round"): (
+        """
+        func.func @f(%x : memref<?xf32>, %a : f32, %n : index, %s : index) {
+          scf.for %i = %s to %n step %s {
+            %p = arith.mulf %a, %a : f32
+            %v = memref.load %x[%s] : memref<?xf32>
+            %q = arith.addf %p, %v : f32
+            memref.store %q, %x[%i] : memref<?xf32>
+          }
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?xf32>, %a : f32, %n : index, %s : index) {
+          %p = arith.mulf %a, %a : f32
+          scf.for %i = %s to %n step %s {
+            %v = memref.load %x[%s] : memref<?xf32>
+            %q = arith.addf %p, %v : f32
+            memref.store %q, %x[%i] : memref<?xf32>
+          }
+          func.return
+        }""",
+    ),
     ("canonicalize", "constant branch"): (
         """
         func.func @f(%x : memref<?xi32>, %i : index) {
@@ -307,4 +329,10 @@ def test_locations_survive() -> None:
 
 
 def test_names_of_passes() -> None:
-    assert [kind.name for kind in PASSES] == ["canonicalize", "cse", "dce", "narrow-barriers"]
+    assert [kind.name for kind in PASSES] == [
+        "canonicalize",
+        "cse",
+        "dce",
+        "hoist-invariants",
+        "narrow-barriers",
+    ]

@@ -1,0 +1,149 @@
+"""Compile time: Python source to validated SPIR-V in a warm process, in CPU time, by stage.
+
+    python benchmarks/compile_time.py [--rounds N] [--profile]
+
+The kernels are straight code with branches, calls and a loop, of 60 and of 200 operations (arithmetic, comparisons,
+loads, stores, calls of functions) in their source.  Every round compiles each kernel once, as the first launch
+does; CPU time is what other programs disturb least, and the median of the rounds is shown.  ``--profile`` lists the
+functions that take the most time of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import cProfile
+import pstats
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+import lapilli as lp
+from lapilli.frontend.compile import analyse_kernels, compile_kernels, load_compiler
+from lapilli.frontend.kernel import KernelFunction
+from lapilli.ir.target_env import TargetEnv
+
+HEAD = """
+import lapilli as lp
+
+def weigh(v, w):
+    return v * w + 0.5
+
+@lp.kernel
+def k(x: lp.Array[lp.f32], y: lp.Array[lp.f32], n: lp.i32):
+    i = lp.global_id(0)
+    v = x[i]
+    acc = 0.0
+    for j in range(n):
+        acc = acc * v + weigh(x[i + j], 2.0)
+"""
+STEP = """
+    t{0} = weigh(acc, v) - v / (acc + {0}.25)
+    if t{0} > {0}.0 and v < {0}.5:
+        acc += lp.math.sqrt(t{0}) + x[i + {0}]
+    v = v * 0.5 + min(t{0}, acc)
+"""
+TAIL = """
+    y[i] = v + acc
+"""
+SIZES = (60, 200)
+"""Operations of the kernels."""
+LIMITS_MS = {60: 10.0, 200: 25.0}
+"""Milliseconds that they should take at most."""
+_OPERATIONS = (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Call, ast.Subscript, ast.AugAssign)
+
+
+def operation_count(source: str) -> int:
+    """Returns how many operations the functions of a source have."""
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    statements = [statement for function in functions for statement in function.body]
+    return sum(isinstance(node, _OPERATIONS) for s in statements for node in ast.walk(s))
+
+
+def source_of(operations: int) -> str:
+    """Returns a kernel of at least as many operations."""
+    steps = 0
+    while True:
+        source = HEAD + "".join(STEP.format(k) for k in range(1, steps + 1)) + TAIL
+        if operation_count(source) >= operations:
+            return source
+        steps += 1
+
+
+def stages(kernel: KernelFunction, env: TargetEnv) -> dict[str, Callable[[], object]]:
+    """Returns the stages of a compilation, to be called in order."""
+    from lapilli.frontend.builder import build_module
+    from lapilli.passes.pipeline import analyse, lower_image
+    from lapilli.spirv.build_image import build_image
+
+    made: dict[str, object] = {}
+
+    def keep(name: str, make: Callable[[], object]) -> Callable[[], object]:
+        def run() -> object:
+            made[name] = make()
+            return made[name]
+
+        return run
+
+    return {
+        "front end": keep("module", lambda: build_module([kernel], rank=1)),
+        "passes": keep("analysis", lambda: analyse(made["module"], env, mode="off")),  # pyright: ignore
+        "lowering": keep("lowered", lambda: lower_image(made["analysis"].images[0], env)),  # pyright: ignore
+        "emission and validation": keep("image", lambda: build_image(made["lowered"], env)),  # pyright: ignore
+    }
+
+
+def measure(operations: int, rounds: int) -> dict[str, float]:
+    """Returns the median CPU time of each stage and of the whole compilation, in milliseconds."""
+    env, source = TargetEnv(), source_of(operations)
+    found: dict[str, list[float]] = {}
+    for number in range(rounds + 3):
+        kernel = lp.kernel_from_source(source, name="k")
+        begin = time.process_time()
+        compile_kernels([kernel], env, rank=1)
+        times = {"whole": time.process_time() - begin}
+        for name, run in stages(lp.kernel_from_source(source, name="k"), env).items():
+            begin = time.process_time()
+            run()
+            times[name] = time.process_time() - begin
+        if number >= 3:  # the first rounds fill caches of types and formats
+            for name, value in times.items():
+                found.setdefault(name, []).append(value * 1e3)
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def print_profile(operations: int, rounds: int) -> None:
+    """Prints the functions that take the most time of their own."""
+    kernels = [lp.kernel_from_source(source_of(operations), name="k") for _ in range(rounds)]
+    profile = cProfile.Profile()
+    profile.enable()
+    for kernel in kernels:
+        compile_kernels([kernel], TargetEnv(), rank=1)
+    profile.disable()
+    pstats.Stats(profile).sort_stats("tottime").print_stats(40)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--rounds", type=int, default=31)
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args(arguments)
+    load_compiler()
+    for operations in SIZES:
+        kernel = lp.kernel_from_source(source_of(operations), name="k")
+        module = analyse_kernels([kernel], TargetEnv(), rank=1).images[0].module
+        ir_count = sum(1 for _ in module.walk())
+        times = measure(operations, options.rounds)
+        parts = ", ".join(f"{name} {value:.1f}" for name, value in times.items() if name != "whole")
+        limit = LIMITS_MS[operations]
+        print(
+            f"{operation_count(source_of(operations))} operations, {ir_count} of IR: "
+            f"{times['whole']:.1f} ms of CPU time (limit {limit:g}): {parts}"
+        )
+    if options.profile:
+        print_profile(SIZES[-1], options.rounds)
+
+
+if __name__ == "__main__":
+    main()
