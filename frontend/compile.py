@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
 from ..ir.config import config
-from ..ir.errors import InvalidError, KernelArgumentError, KernelNotSupportedError, NdRangeError
+from ..ir.errors import BuildError, InvalidError, KernelArgumentError, KernelNotSupportedError, NdRangeError
 from ..ir.kernel_info import (
     BufferParameter,
     KernelInfo,
@@ -25,13 +25,14 @@ from ..ir.kernel_info import (
     ScalarParameter,
     StreamParameter,
 )
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import BindingModel, TargetEnv
 from ..vk_runtime.array import Array
 from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.coarse_record import CoarseRecord, Form, prepare_coarse
 from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
+from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
 from ..vk_runtime.images import Image
 from ..vk_runtime.indirect_range import IndirectRange
@@ -157,7 +158,42 @@ def launch(
         return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
     if not spec and "interpret" not in config.values:
         _shorten(kernel, configuration, prepared)
-    return prepared.record.launch(queue, values, events)
+    try:
+        return prepared.record.launch(queue, values, events)
+    except ArrayRangeError as error:
+        if not queue.device.logical.has_buffer_addresses:
+            raise
+        by_address = _prepared_by_address(
+            kernel, configuration.range, queue.device, values, spec, constants, key, error
+        )
+    return by_address.record.launch(queue, values, events)
+
+
+def _prepared_by_address(
+    kernel: KernelFunction,
+    range_: object,
+    device: Device,
+    values: Sequence[object],
+    spec: tuple[tuple[str, bytes], ...],
+    constants: Constants,
+    key: tuple[object, ...],
+    error: ArrayRangeError,
+) -> Prepared:
+    """Returns the launch of the form of a kernel that takes addresses of arrays: they may have any size.
+
+    Raises:
+        ArrayRangeError: `error`, where the kernel has no such form: it takes images.
+    """
+    key = (*key, BindingModel.ADDRESS)
+    found = kernel.records.get(key)
+    if found is None or not found.is_current():
+        env = replace(environment_of(kernel, device.target_env), binding_model=BindingModel.ADDRESS)
+        try:
+            found = _prepare(kernel, range_, device, values, spec, constants, env)
+        except BuildError:
+            raise error from None
+        kernel.records[key] = found
+    return cast(Prepared, found)
 
 
 def _split_keywords(
@@ -202,11 +238,16 @@ def _prepare(
     values: Sequence[object],
     spec: tuple[tuple[str, bytes], ...],
     constants: Constants,
+    env: TargetEnv | None = None,
 ) -> Prepared:
-    """Checks a launch in the order of the contract and makes what its repetitions use."""
+    """Checks a launch in the order of the contract and makes what its repetitions use.
+
+    Args:
+        env: what to compile for; None: the device's environment, for some ranges with coarsening.
+    """
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     rank = kernel.signature.rank or _rank_of(range_)
-    executable = executable_for(kernel, rank, device, constants=constants)
+    executable = executable_for(kernel, rank, device, env, constants=constants)
     limit = 1 << (kernel.options.index.bits - 1)
     checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_, limit=limit)
     given = launch_local_size(kernel, checked, executable.kernel, device, dict(spec))
@@ -220,7 +261,7 @@ def _prepare(
         return Form(image=chosen.image, kernel=chosen.kernel, spec_values=spec_values)
 
     plain = form_of(executable)
-    coarse = _coarse_executable(kernel, executable, checked, device, constants)
+    coarse = None if env else _coarse_executable(kernel, executable, checked, device, constants)
     if coarse is not None:
         found = prepare_coarse(device, form_of(coarse), plain, extents, values)
         if found is not None:
@@ -302,7 +343,8 @@ def _parameters(name: str, type_: Type) -> list[Parameter]:
         return [image_parameter(name, type_)]
     if isinstance(type_, ArrayType):
         dtype = type_.element.spelling
-        return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=type_.access)]
+        access = "read" if type_.access == "constant" else type_.access
+        return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=access)]
     if isinstance(type_, LocalArrayType):
         return [LocalParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim)]
     if isinstance(type_, StreamType):

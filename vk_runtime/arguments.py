@@ -487,11 +487,19 @@ class ArgumentPacker:
                 found.append(args[index].scales[dimension])
             else:
                 memory = uses[index][0]
-                found.append(memory.device_address)
+                found.append(memory.device_address or _no_address(args))
         return found
 
     def _pack_in_order(self, memory: Any, offset: int, *values: Scalar) -> None:
         self._struct.pack_into(memory, offset, *[values[i] for i in self._order])
+
+
+def _no_address(args: Sequence[Any]) -> NoReturn:
+    raise KernelArgumentError(
+        "an array of more bytes than maxStorageBufferRange is reached by its address, and so are the others of the "
+        f"launch; found a native buffer without an address among {args!r:.200}; copy it with "
+        "lp.asarray(a.numpy(), device=…)"
+    )
 
 
 def _used(offsets: Sequence[int | None]) -> tuple[int, ...]:

@@ -58,7 +58,9 @@ class Array:
         self._is_view = buffer is not None
         if buffer is None:
             with logical.lock:
-                buffer = logical.memory.allocate(self.nbytes)
+                # An empty array has room for an element: where kernels reach it by address, every index is
+                # taken for 0.
+                buffer = logical.memory.allocate(self.nbytes or self._dtype.itemsize)
         self._buffer: Buffer | None = buffer
         if buffer.owner is None:
             buffer.owner = weakref.ref(self)

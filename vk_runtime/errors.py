@@ -3,17 +3,21 @@
 RuntimeFailure
 └── VulkanError                a Vulkan call failed; .function .result
 MemoryAllocationError
-└── VulkanMemoryError          VK_ERROR_OUT_OF_*_MEMORY; .function .result
+└── VulkanMemoryError          VK_ERROR_OUT_OF_*_MEMORY, VK_ERROR_FRAGMENT…; .function .result
 DeviceLostError                VK_ERROR_DEVICE_LOST
+KernelNotSupportedError
+└── ArrayRangeError            an array is larger than a descriptor shows
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from ..ir.errors import DeviceLostError, MemoryAllocationError, RuntimeFailure
+from ..ir.errors import DeviceLostError, KernelNotSupportedError, MemoryAllocationError, RuntimeFailure
 from .constants import (
     VK_ERROR_DEVICE_LOST,
+    VK_ERROR_FRAGMENTATION,
+    VK_ERROR_FRAGMENTED_POOL,
     VK_ERROR_OUT_OF_DEVICE_MEMORY,
     VK_ERROR_OUT_OF_HOST_MEMORY,
     VK_ERROR_OUT_OF_POOL_MEMORY,
@@ -24,6 +28,8 @@ _OUT_OF_MEMORY = (
     VK_ERROR_OUT_OF_HOST_MEMORY,
     VK_ERROR_OUT_OF_DEVICE_MEMORY,
     VK_ERROR_OUT_OF_POOL_MEMORY,
+    VK_ERROR_FRAGMENTED_POOL,
+    VK_ERROR_FRAGMENTATION,
 )
 
 
@@ -45,6 +51,10 @@ class VulkanMemoryError(MemoryAllocationError):
         super().__init__(f"{function} returned {result_name(result)}{detail}")
         self.function = function
         self.result = result
+
+
+class ArrayRangeError(KernelNotSupportedError):
+    """An array is larger than a descriptor of the device shows; the same kernel may still reach it by its address."""
 
 
 @lru_cache(maxsize=1)

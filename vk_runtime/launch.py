@@ -17,9 +17,11 @@ from . import graph_recording, profile, trace
 from .arguments import ArgumentChecker, ArgumentPacker, check_arguments
 from .array_sizes import check_array_sizes
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
+from .errors import ArrayRangeError
 from .event import Event
 from .headers import ffi
 from .launch_plan import LaunchPlan, Piece, normalise_range, plan_launch
+from .memory import Buffer
 from .pipeline import Pipeline
 from .reports import KernelReport, Streams
 from .requirements import require_device, require_limits
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet, DescriptorSetLayout
     from .device import Device
-    from .memory import Buffer
     from .queue import Queue
     from .tracked import Tracked
 
@@ -135,7 +136,10 @@ class LaunchRecord:
         checked = self._checker.quick_check(args, self._device)
         if checked is None:
             return None
-        return self._record(self._device.default_queue, args, checked, ())
+        try:
+            return self._record(self._device.default_queue, args, checked, ())
+        except ArrayRangeError:
+            return None
 
     def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
@@ -239,6 +243,16 @@ class LaunchRecord:
                 self._block,
             )
 
+    def _require_ranges(self, uses: Uses) -> None:
+        """Raises ArrayRangeError where descriptors cannot show an array; a graph would find out at its end."""
+        limit = self._device.logical.physical.limits.max_storage_buffer_range_bytes
+        for memory, _ in () if self._packer.has_addresses else uses:
+            if isinstance(memory, Buffer) and memory.nbytes > limit:
+                raise ArrayRangeError(
+                    f"kernel '{self.kernel.name}': an array has {memory.nbytes:,} bytes; device "
+                    f"'{self._device.name}' shows a kernel at most {limit:,} bytes of one array (maxStorageBufferRange)"
+                )
+
     def scalars(self, args: Sequence[object]) -> list[Scalar]:
         """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
         return self._checker.check(args, self._device)[1]
@@ -247,6 +261,7 @@ class LaunchRecord:
         self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
     ) -> Event:
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+            self._require_ranges(checked[0])
             return graph.add_launch(self, queue, args, checked, wait_events)
         event = Event(queue, 0)
         first = self._first
@@ -307,6 +322,8 @@ class LaunchRecord:
         """
         hidden, groups = step
         descriptor_set = None
+        if queue.recording is None:
+            queue.open()  # first: it refuses where the device cannot be used any more
         report = self._report_of(queue, streams) if self._has_report else None
         if self._is_block_pushed:
             self._pack_into(self._block_memory, 0, *hidden, *values)

@@ -23,11 +23,9 @@ from .constants import (
     VK_BUFFER_USAGE_TRANSFER_DST_BIT,
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
     VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
-    VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
-    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
 )
-from .free_list import FreeList
-from .headers import NULL, WHOLE_SIZE, address_of, ffi, make
+from .headers import NULL, ffi, make
+from .memory_block import MemoryBlock
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
 from .physical_device import MemoryType
@@ -42,6 +40,9 @@ logger = logging.getLogger(__name__)
 BLOCK_BYTES = 32 << 20
 """Size of a shared block; a buffer of more than half of it gets memory of its own."""
 
+SPARE_BYTES = 256 << 20
+"""Memory of large arrays that is kept when they go, for the next ones of their size; an eighth of the heap at most."""
+
 BUFFER_USAGE = (
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT
     | VK_BUFFER_USAGE_TRANSFER_DST_BIT
@@ -49,6 +50,11 @@ BUFFER_USAGE = (
     | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
     | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT
 )
+
+
+def _padded(nbytes: int) -> int:
+    """Returns the size of a VkBuffer for an array: whole vectors of 16 bytes, which uniform buffers are made of."""
+    return (nbytes + 15) & ~15
 
 
 class Buffer(Tracked):
@@ -60,6 +66,8 @@ class Buffer(Tracked):
     def __init__(self, raw: Any, nbytes: int, serial: int, host_address: int) -> None:
         super().__init__(serial, nbytes)
         self.raw = raw
+        self.padded_nbytes = nbytes
+        """Bytes of the VkBuffer from where it begins, as far as the array may use them."""
         self.host_address = host_address
         """Where the host sees it, 0 where it does not."""
         self.device_address = 0
@@ -81,44 +89,20 @@ class Buffer(Tracked):
         return ffi.buffer(ffi.cast("char*", self.host_address), self.nbytes if nbytes is None else nbytes)
 
 
-def shared_view(buffer: Buffer, nbytes: int) -> Any:
-    """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it."""
+def shared_view(device: LogicalDevice, buffer: Buffer, nbytes: int) -> Any:
+    """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it.
+
+    It also keeps `device` from being destroyed, which would take the memory from under it.
+    """
     address = ffi.cast("char*", buffer.host_address)
+    views = device.views
+    views.append(None)
 
     def keep(_: Any, kept: Buffer = buffer) -> None:
-        """Holds the buffer for as long as cffi holds this function."""
+        """Holds the buffer for as long as cffi holds this function, and is called when the view goes."""
+        views.pop()
 
     return ffi.buffer(ffi.gc(address, keep), nbytes)
-
-
-class _Block:
-    """A VkDeviceMemory, mapped for as long as it lives where its type allows."""
-
-    def __init__(
-        self, device: LogicalDevice, memory_type: MemoryType, size_bytes: int, *, for_images: bool
-    ) -> None:
-        self.memory_type = memory_type
-        self.for_images = for_images
-        """Images have blocks of their own: beside buffers they would need bufferImageGranularity."""
-        self.size_bytes = size_bytes
-        self.free_list = FreeList(size_bytes)
-        flags = NULL
-        if device.has_buffer_addresses:
-            flags = make("VkMemoryAllocateFlagsInfo", flags=VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
-        info = make(
-            "VkMemoryAllocateInfo", pNext=flags, allocationSize=size_bytes, memoryTypeIndex=memory_type.index
-        )
-        memory = ffi.new("VkDeviceMemory*")
-        device.check(device.vk.vkAllocateMemory(device.raw, info, NULL, memory), "vkAllocateMemory")
-        self.raw = memory[0]
-        self.host_address = 0
-        if memory_type.properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT:
-            pointer = ffi.new("void**")
-            result = device.vk.vkMapMemory(device.raw, self.raw, 0, WHOLE_SIZE, 0, pointer)
-            if result < 0:
-                device.vk.vkFreeMemory(device.raw, self.raw, NULL)
-            device.check(result, "vkMapMemory")
-            self.host_address = address_of(pointer[0])
 
 
 class ImagePlace(NamedTuple):
@@ -147,7 +131,7 @@ class MemoryAllocator:
     def __init__(self, device: LogicalDevice, plan: MemoryPlan) -> None:
         self._device = device
         self.plan = plan
-        self._blocks: list[_Block] = []
+        self._blocks: list[MemoryBlock] = []
         self._serials = itertools.count(1)
         self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
 
@@ -199,7 +183,9 @@ class MemoryAllocator:
 
         Raises:
             MemoryAllocationError: over the device's limits, or no memory even after a garbage collection.
+            DeviceLostError: the device is lost or closed.
         """
+        self._device.require_usable()
         self._device.collect()
         size = max((nbytes + 3) & ~3, 4)
         self._check_limits(size)
@@ -263,7 +249,7 @@ class MemoryAllocator:
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )
-        info = make("VkBufferCreateInfo", size=size, usage=usage, **device.sharing)
+        info = make("VkBufferCreateInfo", size=_padded(size), usage=usage, **device.sharing)
         out = ffi.new("VkBuffer*")
         device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")
         raw = out[0]
@@ -279,6 +265,7 @@ class MemoryAllocator:
         # A GPU may show the host its own memory, but over the bus: arrays there are copied through staging memory.
         is_mapped = block.host_address and (for_host or self.plan.is_unified)
         buffer = Buffer(raw, size, next(self._serials), block.host_address + offset if is_mapped else 0)
+        buffer.padded_nbytes = _padded(size)
         buffer.is_concurrent = True
         counts = self._counts[block.memory_type.heap_index]
         counts.add(length)
@@ -294,7 +281,7 @@ class MemoryAllocator:
             buffer.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
         return buffer
 
-    def _place(self, needs: Any, for_host: bool, *, for_images: bool = False) -> tuple[_Block, int]:
+    def _place(self, needs: Any, for_host: bool, *, for_images: bool = False) -> tuple[MemoryBlock, int]:
         """Finds or makes room; the last memory type's failure is the one reported."""
         types = self.plan.host_types if for_host else self.plan.array_types
         failure: MemoryAllocationError | None = None
@@ -309,46 +296,72 @@ class MemoryAllocator:
 
     def _place_in(
         self, memory_type: MemoryType, size: int, alignment: int, *, for_images: bool
-    ) -> tuple[_Block, int]:
+    ) -> tuple[MemoryBlock, int]:
         block_bytes = min(BLOCK_BYTES, memory_type.heap_bytes // 8)
         if size <= block_bytes // 2:
             for block in self._blocks:
-                if block.memory_type is memory_type and block.for_images == for_images:
+                is_shared = block.size_bytes <= BLOCK_BYTES and block.for_images == for_images
+                if is_shared and block.memory_type is memory_type:
                     offset = block.free_list.allocate(size, alignment)
                     if offset is not None:
                         return block, offset
+        else:
+            for block in self._blocks:
+                fits = size <= block.size_bytes <= size + size // 4 and block.is_empty
+                if fits and block.memory_type is memory_type and block.for_images == for_images:
+                    block.free_list.allocate(size, 1)
+                    return block, 0
         wanted = block_bytes if size <= block_bytes // 2 else size
-        in_heap = sum(
-            b.size_bytes for b in self._blocks if b.memory_type.heap_index == memory_type.heap_index
-        )
+        in_heap = self._bytes_in_heap(memory_type)
+        if in_heap + wanted > memory_type.heap_bytes:
+            self._release_empty_blocks()
+            in_heap = self._bytes_in_heap(memory_type)
         # Software drivers hand out more than their heap and the system then ends the process.
         if in_heap + wanted > memory_type.heap_bytes:
             raise MemoryAllocationError(
                 f"heap {memory_type.heap_index}, of {memory_type.heap_bytes:,} bytes, has "
                 f"{memory_type.heap_bytes - in_heap:,} left"
             )
-        block = _Block(self._device, memory_type, wanted, for_images=for_images)
+        block = MemoryBlock(self._device, memory_type, wanted, for_images=for_images)
         self._blocks.append(block)
         logger.debug("took %d bytes of heap %d on %s", wanted, memory_type.heap_index, self._device.name)
         offset = block.free_list.allocate(size, 1)
         assert offset == 0, "a new block starts empty"
         return block, offset
 
-    def _give_back(self, block: _Block, offset: int, size: int) -> None:
+    def _bytes_in_heap(self, memory_type: MemoryType) -> int:
+        """Returns what was taken from the heap of a memory type."""
+        heap = memory_type.heap_index
+        return sum(block.size_bytes for block in self._blocks if block.memory_type.heap_index == heap)
+
+    def _give_back(self, block: MemoryBlock, offset: int, size: int) -> None:
         self._counts[block.memory_type.heap_index].remove(size)
         block.free_list.free(offset, size)
-        if not block.free_list.is_empty:
+        if not block.is_empty:
             return
-        # One empty block is kept, so that a loop that makes and drops an array does not allocate each time.
-        spare = [b for b in self._blocks if b.free_list.is_empty and b.size_bytes <= BLOCK_BYTES]
-        if block.size_bytes > BLOCK_BYTES or len(spare) > 1:
+        # Empty blocks are kept, so that a loop that makes and drops arrays does not allocate each time: one of those
+        # that small arrays share, and of larger ones as much as `SPARE_BYTES`, the latest first.
+        spare = [b for b in self._blocks if b.is_empty and b is not block]
+        if block.size_bytes <= BLOCK_BYTES:
+            if any(b.size_bytes <= BLOCK_BYTES for b in spare):
+                self._free_block(block)
+            return
+        room = min(SPARE_BYTES, block.memory_type.heap_bytes // 8) - block.size_bytes
+        for other in reversed([b for b in spare if b.size_bytes > BLOCK_BYTES]):
+            room -= other.size_bytes
+            if room < 0:
+                self._free_block(other)
+        if block.size_bytes > min(SPARE_BYTES, block.memory_type.heap_bytes // 8):
             self._free_block(block)
+        else:
+            self._blocks.remove(block)  # to the end: it is the latest
+            self._blocks.append(block)
 
     def _release_empty_blocks(self) -> None:
-        for block in [b for b in self._blocks if b.free_list.is_empty]:
+        for block in [b for b in self._blocks if b.is_empty]:
             self._free_block(block)
 
-    def _free_block(self, block: _Block) -> None:
+    def _free_block(self, block: MemoryBlock) -> None:
         self._blocks.remove(block)
         logger.debug("gave back %d bytes on %s", block.size_bytes, self._device.name)
         self._device.vk.vkFreeMemory(self._device.raw, block.raw, NULL)

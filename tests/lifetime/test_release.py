@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.vk_runtime.device import Device
+from lapilli.vk_runtime.memory import SPARE_BYTES
 
 pytestmark = pytest.mark.device
 
@@ -45,10 +49,96 @@ def test_arrays_come_and_go_without_growth(device):
 
 
 def test_large_arrays_give_their_memory_back(device):
-    before = footprint(device)
+    own = Device(device.physical, device.selector)
+    before = footprint(own)
+    for size in range(33, 133, 7):
+        lp.empty(size << 20, "u8", device=own)  # more than a shared block
+    objects, used, reserved = footprint(own)
+    assert (objects, used) == before[:2] and reserved <= before[2] + SPARE_BYTES
+    lp.empty(90 << 20, "u8", device=own)
+    lp.empty(100, device=own)
+    before = footprint(own)
     for _ in range(5):
-        lp.empty(33 << 20, "u8", device=device)  # more than a shared block
-    assert footprint(device) == before
+        lp.empty(90 << 20, "u8", device=own)  # takes the same memory again
+        lp.empty(100, device=own)  # does not keep it from that
+        assert footprint(own) == before
+    own.shut_down()
+
+
+@lp.kernel
+def scale(x: lp.Array[lp.f32], by: lp.f32):
+    i = lp.global_id(0)
+    x[i] = x[i] * by
+
+
+SCALE = """
+import lapilli as lp
+
+@lp.kernel
+def scale_{n}(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = x[i] * {n}.0
+"""
+
+
+def test_ten_thousand_lives_leave_nothing_behind(device):
+    """Arrays, launches over many ranges, queues and graphs: objects, bytes and Python's memory stay as they were."""
+    own = Device(device.physical, device.selector)
+
+    def settled():
+        with own.logical.lock:
+            own.logical.wait_idle()  # queues that nobody holds keep what they have recorded
+        return footprint(own)
+
+    def live(index):
+        x = lp.empty(64 + index % 5, device=own)
+        scale[1 + index % 60](x, 2.0)
+        if index % 20 == 0:
+            queue = lp.Queue(own)
+            scale[64].on(queue)(x, 2.0)
+            if index % 40:
+                queue.close()
+        if index % 50 == 0:
+            with lp.graph() as g:
+                scale[64](x, 1.0)
+            g.replay()
+        if index % 7 == 0:
+            x.release()
+
+    for index in range(400):
+        live(index)
+    before = settled()
+    tracemalloc.start()
+    live(0)
+    settled()
+    python = tracemalloc.get_traced_memory()[0]
+    for index in range(10_000):
+        live(index)
+    assert settled() == before
+    grown = tracemalloc.get_traced_memory()[0] - python
+    tracemalloc.stop()
+    assert grown < 300_000
+    own.shut_down()
+
+
+def test_kernels_come_and_go_without_growth(device):
+    """A kernel that nobody holds takes its image along; the pipelines of a device are bounded."""
+    x = lp.ones(8, device=device)
+
+    def live(n):
+        lp.kernel_from_source(SCALE.format(n=n))[8](x)
+
+    for n in range(3):
+        live(n)
+    footprint(device)
+    kept = weakref.ref(lp.kernel_from_source(SCALE.format(n=77)))
+    gc.collect()
+    assert kept() is None
+    count = len(gc.get_objects())
+    for n in range(3, 13):
+        live(n)
+    footprint(device)
+    assert len(gc.get_objects()) < count + 10 * 2000
 
 
 def test_queues_come_and_go_without_growth(device):

@@ -1,0 +1,87 @@
+"""MemoryBlock: one VkDeviceMemory, which buffers and images share or have for themselves."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .constants import VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
+from .free_list import FreeList
+from .headers import NULL, WHOLE_SIZE, address_of, ffi, make
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+    from .physical_device import MemoryType
+
+_HUGE_PAGES_FROM = 4 << 20
+"""Bytes from which large pages are asked for, as NumPy does: fewer page faults when memory is first touched."""
+
+_PAGE = 4096
+_MADV_HUGEPAGE = 14
+
+
+class MemoryBlock:
+    """A VkDeviceMemory, mapped for as long as it lives where its type allows.
+
+    Args:
+        device: borrowed; `MemoryAllocator` frees the memory.
+        memory_type: what to take it from.
+        size_bytes: its size.
+        for_images: images have blocks of their own: beside buffers they would need bufferImageGranularity.
+    """
+
+    def __init__(
+        self, device: LogicalDevice, memory_type: MemoryType, size_bytes: int, *, for_images: bool
+    ) -> None:
+        self.memory_type = memory_type
+        self.for_images = for_images
+        self.size_bytes = size_bytes
+        self.free_list = FreeList(size_bytes)
+        flags = NULL
+        if device.has_buffer_addresses:
+            flags = make("VkMemoryAllocateFlagsInfo", flags=VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
+        info = make(
+            "VkMemoryAllocateInfo", pNext=flags, allocationSize=size_bytes, memoryTypeIndex=memory_type.index
+        )
+        memory = ffi.new("VkDeviceMemory*")
+        device.check(device.vk.vkAllocateMemory(device.raw, info, NULL, memory), "vkAllocateMemory")
+        self.raw = memory[0]
+        self.host_address = 0
+        if memory_type.properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT:
+            pointer = ffi.new("void**")
+            result = device.vk.vkMapMemory(device.raw, self.raw, 0, WHOLE_SIZE, 0, pointer)
+            if result < 0:
+                device.vk.vkFreeMemory(device.raw, self.raw, NULL)
+            device.check(result, "vkMapMemory")
+            self.host_address = address_of(pointer[0])
+            if device.is_cpu and size_bytes >= _HUGE_PAGES_FROM:
+                _ask_for_huge_pages(self.host_address, size_bytes)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies in it."""
+        return self.free_list.is_empty
+
+
+def _ask_for_huge_pages(address: int, size_bytes: int) -> None:
+    """Tells the system that memory of a software driver may have large pages.  Only advice: it may refuse."""
+    start = -(-address // _PAGE) * _PAGE
+    length = (address + size_bytes - start) // _PAGE * _PAGE
+    advise = _madvise()
+    if advise is not None and length > 0:
+        advise(start, length, _MADV_HUGEPAGE)
+
+
+@functools.cache
+def _madvise() -> Callable[[int, int, int], int] | None:
+    """Returns the system's madvise, None where there is none."""
+    if sys.platform != "linux":
+        return None
+    import ctypes  # only programs with large arrays need it
+
+    found = getattr(ctypes.CDLL(None), "madvise", None)
+    if found is not None:
+        found.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return found
