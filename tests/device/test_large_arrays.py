@@ -1,5 +1,7 @@
 """Arrays larger than a descriptor shows (maxStorageBufferRange): kernels take their addresses."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 import numpy as np
