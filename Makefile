@@ -9,7 +9,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 # Runs the set-up for one purpose; a few tenths of a second where all is there.
 bootstrap = python=$$(sh tools/setup/find_python.sh) && "$$python" tools/setup/bootstrap.py --for $(1)
 
-.PHONY: help setup demo test test-interpreter behaviours fuzz fuzz-lpk lint format bench clean
+.PHONY: help setup demo test test-interpreter behaviours fuzz fuzz-lpk soak lint format bench clean
 
 help:
 	@echo "make demo    set up, then convolve a photograph on every Vulkan device (pictures in out/)"
@@ -18,6 +18,7 @@ help:
 	@echo "make behaviours  set up, run the tests that prove a numbered behaviour, print which rows are proven"
 	@echo "make fuzz    set up, then run random kernels on every device for FUZZ_SECONDS (300)"
 	@echo "make fuzz-lpk  set up, then load damaged bundle files for FUZZ_SECONDS (300)"
+	@echo "make soak    set up, then run everything at random under the validation layer for SOAK_SECONDS (600)"
 	@echo "make lint    ruff check, ruff format --check, pyright in strict mode"
 	@echo "make format  rewrite the sources as ruff formats them"
 	@echo "make bench   set up, then run the benchmarks"
@@ -50,6 +51,10 @@ fuzz:
 fuzz-lpk:
 	@$(call bootstrap,test)
 	$(RUN) -m tests.aot.fuzz --seconds $(or $(FUZZ_SECONDS),300) --start $(or $(FUZZ_START),0)
+
+soak:
+	@$(call bootstrap,test)
+	$(RUN) -m tests.lifetime.soak --seconds $(or $(SOAK_SECONDS),600) --seed $(or $(SOAK_SEED),1)
 
 lint:
 	@$(call bootstrap,lint)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,7 +24,7 @@ from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
 from .spec_constant import SpecializationId
 from .struct_types import value_type_of
 from .struct_values import host_value
-from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, ScalarType, Type, scalar_of
+from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, ScalarType, Target, Type, scalar_of
 
 if TYPE_CHECKING:
     from .source import FunctionSource
@@ -375,6 +376,10 @@ class _SignatureReader:
                 "LP2014",
                 _replacement(name, parameters[0]),
             )
+        access = _ACCESS[mark]
+        if len(parameters) == 3 and isinstance(parameters[2], Target):
+            access = self.target_access(name, access, parameters[2])
+            parameters = parameters[:2]
         ndim = parameters[1] if len(parameters) > 1 else 1
         is_count = isinstance(ndim, int) and not isinstance(ndim, bool)
         if len(parameters) > 2 or not is_count or not 1 <= cast(int, ndim) <= MAX_DIMENSIONS:
@@ -386,7 +391,29 @@ class _SignatureReader:
                 "LP2014",
                 f"write {spelling}[{element!r}, 2] for two dimensions; the shape is given at launch",
             )
-        return ArrayType(element, cast(int, ndim), _ACCESS[mark])
+        return ArrayType(element, cast(int, ndim), access)
+
+    def target_access(self, name: str, access: Access, target: Target) -> Access:
+        """Returns the access of an array with a target; warns of constant buffers, which SYCL 2020 deprecates."""
+        if target is Target.DEVICE:
+            return access
+        if access != "read":
+            raise self.error(
+                name,
+                f"'{name}': a constant buffer is only read",
+                "LP2014",
+                f"write {name}: lp.In[lp.f32, 1, lp.Target.CONSTANT_BUFFER]",
+            )
+        code = self.function.__code__
+        warnings.warn_explicit(
+            f"parameter '{name}' of '{self.function.__name__}': lp.Target.CONSTANT_BUFFER is deprecated, as "
+            "target::constant_buffer is in SYCL 2020; write lp.In[…] without it",
+            DeprecationWarning,
+            code.co_filename,
+            code.co_firstlineno,
+            module=self.function.__module__,
+        )
+        return "constant"
 
     def image_type(self, name: str, annotation: object, mark: str, access: Access) -> ImageType:
         """Returns the type of an image parameter; ``lp.In`` and ``lp.Out`` may stand around it."""

@@ -343,7 +343,8 @@ def _parameters(name: str, type_: Type) -> list[Parameter]:
         return [image_parameter(name, type_)]
     if isinstance(type_, ArrayType):
         dtype = type_.element.spelling
-        return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=type_.access)]
+        access = "read" if type_.access == "constant" else type_.access
+        return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=access)]
     if isinstance(type_, LocalArrayType):
         return [LocalParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim)]
     if isinstance(type_, StreamType):

@@ -161,7 +161,7 @@ _HOST_CODES: dict[str, str] = {
     ),
     "LP2018": (
         "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
-        "at least 1; lp.Vec[element, n] a scalar type and 2 to 4 components."
+        "at least 1; lp.Vec[element, n] a scalar type and 1, 2, 3, 4, 8 or 16 components."
     ),
     "LP2019": (
         "A struct is a class with annotated members: scalars, vectors, lp.FixedArray[…] and other structs. "
@@ -222,7 +222,14 @@ _HOST_CODES: dict[str, str] = {
         "The reference interpreter met arithmetic that SPIR-V leaves undefined, such as an integer division by "
         "zero. Kernels in Python never contain it; IR written by hand may."
     ),
-    "LP4200": "The driver lost the device. Its context cannot be used any more; make a new one.",
+    "LP4200": (
+        "The driver lost the device, or did not take commands. Its arrays and queues cannot be used any more: start "
+        "a new process. Later uses raise the same, with the reason."
+    ),
+    "LP4201": (
+        "Nothing that runs on the device has ended for LAPILLI_HANG_TIMEOUT seconds. Look for a loop without end, or a "
+        "work-item that waits for another; raise the limit for kernels that take so long."
+    ),
     "LP4300": "The object belongs to another backend.",
     "LP4400": "The device lacks a feature that a host call needs.",
     "LP4500": (

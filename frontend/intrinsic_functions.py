@@ -15,7 +15,7 @@ from .ir_types import BOOL, I32, INDEX_TYPE, ir_type
 from .math_mixing import choose
 from .types import scalar_of
 from .values import Composite, Scalar, Static, Tuple, Value, describe
-from .vector_types import MAX_COMPONENTS, VecType
+from .vector_types import VECTOR_SIZES, VecType
 
 
 @intrinsic("select")
@@ -96,10 +96,10 @@ def _positions(fb: FunctionBuilder, value: Value, node: ast.AST, count: int) -> 
     items = value.items if isinstance(value, Tuple) and not isinstance(value, Composite) else ()
     positions = [item.const for item in items if isinstance(item, Scalar) and item.type.is_integer]
     known = [int(position) for position in positions if position is not None]
-    if not 2 <= len(known) == len(items) <= MAX_COMPONENTS:
+    if len(known) != len(items) or len(known) not in VECTOR_SIZES:
         raise fb.error(
             node,
-            f"the indices of lp.shuffle are a tuple of 2 to {MAX_COMPONENTS} literal integers, found "
+            "the indices of lp.shuffle are a tuple of 1, 2, 3, 4, 8 or 16 literal integers, found "
             + ("one known at run time only" if len(known) < len(items) else describe(value)),
             "LP2051",
             hint="write them out: (0, 1, 4, 5)",

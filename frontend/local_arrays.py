@@ -30,7 +30,7 @@ from .struct_types import StructType, value_type_of
 from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType
 from .types import i32 as lapilli_i32
 from .values import Composite, LocalArray, Scalar, Static, Tuple, Value, describe
-from .vector_types import VecType
+from .vector_types import MAX_SHARED_COMPONENTS, VecType
 
 _LARGEST_EXTENT = (1 << 31) - 1
 _SPACES = {
@@ -71,6 +71,13 @@ def _element(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Sc
             f"lp.{name} holds numbers and vectors, found {element!r}",
             "LP2033",
             hint="make one array for each member",
+        )
+    if isinstance(element, VecType) and not 2 <= element.size <= MAX_SHARED_COMPONENTS:
+        raise fb.error(
+            node.args[1],
+            f"lp.{name} holds numbers and vectors of 2 to {MAX_SHARED_COMPONENTS}, found {element!r}",
+            "LP2033",
+            hint="add a dimension instead",
         )
     if not isinstance(element, ScalarType | VecType):
         raise fb.error(

@@ -30,6 +30,7 @@ from .image_types import ImageType
 from .lpk_inputs import import_units, is_ir
 from .lpk_signatures import described
 from .parameter_types import StreamType
+from .source_images import without_vectors
 from .spec_constant import SpecializationId
 from .types import Access, ArrayType, Type, parse_type
 from .unit_images import UnitImage, images_of_unit
@@ -122,6 +123,7 @@ def _of_ir(path: Path, env: TargetEnv) -> list[BuiltImage]:
     options = options_of(path.stem)
     env = options.environment(env)
     module = parse_module(text, str(path)).module
+    without_vectors(module)
     analysis = analyse(module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
     warn_once(analysis.diagnostics, str(path))
     images = [build_image(lower_image(image, env), env) for image in analysis.images]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast, get_args
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -41,8 +41,8 @@ from .struct_types import (
     size_of,
 )
 from .struct_values import add_methods, defaults_of, from_record, to_record
-from .types import SCALAR_TYPES, ArrayType, FixedArrayType, ScalarType, Type
-from .vector_types import VecType
+from .types import SCALAR_TYPES, Access, ArrayType, FixedArrayType, ScalarType, Type
+from .vector_types import VECTOR_SIZES, VecType
 
 MAX_DEPTH: Final = 16
 """Of structs in structs."""
@@ -318,7 +318,7 @@ def _type(record: TypeRecord, depth: int) -> Type:
     match record.kind:
         case "scalar" if record.name in SCALAR_TYPES:
             return SCALAR_TYPES[record.name]
-        case "vec" if len(record.shape) == 1 and 2 <= record.shape[0] <= 4:
+        case "vec" if len(record.shape) == 1 and record.shape[0] in VECTOR_SIZES:
             return VecType(_scalar(record), record.shape[0])
         case "fixed" if _is_shape(record.shape):
             return FixedArrayType(_scalar(record), record.shape)
@@ -356,9 +356,9 @@ def _is_shape(shape: tuple[int, ...]) -> bool:
 
 def _array(record: TypeRecord, depth: int) -> ArrayType:
     is_array = len(record.shape) == 1 and 1 <= record.shape[0] <= 3
-    if record.element is None or not is_array or record.access not in ("read", "write", "read_write"):
+    if record.element is None or not is_array or record.access not in get_args(Access):
         raise InvalidError(f"an array of {record.shape!r:.60} dimensions with access {record.access!r}")
-    return ArrayType(_type(record.element, depth - 1), record.shape[0], record.access)
+    return ArrayType(_type(record.element, depth - 1), record.shape[0], cast("Access", record.access))
 
 
 def _image(record: TypeRecord) -> ImageType:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..ir.errors import BuildError, Diagnostic, InvalidError, Location
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 from .compile import compile_lock, load_compiler
-from .source_images import compiled_module, no_spec_values
+from .source_images import compiled_module, no_spec_values, without_vectors
 
 if TYPE_CHECKING:
     from ..ir.parse import ParsedModule
@@ -32,6 +32,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         from ..ir.parse import parse_module
 
         parsed = parse_module(request.code, LABEL)
+        without_vectors(parsed.module)
         try:
             made = compiled_module(parsed.module, request)
         except BuildError as error:

@@ -14,11 +14,12 @@ from ..vk_runtime.bundle_errors import ConstraintError
 from ..vk_runtime.bundle_state import BundleState
 from ..vk_runtime.context import Context, member_devices
 from ..vk_runtime.device import Device
-from ..vk_runtime.interop.bundles import known_kernel, known_module, set_natives
+from ..vk_runtime.interop.bundles import kernel_info, known_kernel, known_module, set_natives
 from ..vk_runtime.interop.natives import native_int
 from ..vk_runtime.interop.queues import require_context
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_object import Kernel
+from ..vk_runtime.preset_launch import PresetArguments, check_preset
 
 if TYPE_CHECKING:
     from ..spirv.reflection import Reflection
@@ -31,18 +32,40 @@ _Code = tuple[int | None, bytes]
 _NATIVE_STATES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
 
 
-def make_kernel(native: object, ctx: Context) -> Kernel:
+def make_kernel(
+    native: object, ctx: Context, *, descriptor_set: object = None, push_constants: bytes = b""
+) -> Kernel:
     """Returns a kernel of a native module.
 
     Args:
         native: (VkShaderModule, entry point, SPIR-V), or what `get_native` gave for a kernel that still lives.
         ctx: the context that the module is of.
+        descriptor_set: a VkDescriptorSet with all its buffers, bound as it is at each launch, which then gives no
+            arguments; of the layout that `get_descriptor_set_layout` gives, or of an identically defined one.  What it
+            shows is the application's to keep alive.
+        push_constants: with a descriptor set, all of them as the shader reads them.
 
     Raises:
-        InvalidError: no such entry point, SPIR-V that is wrong, or a pipeline whose code nobody knows.
+        InvalidError: no such entry point, SPIR-V that is wrong, a pipeline whose code nobody knows, or a kernel whose
+            arguments no descriptor set can hold.
+        KernelArgumentError: push constants of another size than the kernel's.
         TypeError: something else.
     """
     what = "make_kernel"
+    kernel = _kernel_of(what, native, ctx)
+    if descriptor_set is None:
+        if push_constants:
+            raise ConstraintError(f"{what}(push_constants=…) belongs to descriptor_set=, which is missing")
+        return kernel
+    data = _bytes_of(push_constants)
+    if data is None:
+        raise ConstraintError(f"{what}(push_constants=…) takes bytes, found {push_constants!r:.60}")
+    preset = PresetArguments(native_int(what, descriptor_set, "VkDescriptorSet"), data)
+    check_preset(kernel_info(kernel), preset, what)
+    return kernel.with_preset(preset)
+
+
+def _kernel_of(what: str, native: object, ctx: Context) -> Kernel:
     require_context(what, ctx)
     if not isinstance(native, tuple) or len(cast("tuple[object, ...]", native)) != 3:
         raise ConstraintError(f"{what} takes (VkShaderModule, entry point, SPIR-V), found {native!r:.80}")

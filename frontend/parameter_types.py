@@ -13,7 +13,7 @@ from ..ir.errors import CompileError, InvalidError
 from ..ir.kernel_info import STREAM_DTYPE
 from .struct_types import StructType, value_type_of
 from .types import MAX_DIMENSIONS, FixedArrayType, ScalarType, Type, integer_of
-from .vector_types import VecType
+from .vector_types import MAX_SHARED_COMPONENTS, VecType
 
 WorkItemKind = Literal["item", "nd_item", "group", "sub_group", "id", "nd_range"]
 """What an object says about the work-item that runs; `id` and those above it in SYCL's tables."""
@@ -188,7 +188,8 @@ class LocalArray(_Annotation):
         parts = cast("tuple[object, ...]", parameters if isinstance(parameters, tuple) else (parameters,))
         element = value_type_of(parts[0]) if parts else None
         ndim = parts[1] if len(parts) > 1 else 1
-        if not isinstance(element, ScalarType | VecType) or len(parts) > 2:
+        is_long = isinstance(element, VecType) and not 2 <= element.size <= MAX_SHARED_COMPONENTS
+        if not isinstance(element, ScalarType | VecType) or is_long or len(parts) > 2:
             hint = (
                 "; make one array for each member" if isinstance(element, StructType | FixedArrayType) else ""
             )

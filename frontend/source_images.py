@@ -47,6 +47,14 @@ def compiled_module(
     return CompiledSource(images=tuple(finished), warnings=warnings)
 
 
+def without_vectors(module: ModuleOp) -> None:
+    """Lowers the operations of the `vector` dialect that programs for MLIR may have."""
+    if any(op.name.startswith("vector.") for op in module.walk()):
+        from ..passes.lower_vectors import lower_vectors
+
+        lower_vectors(module)
+
+
 def no_spec_values(values: Mapping[int | str, object], language: str) -> str | None:
     """Returns why values by SpecId cannot be given to a language, None where there are none."""
     if not values:

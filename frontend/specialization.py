@@ -66,6 +66,8 @@ def _parts(fb: FunctionBuilder, ssa: SSAValue, kind: Type, path: tuple[int, ...]
 def _ir_type(kind: Type) -> Attribute:
     if isinstance(kind, FixedArrayType):
         return fixed_array_type(kind)
+    if isinstance(kind, VecType) and not 2 <= kind.size <= 4:
+        return fixed_array_type(FixedArrayType(kind.element, (kind.size,)))
     if isinstance(kind, VecType):
         return VectorType(ir_type(kind.element), [kind.size])
     if isinstance(kind, StructType):

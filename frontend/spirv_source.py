@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from ..spirv.device_image import DeviceImage
 from ..spirv.foreign import foreign_kernels
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 
@@ -21,4 +24,15 @@ def compiled_spirv(binary: bytes, request: SourceRequest, label: str) -> Compile
         label: what messages call the module.
     """
     found = foreign_kernels(binary, spec_values=request.spec_values, label=label, is_object=request.is_object)
-    return CompiledSource(images=found.images, warnings=found.warnings, left_out=found.left_out)
+    warnings = [*found.warnings, *_loop_warnings(found.images, request.env.loop_iteration_cap)]
+    return CompiledSource(images=found.images, warnings=tuple(warnings), left_out=found.left_out)
+
+
+def _loop_warnings(images: Sequence[DeviceImage], cap: int | None) -> Iterator[str]:
+    """Yields what to say of kernels with loops where a driver ends loops: nobody counts the rounds of foreign ones."""
+    for kernel in (kernel for image in images for kernel in image.kernels):
+        if cap is not None and kernel.has_loops:
+            yield (
+                f"kernel '{kernel.name}' has loops, and the driver leaves all loops of a sub-group without a word once "
+                f"they have run {cap:,} rounds in total: results are wrong where they run longer"
+            )

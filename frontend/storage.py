@@ -25,7 +25,7 @@ def is_loaded_whole(kind: Type) -> bool:
     """Whether elements of this vector type are `vector`s in memory."""
     return (
         isinstance(kind, VecType)
-        and kind.size != 3
+        and kind.size in (2, 4)
         and kind.element.kind != "bool"
         and kind.element is not bf16
     )

@@ -166,7 +166,8 @@ def scalar_leaves(kind: Type, prefix: str = "", offset: int = 0) -> Iterator[tup
         yield prefix, kind, offset
     elif isinstance(kind, VecType):
         for i in range(kind.size):
-            yield f"{prefix}.{'xyzw'[i]}", kind.element, offset + i * kind.element.itemsize
+            name = f".{'xyzw'[i]}" if kind.size <= 4 else f"[{i}]"
+            yield prefix + name, kind.element, offset + i * kind.element.itemsize
     elif isinstance(kind, FixedArrayType):
         for i, index in enumerate(np.ndindex(*kind.shape)):
             path = f"{prefix}[{', '.join(map(str, index))}]"

@@ -7,6 +7,7 @@ expression compiler's work.  Vectors and structs are further subclasses of `Type
 
 from __future__ import annotations
 
+import enum
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,8 +23,20 @@ if TYPE_CHECKING:
 Kind = Literal["bool", "int", "uint", "float"]
 """What the bits of a scalar mean."""
 
-Access = Literal["read", "write", "read_write"]
-"""What a kernel may do with an array."""
+Access = Literal["read", "write", "read_write", "constant"]
+"""What a kernel may do with an array; ``constant``: read it, as a constant buffer."""
+
+
+class Target(enum.Enum):
+    """How a kernel reaches an array, SYCL's ``target``: ``x: lp.In[lp.f32, 1, lp.Target.CONSTANT_BUFFER]``."""
+
+    DEVICE = "device"
+    """Storage buffers, as without a word."""
+    CONSTANT_BUFFER = "constant_buffer"
+    """Uniform buffers, of at most 64 KiB; deprecated in SYCL 2020, `In` says as much."""
+
+
+_SPELLED: dict[Access, str] = {"read": "In", "write": "Out", "read_write": "Array", "constant": "In"}
 
 MAX_DIMENSIONS = 3
 """Dimensions of arrays and launch ranges (Vulkan has three)."""
@@ -336,8 +349,9 @@ class ArrayType(Type):
     @property
     def spelling(self) -> str:
         """``Array[f32, 2]``, ``In[f32]``, ``Out[f32]``."""
-        name = {"read": "In", "write": "Out", "read_write": "Array"}[self.access]
-        return f"{name}[{self.element}{f', {self.ndim}' if self.ndim != 1 else ''}]"
+        if self.access == "constant":
+            return f"In[{self.element}, {self.ndim}, constant_buffer]"
+        return f"{_SPELLED[self.access]}[{self.element}{f', {self.ndim}' if self.ndim != 1 else ''}]"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -352,11 +366,12 @@ class ArrayType(Type):
     @property
     def is_writable(self) -> bool:
         """Whether the kernel may store to it."""
-        return self.access != "read"
+        return self.access in ("write", "read_write")
 
     def __repr__(self) -> str:
-        name = {"read": "In", "write": "Out", "read_write": "Array"}[self.access]
-        return f"lp.{name}[{self.element!r}{f', {self.ndim}' if self.ndim != 1 else ''}]"
+        if self.access == "constant":
+            return f"lp.In[{self.element!r}, {self.ndim}, lp.Target.CONSTANT_BUFFER]"
+        return f"lp.{_SPELLED[self.access]}[{self.element!r}{f', {self.ndim}' if self.ndim != 1 else ''}]"
 
 
 def parse_type(spelling: str) -> Type:
@@ -374,7 +389,7 @@ def parse_type(spelling: str) -> Type:
             return FixedArrayType(SCALAR_TYPES[element], tuple(map(int, lengths)))
     if head == "Vec" and bracket and rest.endswith("]"):
         element, _, size = (part.strip() for part in rest[:-1].partition(","))
-        if element in SCALAR_TYPES and size in ("2", "3", "4"):
+        if element in SCALAR_TYPES and size in ("1", "2", "3", "4", "8", "16"):
             return vec_type(element, int(size))
     raise InvalidError(
         f"{spelling!r} names no lapilli type; expected one of {', '.join(SCALAR_TYPES)} "

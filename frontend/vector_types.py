@@ -1,6 +1,6 @@
 """Vector types: ``lp.Vec[lp.f32, 4]`` and its short names ``lp.f32x4``.
 
-A vector is two to four scalars of one type.  On the host it is a NumPy array of shape (n,); in memory its
+A vector is 1, 2, 3, 4, 8 or 16 scalars of one type.  On the host it is a NumPy array of shape (n,); in memory its
 components follow each other without padding, as NumPy's ``('<f4', (4,))`` has them.
 """
 
@@ -17,13 +17,16 @@ from .types import SCALAR_TYPES, FixedArrayType, ScalarType, Type, integer_of, s
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MAX_COMPONENTS = 4
-"""Components of the longest vector (SPIR-V has vectors of 2 to 4)."""
+VECTOR_SIZES = (1, 2, 3, 4, 8, 16)
+"""Components that vectors may have, as SYCL's ``vec``.  SPIR-V has vectors of 2 to 4; in kernels a vector is its
+scalars, and in memory those of other sizes are arrays."""
+MAX_SHARED_COMPONENTS = 4
+"""Of the elements of arrays that a kernel makes."""
 
 
 @dataclass(frozen=True, repr=False)
 class VecType(Type):
-    """Two to four components of one scalar type.
+    """Some components of one scalar type, as many as `VECTOR_SIZES` says.
 
     Args:
         element: type of one component.
@@ -81,10 +84,10 @@ class Vec:
         parts = cast("tuple[object, ...]", parameters if isinstance(parameters, tuple) else (parameters,))
         element = scalar_of(parts[0]) if parts else None
         size = integer_of(parts[1]) if len(parts) == 2 and not isinstance(parts[1], bool) else None
-        if element is None or size is None or not 2 <= size <= MAX_COMPONENTS:
+        if element is None or size is None or size not in VECTOR_SIZES:
             found = ", ".join(map(repr, parts))
             raise CompileError(
-                f"lp.Vec[element, n]: a scalar type such as lp.f32 and 2 to {MAX_COMPONENTS} components; found "
+                f"lp.Vec[element, n]: a scalar type such as lp.f32 and 1, 2, 3, 4, 8 or 16 components; found "
                 f"lp.Vec[{found}]",
                 code="LP2018",
             )
@@ -94,7 +97,7 @@ class Vec:
 VECTOR_ALIASES: dict[str, VecType] = {
     f"{element.spelling}x{size}": VecType(element, size)
     for element in SCALAR_TYPES.values()
-    for size in range(2, MAX_COMPONENTS + 1)
+    for size in VECTOR_SIZES
 }
 """Every vector type by its short name: ``f32x4``, ``boolx2``."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..vk_runtime.interop.buffers import make_buffer
+from ..vk_runtime.interop.bundles import get_descriptor_set_layout
 from ..vk_runtime.interop.contexts import MINIMUM_FEATURES, make_context, release_context
 from ..vk_runtime.interop.devices import make_device
 from ..vk_runtime.interop.events import make_event
@@ -43,6 +44,7 @@ __all__ = [
     "create_with_builtin_kernels",
     "create_with_il",
     "create_with_source",
+    "get_descriptor_set_layout",
     "get_error_code",
     "get_native",
     "get_proc",

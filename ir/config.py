@@ -132,6 +132,14 @@ def _bytes(value: object) -> int:
     raise TypeError
 
 
+def _seconds(value: object) -> float:
+    if isinstance(value, str):
+        value = float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return float(value)
+    raise TypeError
+
+
 LOG_TOPICS = ("launch", "cache", "memory", "compile")
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
@@ -180,6 +188,12 @@ class Config:
     native_images = Option(_flag, True, _SWITCH, "Whether native code of bundle files is given to drivers.")
     print_size = Option(
         _bytes, 1 << 20, "a number of bytes", "Bytes that prints of a kernel may take until somebody waits."
+    )
+    hang_timeout = Option(
+        _seconds,
+        0.0,
+        "a number of seconds; 0: never",
+        "After how many seconds without progress a device is taken for hung.",
     )
     reproducer = Option(_path, None, _FOLDER, "Where an internal error of the compiler leaves its input.")
 

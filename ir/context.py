@@ -12,7 +12,6 @@ from xdsl.ir import Dialect
 _UPSTREAM = {
     "builtin": ("builtin", "Builtin"),
     "func": ("func", "Func"),
-    "gpu": ("gpu", "GPU"),
     "arith": ("arith", "Arith"),
     "math": ("math", "Math"),
     "scf": ("scf", "Scf"),
@@ -38,6 +37,7 @@ def make_context() -> Context:
     for name, (module, attribute) in _UPSTREAM.items():
         _register(context, name, f"xdsl.dialects.{module}", attribute)
     package = __name__.rpartition(".")[0]
+    _register(context, "gpu", f"{package}.parse_gpu", "GPU")
     for name, (module, attribute) in _OURS.items():
         _register(context, name, f"{package}.dialects.{module}", attribute)
     # Types such as !builtin.x and unregistered lookups need builtin at once.

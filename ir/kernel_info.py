@@ -15,6 +15,9 @@ from typing import cast
 
 from .errors import InvalidError, Location
 
+UNIFORM_BLOCK_BYTES = 1 << 16
+"""Of a uniform buffer of a kernel written in Python: its arrays have a fixed length, and the array that a launch
+gives may be shorter."""
 STREAM_DTYPE = "Stream"
 """The type of stream parameters, as lapilli spells it."""
 

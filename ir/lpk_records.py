@@ -29,7 +29,7 @@ class TypeRecord:
     """The components of a vector, the extents of a fixed array, the number of dimensions of an array, also of one in
     the memory of a work-group (``local``)."""
     access: str = ""
-    """Of an array or image: ``read``, ``write`` or ``read_write``."""
+    """Of an array or image: ``read``, ``write`` or ``read_write``; of an array also ``constant``."""
     fields: tuple[FieldRecord, ...] = ()
     """Of a struct."""
     alignment: int = 0

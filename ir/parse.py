@@ -67,6 +67,8 @@ class _Parser(Parser):
         """Where an operation began that no dialect has: xDSL reports the token behind its name."""
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
+        if name == _MODULE_END:
+            return _module_end()
         found = super()._get_op_by_name(name)
         # Asked for behind a bare name, that is, in custom syntax.
         if found.name.startswith("gpu.") and self._current_token.kind is not MLIRTokenKind.L_PAREN:
@@ -83,6 +85,23 @@ class _Parser(Parser):
             raise
         self.starts[op] = start
         return op
+
+
+_MODULE_END = "gpu.module_end"
+
+
+@cache
+def _module_end() -> type[Operation]:
+    """Returns the terminator of `gpu.module` that newer MLIR, and xDSL, have no more."""
+    from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
+    from xdsl.traits import IsTerminator
+
+    @irdl_op_definition
+    class ModuleEndOp(IRDLOperation):
+        name = _MODULE_END
+        traits = traits_def(IsTerminator())
+
+    return ModuleEndOp
 
 
 @cache
@@ -121,6 +140,17 @@ class _Lines:
         return IRSyntaxError(message, location, self.lines[location.line - 1])
 
 
+def _allocate_attributions(op: Operation, lines: _Lines, start: int) -> None:
+    from xdsl.dialects.gpu import FuncOp
+
+    from .parse_gpu import allocate_attributions
+
+    assert isinstance(op, FuncOp)
+    problem = allocate_attributions(op)
+    if problem:
+        raise lines.error(problem, start)
+
+
 def parse_module(text: str, name: str = "<string>", context: Context | None = None) -> ParsedModule:
     """Parses IR text in custom or generic syntax.
 
@@ -150,4 +180,13 @@ def parse_module(text: str, name: str = "<string>", context: Context | None = No
         # xDSL's attributes refuse their parameters with exceptions of many kinds and without a span: the
         # parser stands behind what it just refused.
         raise lines.error(str(error) or type(error).__name__, parser.pos) from error
+    for op in [
+        op for op in parser.starts if op.name == _MODULE_END
+    ]:  # MLIR up to 19 writes it in generic syntax
+        del parser.starts[op]
+        op.detach()
+        op.erase()
+    for op, start in parser.starts.items():
+        if op.name == "gpu.func":
+            _allocate_attributions(op, lines, start)
     return ParsedModule(module, {op: lines.location(start) for op, start in parser.starts.items()})

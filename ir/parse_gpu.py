@@ -17,12 +17,56 @@ from collections.abc import Callable, Sequence
 from typing import TypeGuard
 
 from xdsl.dialects import gpu, memref
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FunctionType, MemRefType, i32
-from xdsl.ir import Attribute, Operation, Region
-from xdsl.parser import Parser
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    i32,
+)
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, Region
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser, Parser
 
 from .dialects.spirv.attributes import StorageClassAttr
 from .dialects.spirv.enums import StorageClass
+
+_ADDRESS_SPACES = {
+    "global": StorageClass.StorageBuffer,
+    "workgroup": StorageClass.Workgroup,
+    "private": StorageClass.Function,
+}
+
+
+@irdl_attr_definition
+class AddressSpaceAttr(ParametrizedAttribute):
+    """``#gpu.address_space<workgroup>``, which xDSL has not: becomes ``#spirv.storage_class<Workgroup>`` at once."""
+
+    name = "gpu.address_space"
+
+    space: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            position = parser.pos
+            word = parser.parse_identifier()
+        if word not in _ADDRESS_SPACES:
+            parser.raise_error(f"expected one of {', '.join(_ADDRESS_SPACES)}, found {word}", position)
+        return [StringAttr(word)]
+
+    @classmethod
+    def new(cls, params: Sequence[Attribute]) -> Attribute:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (space,) = params
+        assert isinstance(space, StringAttr)
+        return StorageClassAttr(_ADDRESS_SPACES[space.data])
+
+
+GPU = Dialect("gpu", list(gpu.GPU.operations), [*gpu.GPU.attributes, AddressSpaceAttr])
+"""Upstream's dialect with the attribute that xDSL lacks."""
 
 
 def _module(parser: Parser) -> Operation:
@@ -77,7 +121,9 @@ def _func(parser: Parser) -> Operation:
     if not body.blocks:
         parser.raise_error("gpu.func has a body", start)
     kinds = [memref.AllocOp] * len(shared) + [memref.AllocaOp] * len(private)
-    _allocate(parser, body, len(entry), kinds, start)
+    problem = _allocate(body, len(entry), kinds)
+    if problem:
+        parser.raise_error(problem, start)
     op = gpu.FuncOp(name, FunctionType.from_lists([a.type for a in entry], results), body, is_kernel)
     op.attributes.update(attributes)
     if any(given for _, given in arguments):
@@ -89,19 +135,30 @@ def _dictionaries(rows: Sequence[dict[str, Attribute]]) -> Attribute:
     return ArrayAttr([DictionaryAttr(row) for row in rows])
 
 
-def _allocate(
-    parser: Parser,
-    body: Region,
-    first: int,
-    kinds: Sequence[type[memref.AllocOp | memref.AllocaOp]],
-    position: int,
-) -> None:
-    """Replaces the entry block's arguments from `first` on by allocations."""
+def allocate_attributions(op: gpu.FuncOp) -> str:
+    """Does for a function that was read in generic syntax what `_func` does: its attributions are block arguments.
+
+    Returns:
+        What is wrong with them, empty where nothing is.
+    """
+    if not op.body.blocks:
+        return ""
+    first = len(op.function_type.inputs.data)
+    count = max(len(op.body.blocks[0].args) - first, 0)
+    given = op.properties.pop("workgroup_attributions", None) or op.attributes.pop(
+        "workgroup_attributions", None
+    )
+    shared = min(given.value.data, count) if isinstance(given, IntegerAttr) else 0
+    return _allocate(op.body, first, [memref.AllocOp] * shared + [memref.AllocaOp] * (count - shared))
+
+
+def _allocate(body: Region, first: int, kinds: Sequence[type[memref.AllocOp | memref.AllocaOp]]) -> str:
+    """Replaces the entry block's arguments from `first` on by allocations; returns what is wrong with them."""
     entry = body.blocks[0]
     for argument, kind in reversed(tuple(zip(entry.args[first:], kinds, strict=True))):
         type_ = argument.type
         if not is_memref(type_) or -1 in type_.get_shape():
-            parser.raise_error(f"an attribution is a memref of static shape, found {type_}", position)
+            return f"an attribution is a memref of static shape, found {type_}"
         alloca = kind.create(
             result_types=[storage_of(type_, kind)],
             properties={
@@ -115,6 +172,7 @@ def _allocate(
             entry.add_op(alloca)
         else:
             entry.insert_op_before(alloca, entry.first_op)
+    return ""
 
 
 def is_memref(type_: Attribute) -> TypeGuard[MemRefType[Attribute]]:

@@ -20,7 +20,9 @@ _PASSES = {
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
+    "lower-vectors": ("lower_vectors", "LowerVectorsPass"),
     "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
+    "promote-arrays": ("optimise.promote_arrays", "PromoteArrays"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "split-modules": ("split_modules", "SplitModulesPass"),
 }

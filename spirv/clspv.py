@@ -17,7 +17,7 @@ from .module_view import ModuleView
 from .tables import Op
 from .type_info import constant_value
 
-Place = tuple[Literal["buffer", "push", "local"], int, int]
+Place = tuple[Literal["buffer", "value", "local"], int, int]
 """Where an argument is bound: a buffer's set and binding, a value's offset and size, or the SpecId of a length."""
 
 
@@ -30,6 +30,8 @@ class ClspvArgument:
     place: Place
     name: str
     """As in the source, or empty."""
+    block: tuple[int, int] | None = None
+    """Of a value: set and binding of the storage buffer that holds it; None: the push constants."""
 
 
 @dataclass(slots=True)
@@ -40,14 +42,14 @@ class _Kernel:
 # Opcodes of the instruction set, revision 5 (SPIR-V registry, NonSemantic.ClspvReflection).
 _KERNEL, _ARGUMENT_INFO = 1, 2
 _BUFFERS = (3, 4)
-_POD_PUSH_CONSTANT, _WORKGROUP = 7, 11
+_POD_STORAGE_BUFFER, _POD_PUSH_CONSTANT, _WORKGROUP = 5, 7, 11
 _HARMLESS = frozenset(
-    {_KERNEL, _ARGUMENT_INFO, *_BUFFERS, _POD_PUSH_CONSTANT, _WORKGROUP, 12, 13, 14, 15, 18, 20, 24, 25}
+    {_KERNEL, _ARGUMENT_INFO, *_BUFFERS, _POD_STORAGE_BUFFER, _POD_PUSH_CONSTANT, _WORKGROUP}
+    | {12, 13, 14, 15, 18, 20, 24, 25}
 )
 """Beside arguments: work-group sizes and specialization constants, which the binary says too, and offsets of the
 range, which are 0."""
 _NAMES = {
-    5: "plain arguments in a storage buffer (compile with -pod-pushconstant)",
     6: "plain arguments in a uniform buffer (compile with -pod-pushconstant)",
     8: "images", 9: "images", 10: "samplers", 23: "samplers", 34: "images", 35: "images",
     16: "the enqueued local size as a push constant", 17: "the global size as a push constant",
@@ -79,7 +81,7 @@ def kernel_arguments(view: ModuleView) -> Mapping[int, tuple[ClspvArgument, ...]
             kernels[operands[0]] = _Kernel()
         elif code == _ARGUMENT_INFO:
             infos[item.result_id or 0] = _string(view, operands[0])
-        elif code in (*_BUFFERS, _POD_PUSH_CONSTANT, _WORKGROUP):
+        elif code in (*_BUFFERS, _POD_STORAGE_BUFFER, _POD_PUSH_CONSTANT, _WORKGROUP):
             found = _argument(view, code, operands, infos)
             kernel = kernels.get(functions.get(operands[0], 0))
             if kernel is None:
@@ -108,12 +110,18 @@ def _instructions(view: ModuleView) -> Iterator[Instruction]:
 def _argument(view: ModuleView, code: int, operands: list[int], infos: Mapping[int, str]) -> ClspvArgument:
     if len(operands) < 4:
         raise SpirvError("an argument of NonSemantic.ClspvReflection lacks operands")
+    if code == _POD_STORAGE_BUFFER:
+        if len(operands) < 6:
+            raise SpirvError("an argument of NonSemantic.ClspvReflection lacks operands")
+        ordinal, set_, binding, offset, size = (_number(view, operand) for operand in operands[1:6])
+        name = infos.get(operands[6], "") if len(operands) > 6 else ""
+        return ClspvArgument(ordinal, ("value", offset, size), name, (set_, binding))
     ordinal, first, second = (_number(view, operand) for operand in operands[1:4])
     name = infos.get(operands[4], "") if len(operands) > 4 else ""
     if code in _BUFFERS:
         return ClspvArgument(ordinal, ("buffer", first, second), name)
     if code == _POD_PUSH_CONSTANT:
-        return ClspvArgument(ordinal, ("push", first, second), name)
+        return ClspvArgument(ordinal, ("value", first, second), name)
     return ClspvArgument(ordinal, ("local", first, 0), name)
 
 

@@ -21,7 +21,7 @@ from .foreign_capabilities import Needs, needs_of
 from .foreign_module import isolate, library, rebind, without_tool_instructions
 from .foreign_parameters import Interface, interface_of
 from .foreign_sizes import SizeTable, arrays_of, constant_infos
-from .foreign_types import ForeignTypes
+from .foreign_types import ForeignTypes, has_rows_as_columns
 from .image_checks import check_image
 from .module_view import ModuleView
 from .reflect import reflect
@@ -167,7 +167,8 @@ def _kernels(module: Module, given: frozenset[int], label: str) -> ForeignKernel
     left_out: dict[str, str] = {}
     reflection = reflect(module)
     names = [entry.name for entry in reflection.entry_points]
-    arguments = kernel_arguments(ModuleView(module))
+    whole = ModuleView(module)
+    arguments, is_transposed = kernel_arguments(whole), has_rows_as_columns(whole)
     for entry in reflection.entry_points:
         if entry.execution_model != ExecutionModel.GLCompute:
             model = enumerant_name("ExecutionModel", entry.execution_model)
@@ -176,7 +177,8 @@ def _kernels(module: Module, given: frozenset[int], label: str) -> ForeignKernel
         if names.count(entry.name) > 1:
             raise _build_error(label, [f"{names.count(entry.name)} entry points are called '{entry.name}'"])
         found = arguments.get(entry.function_id)
-        image, lacking = _image(isolate(module, entry.function_id), entry.name, given, found)
+        part = isolate(module, entry.function_id)
+        image, lacking = _image(part, entry.name, given, found, is_transposed=is_transposed)
         if image is None:
             left_out[entry.name] = lacking
         else:
@@ -185,7 +187,12 @@ def _kernels(module: Module, given: frozenset[int], label: str) -> ForeignKernel
 
 
 def _image(
-    module: Module, name: str, given: frozenset[int], arguments: tuple[ClspvArgument, ...] | None
+    module: Module,
+    name: str,
+    given: frozenset[int],
+    arguments: tuple[ClspvArgument, ...] | None,
+    *,
+    is_transposed: bool,
 ) -> tuple[DeviceImage | None, str]:
     """Returns the image of a module with one entry point, or None and what no device has."""
     reflection = reflect(module)
@@ -196,7 +203,9 @@ def _image(
     view = ModuleView(module)
     size = _local_size(entry)
     ids = frozenset(number for number in size.spec_ids if number is not None)
-    interface = interface_of(entry, ForeignTypes(view), ids | given, arguments)
+    interface = interface_of(
+        entry, ForeignTypes(view, has_rows_as_columns=is_transposed), ids | given, arguments
+    )
     kernel = _kernel_info(entry, size, interface, needs, view)
     lengths = [p.spec_ids for p in kernel.parameters if isinstance(p, LocalParameter)]
     at_launch = ids | {number for spec_ids in lengths for number in spec_ids if number is not None}
@@ -211,7 +220,11 @@ def _image(
             else (kernel.required_work_group_size,),
             features=needs.features,
         ),
-        target_env=_environment(module, interface.block_bytes, _preserved_bits(view, entry)),
+        target_env=_environment(
+            module,
+            0 if interface.block_binding is not None else interface.block_bytes,
+            _preserved_bits(view, entry),
+        ),
         imports=_names(reflection.imports),
     )
     check_image(image)
@@ -259,6 +272,7 @@ def _kernel_info(
             is_masked=False,
             is_divisible=False,
             argument_block_bytes=interface.block_bytes,
+            argument_block_binding=interface.block_binding,
         ),
         required_work_group_size=(z, y, x) if is_fixed else None,
         default_local_size=None if is_fixed else (z, y, x),
@@ -269,6 +283,7 @@ def _kernel_info(
         size_nodes=tuple(table.nodes),
         local_arrays=arrays,
         has_any_rank=True,
+        has_loops=any(i.opcode == Op.LoopMerge for f in view.functions for i in f.instructions()),
     )
 
 

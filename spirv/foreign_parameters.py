@@ -44,7 +44,9 @@ class Interface:
     bindings: Mapping[int, int]
     """The binding, in set 0, of each buffer variable by id."""
     block_bytes: int
-    """Bytes of push constants, a multiple of 4."""
+    """Bytes of the argument block, a multiple of 4."""
+    block_binding: int | None = None
+    """The binding, in set 0, of the storage buffer that is the argument block; None: the push constants."""
 
 
 def interface_of(
@@ -69,23 +71,38 @@ def interface_of(
     bindings = {
         found.variable_id: pairs.index((found.descriptor_set, found.binding)) for found in entry.bindings
     }
+    block = _block_of(entry, arguments or ())
     buffers: list[BufferParameter | ImageParameter] = []
     for binding, pair in enumerate(pairs):
+        if pair == block:
+            continue
         same = [found for found in entry.bindings if (found.descriptor_set, found.binding) == pair]
         is_picture = is_image(same[0], types)
         buffers.append(image_parameter(same, binding, types) if is_picture else _buffer(same, binding, types))
-    values = sorted(_values(entry, types), key=lambda value: value.offset_bytes or 0)
+    values = sorted(_values(entry, types, block), key=lambda value: value.offset_bytes or 0)
     shared = _shared_arrays(entry, types, fixed_spec_ids)
     size = entry.push_constants.size_bytes if entry.push_constants else 0
     size = max([size, *(_end(value) for value in values)])
     if arguments is None:
         parameters = _in_order([*buffers, *values, *shared])
     else:
-        by_pair = dict(zip(pairs, buffers, strict=True))
+        by_pair = {pairs[buffer.binding]: buffer for buffer in buffers}
         by_id = {parameter.spec_ids[0]: parameter for parameter in shared}
         parameters = [_of_clspv(argument, by_pair, values, by_id) for argument in arguments]
         size = max([size, *(_end(p) for p in parameters if isinstance(p, ScalarParameter | ValueParameter))])
-    return Interface(_distinct(parameters), bindings, -(-size // 4) * 4)
+    place = None if block is None or block not in pairs else pairs.index(block)
+    return Interface(_distinct(parameters), bindings, -(-size // 4) * 4, place)
+
+
+def _block_of(entry: EntryPoint, arguments: Sequence[ClspvArgument]) -> tuple[int, int] | None:
+    """Returns set and binding of the storage buffer that has the plain arguments, None where none has."""
+    blocks = {argument.block for argument in arguments if argument.place[0] == "value"}
+    if len(blocks) > 1 or (blocks - {None} and entry.push_constants is not None):
+        raise FeatureNotSupportedError(
+            "plain arguments lie in several buffers, or in push constants too; compile with clspv's "
+            "-cluster-pod-kernel-args or -pod-pushconstant"
+        )
+    return blocks.pop() if blocks else None
 
 
 def _of_clspv(
@@ -97,7 +114,7 @@ def _of_clspv(
     """Returns the parameter of an argument; one that the code does not use is a value that goes nowhere."""
     kind, first, second = argument.place
     name = argument.name or f"arg{argument.ordinal}"
-    if kind == "push":
+    if kind == "value":
         return _plain_value(name, first, second, values)
     found = buffers.get((first, second)) if kind == "buffer" else shared.get(first)
     if found is None:
@@ -111,7 +128,7 @@ def _of_clspv(
 def _plain_value(
     name: str, offset: int, size: int, values: Sequence[ScalarParameter | ValueParameter]
 ) -> ScalarParameter | ValueParameter:
-    """Returns the value at some bytes of the push constants, whose struct may hold several arguments."""
+    """Returns the value at some bytes of the argument block, whose struct may hold several arguments."""
     leaves: list[ValueLeaf] = []
     for value in values:
         start = value.offset_bytes or 0
@@ -264,11 +281,17 @@ class _Block:
 # ---- values ----
 
 
-def _values(entry: EntryPoint, types: ForeignTypes) -> list[ScalarParameter | ValueParameter]:
-    if entry.push_constants is None:
+def _values(
+    entry: EntryPoint, types: ForeignTypes, block: tuple[int, int] | None
+) -> list[ScalarParameter | ValueParameter]:
+    """Returns the members of the argument block: of the push constants, or of the buffer at `block`."""
+    ids = [found.variable_id for found in entry.bindings if (found.descriptor_set, found.binding) == block]
+    if not ids and entry.push_constants is None:
         return []
     variable = next(
-        item for item in types.view.of_opcode(Op.Variable) if item.operands[0] == StorageClass.PushConstant
+        item
+        for item in types.view.of_opcode(Op.Variable)
+        if item.result_id in ids or (not ids and item.operands[0] == StorageClass.PushConstant)
     )
     struct = types.definition(types.view.definitions[variable.result_type or 0].operands[1])
     number = struct.result_id or 0
@@ -277,7 +300,7 @@ def _values(entry: EntryPoint, types: ForeignTypes) -> list[ScalarParameter | Va
 
 def _value(types: ForeignTypes, struct: int, index: int, kind: int) -> ScalarParameter | ValueParameter:
     name = types.view.member_names.get((struct, index), "")
-    what = f"push constant {name or index!r}"
+    what = f"plain argument {name or index!r}"
     layout = types.layout(kind, types.member_matrix(struct, index), what)
     offset = types.member_offset(struct, index)
     if layout.spelling in _WIDE:

@@ -13,12 +13,10 @@ from ..ir.errors import FeatureNotSupportedError
 from ..ir.kernel_info import LocalArrayInfo, SizeNode, SpecConstantInfo, SpecConstantLeaf
 from ..ir.size_arithmetic import OPERAND_COUNTS
 from .binary import Instruction
+from .image_checks import MAX_ELEMENT_BYTES
 from .module_view import ModuleView
 from .reflection import SpecConstant
 from .tables import Decoration, Op, StorageClass, opcode_name
-
-MAX_ELEMENT_BYTES = 1 << 31
-"""Larger elements of arrays are refused: no device has them."""
 
 _FORMATS = {
     "bool": "?", "i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q",

@@ -14,9 +14,10 @@ from ..ir.kernel_info import ValueLeaf
 from .binary import Instruction
 from .errors import SpirvError
 from .module_view import ModuleView
-from .tables import Decoration, Op
+from .tables import Decoration, Op, SourceLanguage, enumerant_value
 from .type_info import constant_value, type_table
 
+SLANG = enumerant_value("SourceLanguage", "Slang")
 MAX_LEAVES = 1024
 """Scalars of one value; push constants have a few hundred bytes."""
 
@@ -40,11 +41,32 @@ class ValueLayout:
     size_bytes: int
 
 
+_ROWS_AS_COLUMNS = (SourceLanguage.HLSL, SLANG)
+
+
+def has_rows_as_columns(view: ModuleView) -> bool:
+    """Whether a module is of a language whose ``mul(m, v)`` its compilers write as SPIR-V's ``v * m``: HLSL and Slang.
+
+    They make each row of a matrix a column in SPIR-V, so that ``m[0]`` is a row; OpSource says so.
+    """
+    return any(
+        item.operands[:1] and item.operands[0] in _ROWS_AS_COLUMNS for item in view.of_opcode(Op.Source)
+    )
+
+
 class ForeignTypes:
     """The types of one module."""
 
-    def __init__(self, view: ModuleView) -> None:
+    def __init__(self, view: ModuleView, *, has_rows_as_columns: bool = False) -> None:
+        """Reads the types of a module.
+
+        Args:
+            view: the module.
+            has_rows_as_columns: whether its compiler makes the rows of a matrix the columns of SPIR-V's; see
+                `has_rows_as_columns`.
+        """
         self.view = view
+        self._is_transposed = has_rows_as_columns
         self.table = type_table(view)
 
     def definition(self, number: int) -> Instruction:
@@ -124,6 +146,8 @@ class ForeignTypes:
         by_row, by_column = (
             (matrix.stride_bytes, size) if matrix.is_row_major else (size, matrix.stride_bytes)
         )
+        if self._is_transposed:
+            rows, columns, by_row, by_column = columns, rows, by_column, by_row
         for row in range(rows):
             for number in range(columns):
                 place = offset + row * by_row + number * by_column
@@ -154,7 +178,8 @@ class ForeignTypes:
         if item.opcode == Op.TypeVector:
             return (item.operands[1],)
         if item.opcode == Op.TypeMatrix:
-            return (self.definition(item.operands[0]).operands[1], item.operands[1])
+            shape = (self.definition(item.operands[0]).operands[1], item.operands[1])
+            return shape[::-1] if self._is_transposed else shape
         if item.opcode == Op.TypeArray:
             part = self.shape(item.operands[0])
             length = constant_value(self.view, item.operands[1]) or 0

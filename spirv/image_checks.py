@@ -45,6 +45,10 @@ ACCESS_MODES: Final = ("read", "write", "read_write")
 MAX_ARGUMENT_BLOCK_BYTES: Final = 1 << 20
 MAX_SPEC_BLOCK_BYTES: Final = 1 << 24
 MAX_RANK: Final = 3
+MAX_ELEMENT_BYTES: Final = 1 << 31
+"""Of an element of an array that a kernel makes; foreign kernels have whole arrays and structs as elements."""
+MAX_ARRAY_RANK: Final = 16
+"""Dimensions of an array that a kernel makes; foreign kernels may have many."""
 
 
 def check_image(image: DeviceImage) -> None:
@@ -121,11 +125,11 @@ def _size_problems(kernel: KernelInfo) -> Iterator[str]:
         elif not is_leaf and not _all_in_range(node.operands, position):
             yield f"size {position} is computed from later ones"
     for array in kernel.local_arrays:
-        if not 1 <= len(array.lengths) <= MAX_RANK or not _all_in_range(
+        if not 1 <= len(array.lengths) <= MAX_ARRAY_RANK or not _all_in_range(
             array.lengths, len(kernel.size_nodes)
         ):
             yield f"an array with lengths {array.lengths}"
-        if not 1 <= array.element_bytes <= MAX_RANK * 8:
+        if not 1 <= array.element_bytes <= MAX_ELEMENT_BYTES:
             yield f"an array with elements of {array.element_bytes} bytes"
 
 

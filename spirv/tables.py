@@ -193,6 +193,15 @@ NEWER_ENUMERANTS: Final[dict[str, tuple[Row, ...]]] = {
             _BFLOAT16,
         ),
     ),
+    # The SPIR-V registry's list of source languages (spir-v.xml); debug information, of no meaning to a driver
+    "SourceLanguage": (
+        ("HERO_C", 8, "", (), (1, 0), ()),
+        ("NZSL", 9, "", (), (1, 0), ()),
+        ("WGSL", 10, "", (), (1, 0), ()),
+        ("Slang", 11, "", (), (1, 0), ()),
+        ("Zig", 12, "", (), (1, 0), ()),
+        ("Rust", 13, "", (), (1, 0), ()),
+    ),
     "FPEncoding": (("BFloat16KHR", 0, "", ("BFloat16TypeKHR",), None, _BFLOAT16),),
     "CooperativeMatrixOperands": (
         ("NoneKHR", 0x00, "", (), (1, 0), ()),

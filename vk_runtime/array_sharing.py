@@ -35,7 +35,7 @@ def host_view(array: Array) -> np.ndarray[Any, Any]:
     wait_for_uses(array.device.logical, buffer, writes_only=False)
     if not array.nbytes:
         return np.empty(array.host_shape, array.dtype.base)
-    flat = np.frombuffer(shared_view(buffer, array.nbytes), array.dtype.base)
+    flat = np.frombuffer(shared_view(array.device.logical, buffer, array.nbytes), array.dtype.base)
     return flat.reshape(array.host_shape)
 
 
@@ -204,7 +204,9 @@ def export(array: Array) -> int:
         array.replace_buffer(moved)
         buffer = moved
     wait_for_uses(logical, buffer, writes_only=True)
-    return export_fd(logical, buffer)
+    with logical.lock:
+        logical.require_usable()
+        return export_fd(logical, buffer)
 
 
 def import_fd(

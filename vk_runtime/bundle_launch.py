@@ -18,6 +18,7 @@ from .indirect_record import launch_over
 from .kernel_object import Kernel
 from .launch import launch
 from .launch_plan import normalise_range
+from .preset_launch import launch_preset
 from .queue import Queue
 
 
@@ -64,7 +65,7 @@ def launch_kernel(
         KernelNotSupportedError: the bundle has no image of the kernel for the queue's device, or a limit is passed.
         NdRangeError: a range that cannot be, or of another number of dimensions than the kernel was compiled for.
     """
-    values = kernel.bind_arguments(args, kwargs or {})
+    values = () if kernel.preset is not None else kernel.bind_arguments(args, kwargs or {})
     bundle, device = kernel.kernel_bundle, queue.device
     chosen = image or bundle.image_of(kernel.kernel_id, device)
     name = chosen.name_of(kernel.kernel_id)
@@ -76,6 +77,20 @@ def launch_kernel(
         return launch_over(queue, binary, info, range_, local, values, values_for(binary, spec), wait_events)
     is_nd_range = isinstance(range_, GroupedRange)
     extents, local = _range(info, range_)
+    if kernel.preset is not None:
+        return launch_preset(
+            queue,
+            binary,
+            info,
+            extents,
+            local or bundle_local_size(info, device, kernel.kernel_id, spec),
+            kernel.preset,
+            args,
+            kwargs or {},
+            values_for(binary, spec),
+            wait_events,
+            is_nd_range=is_nd_range,
+        )
     return launch(
         queue,
         binary,

@@ -19,6 +19,7 @@ from .constants import (
 )
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .pipeline import Pipeline
 
 if TYPE_CHECKING:
     from .event import Event
@@ -102,10 +103,11 @@ class CommandBuffer:
         """
         device = self._device
         info = _BEGIN_REUSABLE if is_reusable else _BEGIN
-        device.check(device.vk.vkBeginCommandBuffer(self.raw, info), "vkBeginCommandBuffer")
         self.is_timed = timed_commands > 0
         if self.is_timed and self._timestamps is None and device.physical.timestamp_valid_bits:
+            # Before the recording: what may fail must not leave the command buffer half recorded.
             self._timestamps = TimestampPool(device, timed_commands)
+        device.check(device.vk.vkBeginCommandBuffer(self.raw, info), "vkBeginCommandBuffer")
         if self.is_timed and self._timestamps is not None:
             pool = self._timestamps
             device.vk.vkCmdResetQueryPool(self.raw, pool.raw, 0, pool.query_count)
@@ -153,9 +155,15 @@ class CommandBuffer:
 
     def retire(self) -> None:
         """Lets go of everything; the device has run the commands."""
-        if self._timed:
-            self._tell_times()
-        self.forget()
+        try:
+            if self._timed:
+                self._tell_times()
+        finally:
+            self.forget()
+
+    def kernel_names(self) -> list[str]:
+        """Returns the kernels that it launches, each once."""
+        return [item.kernel_name for item in self.keep if isinstance(item, Pipeline)]
 
     def _tell_times(self) -> None:
         """Hands the times of the commands to events and profiles."""

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import InvalidError
+from ..ir.errors import Error, InvalidError
 from . import profile
 from .barriers import COMPUTE_BARRIERS, Barriers
 from .command_buffer import CommandBuffer
@@ -135,6 +135,17 @@ class CommandStream(Handle):
         """Whether a command that is recorded now is timed."""
         return self.is_profiling or bool(profile.active)
 
+    @property
+    def progress(self) -> int:
+        """How many submissions have ended, as the driver says it now; may be asked without the lock, in a visit."""
+        return self._clock.ask()
+
+    def running(self) -> list[str]:
+        """Returns the names of the kernels that are submitted and have not ended.  Call it with the lock held."""
+        completed = self._clock.completed
+        submitted = [item for item in self._in_flight if item.value > completed]
+        return [name for item in submitted for name in item.kernel_names()]
+
     @abstractmethod
     def wait_for(self, value: int) -> None:
         """Waits until the timeline reaches `value`."""
@@ -154,7 +165,11 @@ class CommandStream(Handle):
         command_buffer = self._free.pop() if self._free else self._new_command_buffer()
         is_timed = self.is_timed
         self._is_serial = is_timed or self.is_in_order
-        command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
+        try:
+            command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
+        except Error:
+            self._free.append(command_buffer)
+            raise
         command_buffer.value = self._submitted + 1
         self._logical.busy.add(self)
         self.recording = command_buffer
@@ -194,7 +209,7 @@ class CommandStream(Handle):
         is_hazard = self._is_serial
         for buffer, writes in uses:
             if buffer.queue is not self:
-                self._take_over(buffer)
+                self._take_over(buffer, value)
             elif buffer.write_epoch == epoch or (writes and buffer.read_epoch == epoch):
                 is_hazard = True
         if is_hazard:
@@ -232,8 +247,8 @@ class CommandStream(Handle):
             else:
                 buffer.read_epoch = epoch
 
-    def _take_over(self, buffer: Tracked) -> None:
-        """Makes this queue the one that orders the uses of `buffer`."""
+    def _take_over(self, buffer: Tracked, value: int) -> None:
+        """Makes this queue the one that orders the uses of `buffer`, from the submission of `value` on."""
         other = buffer.queue
         if isinstance(other, CommandStream):
             other.latest = None
@@ -241,7 +256,9 @@ class CommandStream(Handle):
             self.wait_on_device(other, buffer.last_use)
         buffer.queue = self
         buffer.read_epoch = buffer.write_epoch = -1
-        buffer.last_write = buffer.last_use = 0
+        # Our submission runs after the other queue's writes: who waits for it has waited for them.
+        buffer.last_write = value if buffer.last_write else 0
+        buffer.last_use = 0
 
     def wait_on_device(self, other: Timeline, value: int) -> None:
         """Makes what is recorded from here on wait for a timeline, or for earlier commands of this queue."""
@@ -329,7 +346,7 @@ class CommandStream(Handle):
             try:
                 for buffer, _ in uses:
                     if buffer.queue is not self:
-                        self._take_over(buffer)
+                        self._take_over(buffer, batch.value)
                 self._submit(batch)
             except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                 interrupt = error
@@ -363,14 +380,22 @@ class CommandStream(Handle):
             if self._in_flight[-1].value > self._clock.completed:  # else a wait has just told
                 self._clock.read()
             while self._in_flight and self._in_flight[0].value <= self._clock.completed:
-                command_buffer = self._in_flight.popleft()
-                if isinstance(command_buffer, CommandBuffer):
-                    self.repeated.note_submission(command_buffer.launch_count)
-                command_buffer.retire()
-                if isinstance(command_buffer, CommandBuffer):
-                    self._free.append(command_buffer)
+                self._retire(self._in_flight.popleft())
         if not self._in_flight and self.recording is None:
             self._logical.busy.discard(self)
+
+    def _retire(self, command_buffer: CommandBuffer | Batch) -> None:
+        if isinstance(command_buffer, CommandBuffer):
+            self.repeated.note_submission(command_buffer.launch_count)
+        try:
+            command_buffer.retire()
+        except Error:  # its times could not be read; it can be used again all the same
+            if isinstance(command_buffer, CommandBuffer):
+                self._free.append(command_buffer)
+            raise
+        # After Ctrl-C in there it is half cleared, and not used again.
+        if isinstance(command_buffer, CommandBuffer):
+            self._free.append(command_buffer)
 
     def poll(self, value: int) -> bool:
         """Returns whether the timeline has reached `value`; submits what is recorded towards it."""
@@ -384,6 +409,12 @@ class CommandStream(Handle):
                 return False
             self.retire()
             return True
+
+    def drop_recording(self) -> None:
+        """Forgets what is recorded and will never be submitted.  Call it with the lock held."""
+        if self.recording is not None:
+            self.recording.forget()
+        self.recording = self.latest = None
 
     def wait_slice(self, value: int) -> bool:
         """Waits until the timeline reaches `value`, or a fifth of a second; returns whether it has.

@@ -18,6 +18,10 @@ MAX_NESTING = 32
 """Structs in structs, at most."""
 
 
+VECTOR_SIZES = (1, 2, 3, 4, 8, 16)
+"""Components that vectors may have."""
+
+
 @lru_cache(maxsize=256)
 def composite_dtype(spelling: str) -> np.dtype[Any]:
     """Returns the NumPy dtype of a vector or struct.
@@ -29,7 +33,7 @@ def composite_dtype(spelling: str) -> np.dtype[Any]:
 
 
 def composite_spelling(dtype: np.dtype[Any]) -> str:
-    """Returns how lapilli spells a subarray dtype of 2 to 4 elements, or a structured one.
+    """Returns how lapilli spells a subarray dtype of as many elements as `VECTOR_SIZES` has, or a structured one.
 
     Raises:
         InvalidError: a member that kernels do not have.
@@ -84,7 +88,7 @@ class _Reader:
         self._expect(", ")
         size = self._number()
         self._expect("]")
-        if not 2 <= size <= 4:
+        if size not in VECTOR_SIZES:
             raise self._error()
         return np.dtype((element, (size,)))
 

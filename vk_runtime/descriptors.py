@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.kernel_info import BufferParameter, KernelInfo
+from ..ir.kernel_info import UNIFORM_BLOCK_BYTES, BufferParameter, KernelInfo
 from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
@@ -31,6 +31,22 @@ CACHED_SETS = 512
 """Descriptor sets that are kept for reuse, per layout."""
 
 
+def _range(buffer: Any, kind: int, block_bytes: int) -> int:
+    """Returns the bytes that a descriptor shows."""
+    if kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+        return block_bytes
+    # The last vector of 16 bytes of a uniform buffer may be only partly the array's.
+    is_uniform = kind == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+    return int(buffer.padded_nbytes if is_uniform else buffer.nbytes)
+
+
+def _is_own(kernel: KernelInfo | None, binding: int) -> bool:
+    """Whether a buffer is a parameter of a kernel written in Python, whose uniform blocks have one size."""
+    return kernel is not None and any(
+        isinstance(p, BufferParameter) and p.binding == binding and p.ndim > 0 for p in kernel.parameters
+    )
+
+
 def _argument(kernel: KernelInfo | None, binding: int) -> str:
     """Returns what messages call the array at a binding."""
     if kernel is None:
@@ -41,13 +57,8 @@ def _argument(kernel: KernelInfo | None, binding: int) -> str:
 
 
 def _buffer_info(buffer: Any, kind: int, block_bytes: int) -> Any:
-    is_block = kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
-    return make(
-        "VkDescriptorBufferInfo",
-        buffer=buffer.raw,
-        offset=buffer.offset_bytes,
-        range=block_bytes if is_block else buffer.nbytes,
-    )
+    shown = _range(buffer, kind, block_bytes)
+    return make("VkDescriptorBufferInfo", buffer=buffer.raw, offset=buffer.offset_bytes, range=shown)
 
 
 class DescriptorSet:
@@ -155,6 +166,12 @@ class DescriptorSetLayout(Handle):
         }
         for (memory, *_), (binding, kind) in zip(shown, self._bindings, strict=True):
             limit, name = by_type.get(kind, (memory.nbytes, ""))
+            if (
+                kind == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+                and _is_own(kernel, binding)
+                and limit > UNIFORM_BLOCK_BYTES
+            ):
+                limit, name = UNIFORM_BLOCK_BYTES, "of a constant buffer"
             if memory.nbytes > limit:
                 raise ArrayRangeError(
                     f"{_argument(kernel, binding)} has {memory.nbytes:,} bytes; device '{self._device.name}' shows "
@@ -191,7 +208,6 @@ class DescriptorSetLayout(Handle):
         pool = ffi.new("VkDescriptorPool*")
         result = device.vk.vkCreateDescriptorPool(device.raw, info, NULL, pool)
         device.check(result, "vkCreateDescriptorPool")
-        self._pools.append(pool[0])
         allocate = make(
             "VkDescriptorSetAllocateInfo",
             descriptorPool=pool[0],
@@ -200,5 +216,8 @@ class DescriptorSetLayout(Handle):
         )
         sets = ffi.new("VkDescriptorSet[]", SETS_PER_POOL)
         result = device.vk.vkAllocateDescriptorSets(device.raw, allocate, sets)
+        if result < 0:
+            device.vk.vkDestroyDescriptorPool(device.raw, pool[0], NULL)
         device.check(result, "vkAllocateDescriptorSets")
+        self._pools.append(pool[0])
         self._free.extend(sets[i] for i in range(SETS_PER_POOL))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.aspects import Aspect
 from ..ir.config import config
 from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
-from ..ir.errors import InvalidError
+from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .backend import Backend
 from .coarsening import COARSENING, NO_COARSENING, Coarsening
@@ -161,6 +161,7 @@ class Device:
         if adopted is not None:
             self._logical = LogicalDevice(physical, staged_memory=staged_memory, adopted=adopted)
         self._is_forked = False
+        self._is_shut_down = False
         self._default_queue: Queue | None = None
         self.own_context: Context | None = None
         """Set by `context.default_context` for a device that is not listed."""
@@ -263,8 +264,7 @@ class Device:
                         f"device '{self.selector}' is a VkDevice of the application, whose features are fixed: it "
                         "cannot be masked"
                     )
-                if base._is_forked:
-                    raise forked_error(self.name)
+                base._require_instance()
                 selector = f"{base.selector}[{mask}]"
                 found = Device(base._unmasked, selector, staged_memory=base._staged_memory, mask=mask)
                 found._base = base
@@ -282,13 +282,19 @@ class Device:
         if logical is not None:
             return logical
         with self._lock:
-            if self._is_forked:
-                raise forked_error(self.name)
+            self._require_instance()
             if self._logical is None:
                 self._logical = LogicalDevice(
                     self._physical, staged_memory=self._staged_memory, own_transfers=self._own_transfers
                 )
             return self._logical
+
+    def _require_instance(self) -> None:
+        """Raises DeviceLostError where a VkDevice cannot be made any more."""
+        if self._is_forked:
+            raise forked_error(self.name)
+        if self._is_shut_down:
+            raise DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
 
     @property
     def is_open(self) -> bool:
@@ -410,12 +416,13 @@ class Device:
         self._lock.release()
 
     def shut_down(self) -> None:
-        """Destroys the VkDevice and everything on it; for the runtime's end."""
+        """Destroys the VkDevice and everything on it, as far as that is safe; for the runtime's end."""
+        with self._lock:
+            self._is_shut_down = True
         for masked in self._masked.values():
             masked.shut_down()
-        with self._lock:
-            if self._logical is not None:
-                self._logical.close()
+        if self._logical is not None:
+            self._logical.close()
 
     def __repr__(self) -> str:
         return f"<lapilli.Device {self.selector}: {self.name}>"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import InvalidError
-from .composite_dtypes import composite_dtype, composite_spelling
+from .composite_dtypes import VECTOR_SIZES, composite_dtype, composite_spelling
 
 NUMPY_NAMES = {
     "bool": "bool",
@@ -49,6 +49,9 @@ def numpy_dtype(spelling: str) -> np.dtype[Any]:
     return bfloat16_dtype() if spelling == "bf16" else np.dtype(NUMPY_NAMES[spelling])
 
 
+_VECTOR_SHAPES = tuple((size,) for size in VECTOR_SIZES)
+
+
 def spelling_of(dtype: object) -> str:
     """Returns how lapilli spells an element type.
 
@@ -72,7 +75,7 @@ def spelling_of(dtype: object) -> str:
         return spelling
     if found.name == "bfloat16":
         return "bf16"
-    if found.names is not None or (found.subdtype is not None and found.shape in ((2,), (3,), (4,))):
+    if found.names is not None or (found.subdtype is not None and found.shape in _VECTOR_SHAPES):
         return composite_spelling(found)
     raise InvalidError(f"arrays cannot hold dtype {found}: {_choices()}")
 

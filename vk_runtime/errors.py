@@ -3,7 +3,7 @@
 RuntimeFailure
 └── VulkanError                a Vulkan call failed; .function .result
 MemoryAllocationError
-└── VulkanMemoryError          VK_ERROR_OUT_OF_*_MEMORY; .function .result
+└── VulkanMemoryError          VK_ERROR_OUT_OF_*_MEMORY, VK_ERROR_FRAGMENT…; .function .result
 DeviceLostError                VK_ERROR_DEVICE_LOST
 KernelNotSupportedError
 └── ArrayRangeError            an array is larger than a descriptor shows
@@ -16,6 +16,8 @@ from functools import lru_cache
 from ..ir.errors import DeviceLostError, KernelNotSupportedError, MemoryAllocationError, RuntimeFailure
 from .constants import (
     VK_ERROR_DEVICE_LOST,
+    VK_ERROR_FRAGMENTATION,
+    VK_ERROR_FRAGMENTED_POOL,
     VK_ERROR_OUT_OF_DEVICE_MEMORY,
     VK_ERROR_OUT_OF_HOST_MEMORY,
     VK_ERROR_OUT_OF_POOL_MEMORY,
@@ -26,6 +28,8 @@ _OUT_OF_MEMORY = (
     VK_ERROR_OUT_OF_HOST_MEMORY,
     VK_ERROR_OUT_OF_DEVICE_MEMORY,
     VK_ERROR_OUT_OF_POOL_MEMORY,
+    VK_ERROR_FRAGMENTED_POOL,
+    VK_ERROR_FRAGMENTATION,
 )
 
 

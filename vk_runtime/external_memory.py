@@ -122,7 +122,9 @@ def import_host(device: LogicalDevice, address: int, nbytes: int, owner: object)
     types = [item for item in (*plan.host_types, *plan.array_types) if bits >> item.index & 1]
     imported = make("VkImportMemoryHostPointerInfoEXT", handleType=_HOST, pHostPointer=pointer)
     allocation = (nbytes + alignment - 1) // alignment * alignment
-    buffer = _make_buffer(device, nbytes, allocation, _HOST, imported, types, host_address=address)
+    buffer = _make_buffer(
+        device, nbytes, allocation, _HOST, imported, types, host_address=address, lender=owner
+    )
     buffer.lender, buffer.is_borrowed = owner, True
     return buffer
 
@@ -155,8 +157,12 @@ def _make_buffer(
     how: Any,
     types: Sequence[MemoryType],
     host_address: int = 0,
+    lender: object = None,
 ) -> Buffer:
-    """Makes a VkBuffer and a VkDeviceMemory for it, which is mapped where the host sees it."""
+    """Makes a VkBuffer and a VkDeviceMemory for it, which is mapped where the host sees it.
+
+    `lender`, whose memory it may be, is kept until the VkDeviceMemory is gone.
+    """
     vk = device.vk
     external = make("VkExternalMemoryBufferCreateInfo", handleTypes=handle_type)
     info = make("VkBufferCreateInfo", pNext=external, size=size, usage=_usage(device))
@@ -186,7 +192,8 @@ def _make_buffer(
     buffer.allocation_bytes, buffer.memory = allocation, memory[0]
     allocated = memory[0]
 
-    def destroy() -> None:
+    def destroy(kept: object = lender) -> None:
+        """Holds the lender: a dropped buffer waits in the graveyard, and its VkDeviceMemory lives on meanwhile."""
         vk.vkDestroyBuffer(device.raw, raw, NULL)
         vk.vkFreeMemory(device.raw, allocated, NULL)
 

@@ -61,6 +61,7 @@ class Graph:
         self._is_stale = True
         self._reporting: tuple[LaunchNode, ...] = ()
         """The launches that print or check."""
+        self._kernel_names: tuple[str, ...] = ()
 
     # ---- recording ----
 
@@ -299,7 +300,7 @@ class Graph:
                         "replays on one queue; record another graph for the other queue",
                         code="LP1606",
                     )
-            batch = Batch(self._submitted, len(self._segments), (self._segments, uses))
+            batch = Batch(self._submitted, len(self._segments), (self._segments, uses), self._kernel_names)
             queue.submit_batch(batch, uses)
             for node in self._reporting:
                 node.note_replay(queue, batch.value)
@@ -338,6 +339,7 @@ class Graph:
         self._submitted = ffi.new("VkCommandBuffer[]", [segment.raw for segment in made])
         launches = [node for node in self._nodes if isinstance(node, LaunchNode)]
         self._reporting = tuple(node for node in launches if node.reports)
+        self._kernel_names = tuple(dict.fromkeys(node.record.kernel.name for node in launches))
         self._is_stale = False
 
     def _plan(self) -> list[tuple[int, bool]]:

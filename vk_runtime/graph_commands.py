@@ -98,13 +98,16 @@ class Segment:
 class Batch:
     """One submission of command buffers that are recorded already; to a queue, what its own command buffer is."""
 
-    def __init__(self, submitted: Any, count: int, keep: Sequence[object]) -> None:
+    def __init__(
+        self, submitted: Any, count: int, keep: Sequence[object], kernel_names: Sequence[str] = ()
+    ) -> None:
         self.raw: Any = None
         """The VkCommandBuffer to end; there is none."""
         self.submitted = submitted
         """VkCommandBuffer[]."""
         self.count = count
         """How many."""
+        self._kernel_names = kernel_names
         self.keep: list[object] = [*keep]
         """What must live until the device has run them."""
         self.results: list[int] = [0]
@@ -113,6 +116,10 @@ class Batch:
         """Timeline value that its submission signals."""
         self.submitted_ns = 0
         """As of a command buffer."""
+
+    def kernel_names(self) -> Sequence[str]:
+        """Returns the kernels that it launches."""
+        return self._kernel_names
 
     def retire(self) -> None:
         """Lets go of everything; the device has run the commands."""

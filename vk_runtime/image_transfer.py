@@ -108,7 +108,8 @@ def download_image(
             _record(queue, device, memory, staging, first, len(rows), is_upload=False)
             value = staging.last_write
         queue.wait_for(value)
-        with profile.span("copy", "from staging", device=queue.device.selector, nbytes=nbytes):
+        span = profile.span("copy", "from staging", device=queue.device.selector, nbytes=nbytes)
+        with device.visit(), span:
             staged = np.frombuffer(staging.host_bytes(nbytes), rows.dtype.newbyteorder("="))
             np.copyto(rows, staged.reshape(rows.shape))
 

@@ -15,15 +15,17 @@ from .kernel_queries import KernelView, device_view
 
 if TYPE_CHECKING:
     from .kernel_bundle import KernelBundle
+    from .preset_launch import PresetArguments
 
 
 class Kernel:
     """A kernel of an executable bundle.  Equal to another of the same kernel and an equal bundle."""
 
-    __slots__ = ("__weakref__", "_bundle", "_id")
+    __slots__ = ("__weakref__", "_bundle", "_id", "_preset")
 
     _bundle: KernelBundle
     _id: KernelId
+    _preset: PresetArguments | None
 
     def __init__(self, *_: object, **__: object) -> None:
         raise no_constructor("Kernel", "KernelBundle.get_kernel gives one")
@@ -31,8 +33,19 @@ class Kernel:
     @classmethod
     def _make(cls, bundle: KernelBundle, id_: KernelId) -> Kernel:
         made = object.__new__(cls)
-        made._bundle, made._id = bundle, id_
+        made._bundle, made._id, made._preset = bundle, id_, None
         return made
+
+    def with_preset(self, preset: PresetArguments) -> Kernel:
+        """Returns the kernel with its arguments set; `lp.vulkan.make_kernel` checks them."""
+        made = Kernel._make(self._bundle, self._id)
+        made._preset = preset
+        return made
+
+    @property
+    def preset(self) -> PresetArguments | None:
+        """The arguments that were set when it was made; None: each launch gives them."""
+        return self._preset
 
     @property
     def name(self) -> str:
@@ -47,7 +60,7 @@ class Kernel:
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """What a launch gives arguments for, in order."""
-        return self._id.parameter_names
+        return () if self._preset is not None else self._id.parameter_names
 
     @property
     def kernel_bundle(self) -> KernelBundle:
@@ -110,7 +123,7 @@ class Kernel:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Kernel):
             return NotImplemented
-        return self._id is other._id and self._bundle == other._bundle
+        return self._id is other._id and self._bundle == other._bundle and self._preset == other._preset
 
     def __hash__(self) -> int:
         return hash(self._id)

@@ -322,6 +322,8 @@ class LaunchRecord:
         """
         hidden, groups = step
         descriptor_set = None
+        if queue.recording is None:
+            queue.open()  # first: it refuses where the device cannot be used any more
         report = self._report_of(queue, streams) if self._has_report else None
         if self._is_block_pushed:
             self._pack_into(self._block_memory, 0, *hidden, *values)

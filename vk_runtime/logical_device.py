@@ -3,6 +3,10 @@
 One lock guards a device: its queues may share one VkQueue (software drivers have a single one), and
 launches on different queues order each other.  Waits for the device happen outside it, but for two that keep
 memory bounded: when memory ran out, and when too many submissions are in flight.
+
+What happens outside the lock, waits and copies through mapped memory, is a *visit* (`LogicalDevice.visit`).  A device
+is destroyed only where that is safe: its work has ended, no thread is inside, and nobody sees its memory.  Otherwise,
+which takes daemon threads or a hung driver, it is left as it is for the end of the process to clear away.
 """
 
 from __future__ import annotations
@@ -10,7 +14,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 import weakref
+from collections import deque
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,7 +27,7 @@ from ..ir.errors import DeviceLostError, Error
 from . import pipeline_binary, profile
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_features import USED_FEATURES
-from .errors import check
+from .errors import check, result_name
 from .handle import Graveyard
 from .headers import NULL, bool_members, chain, ffi, make, make_array, make_strings
 from .launch_cache import LaunchCache
@@ -29,6 +36,7 @@ from .memory import MemoryAllocator
 from .memory_plan import plan_memory
 from .physical_device import PhysicalDevice, feature_structs
 from .pipeline import PipelineStore
+from .reports import quiet
 
 if TYPE_CHECKING:
     from .command_stream import CommandStream
@@ -46,6 +54,9 @@ SHARING_EXTENSIONS = (
     "VK_KHR_external_semaphore_fd",
 )
 """Enabled where the device has them: memory and semaphores that others share."""
+
+_PATIENCE_S = 10.0
+"""How long closing a device waits for other threads to leave it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +103,19 @@ class LogicalDevice:
         self.has_buffer_addresses = "bufferDeviceAddress" in self.features
         self.is_cpu = physical.device_type == VK_PHYSICAL_DEVICE_TYPE_CPU
         self.lock = threading.RLock()
-        self.is_lost = False
+        self.lost_because = ""
+        """Why the device is lost; empty as long as it is not."""
+        self.is_hung = False
+        """Whether it was given up because nothing ended any more."""
         self.is_forked = False
         self.is_closed = False
+        self.is_destroyed = False
+        """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
+        self.visits: deque[None] = deque()
+        """One entry for each thread that is inside without the lock; see `visit`."""
+        self.views: deque[None] = deque()
+        """One entry for each view of its memory that the host holds."""
         plan = plan_memory(physical.memory_types, physical.device_type, staged=staged_memory)
         has_family = adopted is None and not plan.is_unified
         self._transfer_family = physical.transfer_queue_family if has_family else None
@@ -117,8 +137,13 @@ class LogicalDevice:
         """Queues with work that is recorded or in flight: they stay alive until it is done."""
         self.launches = LaunchCache()
         """What repeated launches reuse."""
-        self.pipelines = PipelineStore(self)
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+        try:
+            self.pipelines = PipelineStore(self)
+        except BaseException:
+            if adopted is None:
+                self.vk.vkDestroyDevice(self.raw, NULL)
+            raise
         profile.devices.add(self)
         if config.profile is not None:
             profile.profile_process(config.profile)
@@ -215,6 +240,11 @@ class LogicalDevice:
         own = () if self._transfers is None else (self._transfers,)
         return (*self.queues, *own)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it cannot be used any more; `lost_because` says why."""
+        return bool(self.lost_because)
+
     def check(self, result: int, function: str) -> None:
         """Raises what a VkResult means; a lost device stays lost."""
         if result >= 0:
@@ -222,8 +252,16 @@ class LogicalDevice:
         try:
             check(result, function, self.name)
         except DeviceLostError:
-            self.is_lost = True
+            self.lose(f"{function} returned {result_name(result)}")
             raise
+
+    def lose(self, reason: str) -> None:
+        """Makes every later use raise a DeviceLostError that tells `reason`; the first one counts."""
+        self.lost_because = self.lost_because or reason
+        if self.lock.acquire(timeout=1):  # whoever waits has not got it
+            for queue in self._streams():
+                queue.drop_recording()  # so that the next launch asks for a new one, and is told
+            self.lock.release()
 
     def fail(self, result: int, function: str) -> None:
         """Raises what a VkResult of a submission means: whatever it is, the commands are lost, and with them
@@ -232,7 +270,7 @@ class LogicalDevice:
         Raises:
             DeviceLostError: always.
         """
-        self.is_lost = True
+        self.lose(f"{function} returned {result_name(result)}")
         try:
             check(result, function, self.name)
         except DeviceLostError:
@@ -246,18 +284,55 @@ class LogicalDevice:
         """Raises DeviceLostError where the device is lost, was taken down, or is another process's."""
         if self.is_forked:
             raise forked_error(self.name)
-        if self.is_lost:
+        if self.lost_because:
             raise DeviceLostError(
-                f"device '{self.name}' was lost earlier; its arrays and queues cannot be used any more"
+                f"device '{self.name}' was lost earlier: {self.lost_because}; its arrays and queues cannot be used "
+                "any more, start a new process"
             )
         if self.is_closed:
             raise DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
+
+    @contextlib.contextmanager
+    def visit(self) -> Generator[None]:
+        """Keeps the device from being destroyed while the block uses it without the lock.
+
+        Raises:
+            DeviceLostError: as `require_usable`.
+        """
+        self.visits.append(None)  # before the question, so that `close` either sees it or is seen by it
+        try:
+            self.require_usable()
+            yield
+        finally:
+            self.visits.pop()
 
     def collect(self) -> None:
         """Retires finished submissions, destroys what nobody needs any more.  Call it with the lock held."""
         for queue in tuple(self.busy):
             queue.retire()
-        self.graveyard.drain()
+        self.drain()
+
+    def drain(self) -> None:
+        """Destroys what nobody needs any more.  Call it with the lock held.
+
+        On a lost device nothing is destroyed before it is closed: what was submitted before may still run.
+        """
+        if not self.lost_because:
+            self.graveyard.drain()
+
+    def progress(self) -> int:
+        """Returns a number that grows as submissions end."""
+        with self.visit():
+            return sum(queue.progress for queue in self._streams())
+
+    def running_kernels(self) -> list[str]:
+        """Returns the names of kernels that are submitted and have not ended; none where the lock is not free."""
+        if not self.lock.acquire(timeout=1):
+            return []
+        try:
+            return list(dict.fromkeys(name for queue in tuple(self.busy) for name in queue.running()))
+        finally:
+            self.lock.release()
 
     def submit_everything(self) -> None:
         """Submits what is recorded on every queue, and lets go of what has run.  Call it with the lock held."""
@@ -278,28 +353,56 @@ class LogicalDevice:
             queue.wait()
 
     def close(self) -> None:
-        """Waits for the device, then destroys everything on it and the VkDevice; idempotent."""
+        """Waits for the device, then destroys everything on it and the VkDevice; idempotent.
+
+        Ctrl-C ends the wait, and leaves the device as it is; so do work that never ends, threads that do not leave the
+        device, and views of its memory.
+        """
         for queue in self._streams():  # its thread calls functions that may need the lock
             queue.stop_watching()
-        with self.lock:
-            if self.is_closed:
-                return
-            if not self.is_lost:
-                with contextlib.suppress(Error):
-                    if self.is_adopted:  # the application may be submitting on its own queues
-                        self.wait_idle()
-                    else:
-                        self.check(self.vk.vkDeviceWaitIdle(self.raw), "vkDeviceWaitIdle")
-                    self.pipelines.cache.save()
-                    for queue in tuple(self.queues):
-                        queue.end_reports()
-            self.is_closed = True
-            for queue in self._streams():
-                queue.abandon()
-            self.busy.clear()
-            self._transfers = None
-            self.launches.clear()
-            self.graveyard.close()
-            self.memory.close()
-            if not self.is_adopted:
-                self.vk.vkDestroyDevice(self.raw, NULL)
+        if not self.lock.acquire(timeout=_PATIENCE_S):
+            logger.warning("'%s' is in use by another thread, and is not closed", self.name)
+            return
+        try:
+            if not self.is_closed:
+                self._finish()
+                self.is_closed = True
+                if self._is_left_alone():
+                    self._destroy()
+        finally:
+            self.lock.release()
+
+    def _finish(self) -> None:
+        """Waits for the work, and does what is owed to it."""
+        if self.is_lost:
+            return
+        with contextlib.suppress(Error), quiet():
+            self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
+        with contextlib.suppress(Error):
+            self.pipelines.cache.save()
+            for queue in tuple(self.queues):
+                queue.end_reports()
+
+    def _is_left_alone(self) -> bool:
+        """Whether nothing runs, no thread is inside any more, and nobody sees the memory."""
+        if self.is_hung:
+            return False
+        if not self.is_adopted:  # the application may be submitting to its own queues
+            # Commands that went before a failed submission still run.  A device that is lost ends in finite time.
+            self.vk.vkDeviceWaitIdle(self.raw)
+        end = time.monotonic() + _PATIENCE_S
+        while self.visits and time.monotonic() < end:
+            time.sleep(0.001)
+        return not self.visits and not self.views
+
+    def _destroy(self) -> None:
+        for queue in self._streams():
+            queue.abandon()
+        self.busy.clear()
+        self._transfers = None
+        self.launches.clear()
+        self.graveyard.close()
+        self.memory.close()
+        if not self.is_adopted:
+            self.vk.vkDestroyDevice(self.raw, NULL)
+            self.is_destroyed = True

@@ -52,6 +52,11 @@ BUFFER_USAGE = (
 )
 
 
+def _padded(nbytes: int) -> int:
+    """Returns the size of a VkBuffer for an array: whole vectors of 16 bytes, which uniform buffers are made of."""
+    return (nbytes + 15) & ~15
+
+
 class Buffer(Tracked):
     """A VkBuffer with its memory, and which launches use it.  Made by `MemoryAllocator.allocate`.
 
@@ -61,6 +66,8 @@ class Buffer(Tracked):
     def __init__(self, raw: Any, nbytes: int, serial: int, host_address: int) -> None:
         super().__init__(serial, nbytes)
         self.raw = raw
+        self.padded_nbytes = nbytes
+        """Bytes of the VkBuffer from where it begins, as far as the array may use them."""
         self.host_address = host_address
         """Where the host sees it, 0 where it does not."""
         self.device_address = 0
@@ -82,12 +89,18 @@ class Buffer(Tracked):
         return ffi.buffer(ffi.cast("char*", self.host_address), self.nbytes if nbytes is None else nbytes)
 
 
-def shared_view(buffer: Buffer, nbytes: int) -> Any:
-    """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it."""
+def shared_view(device: LogicalDevice, buffer: Buffer, nbytes: int) -> Any:
+    """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it.
+
+    It also keeps `device` from being destroyed, which would take the memory from under it.
+    """
     address = ffi.cast("char*", buffer.host_address)
+    views = device.views
+    views.append(None)
 
     def keep(_: Any, kept: Buffer = buffer) -> None:
-        """Holds the buffer for as long as cffi holds this function."""
+        """Holds the buffer for as long as cffi holds this function, and is called when the view goes."""
+        views.pop()
 
     return ffi.buffer(ffi.gc(address, keep), nbytes)
 
@@ -170,7 +183,9 @@ class MemoryAllocator:
 
         Raises:
             MemoryAllocationError: over the device's limits, or no memory even after a garbage collection.
+            DeviceLostError: the device is lost or closed.
         """
+        self._device.require_usable()
         self._device.collect()
         size = max((nbytes + 3) & ~3, 4)
         self._check_limits(size)
@@ -234,7 +249,7 @@ class MemoryAllocator:
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )
-        info = make("VkBufferCreateInfo", size=size, usage=usage, **device.sharing)
+        info = make("VkBufferCreateInfo", size=_padded(size), usage=usage, **device.sharing)
         out = ffi.new("VkBuffer*")
         device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")
         raw = out[0]
@@ -250,6 +265,7 @@ class MemoryAllocator:
         # A GPU may show the host its own memory, but over the bus: arrays there are copied through staging memory.
         is_mapped = block.host_address and (for_host or self.plan.is_unified)
         buffer = Buffer(raw, size, next(self._serials), block.host_address + offset if is_mapped else 0)
+        buffer.padded_nbytes = _padded(size)
         buffer.is_concurrent = True
         counts = self._counts[block.memory_type.heap_index]
         counts.add(length)

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..ir.errors import DeviceLostError, Error, InvalidError
+from ..ir.errors import DeviceLostError, Error, InvalidError, RuntimeFailure
 from .pipeline_binary import (
     MAX_BINARIES,
     MAX_KEY_BYTES,
@@ -111,15 +111,23 @@ class NativePipelines:
     def __init__(self, device: LogicalDevice) -> None:
         self._device = device
         self._functions: PipelineBinaryFunctions | None = None
+        self._is_asked = False
         self._pipelines: dict[bytes, Binaries] = {}
 
     @property
     def functions(self) -> PipelineBinaryFunctions | None:
         """The extension's functions; None where the driver has them not."""
         device = self._device
-        if self._functions is None and has_pipeline_binaries(device):
+        if not self._is_asked:
+            self._is_asked = True
             resolve = device.physical.instance.vk.vkGetDeviceProcAddr
-            self._functions = functions_of(device.raw, lambda name: resolve(device.raw, name), device.name)
+            try:
+                if has_pipeline_binaries(device):
+                    self._functions = functions_of(
+                        device.raw, lambda name: resolve(device.raw, name), device.name
+                    )
+            except RuntimeFailure as error:
+                logger.info("%s", error)
         return self._functions
 
     def add(self, data: bytes) -> bool:
@@ -148,8 +156,9 @@ class NativePipelines:
         Returns:
             The pipeline; None where there is no code for it, or the driver does not take it.
         """
-        binaries = self._pipelines.get(digest()) if self._pipelines else None
-        functions = self.functions
+        if not self._pipelines:
+            return None
+        binaries, functions = self._pipelines.get(digest()), self.functions
         if not binaries or functions is None:
             return None
         try:

@@ -95,8 +95,11 @@ class Pipeline(Handle):
         flags: int = 0,
         *,
         chained: ctypes.Structure | None = None,
+        kernel_name: str = "",
     ) -> None:
         self.layout = layout
+        self.kernel_name = kernel_name or entry_point
+        """What messages call it."""
         required: Any = NULL
         if sub_group_size is not None:
             required = make(
@@ -198,6 +201,7 @@ class PipelineStore:
                 entries,
                 sub_group_size,
                 chained=chained,
+                kernel_name=kernel.name,
             )
         trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
         return made

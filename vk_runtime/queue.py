@@ -209,19 +209,21 @@ class Queue(CommandStream):
         if self._in_flight:
             with self._lock:
                 self.retire()
-                self._logical.graveyard.drain()
+                self._logical.drain()
         if self.reports.pending and not is_quiet():
             self._read_reports()
 
     def _read_reports(self) -> None:
         """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
         with self._lock:
+            self._logical.require_usable()
             last = self.reports.unfinished(self._clock.completed)
         if last:
             if last > self._submitted:
                 self.flush()
             self._clock.block_until(last)
         with self._lock:
+            self._logical.require_usable()
             text, traps = self.reports.take(self._clock.completed)
         show(text)
         for trap in traps:
@@ -279,6 +281,8 @@ class Queue(CommandStream):
         self.throw_asynchronous()
 
     def _wait_for_all(self) -> None:
+        if self._logical.is_lost:
+            self._logical.require_usable()  # what was recorded is gone, and would look like done
         with self._lock:
             value, transfers = self.last_value, self.transfers
         if transfers is not None:
@@ -304,16 +308,21 @@ class Queue(CommandStream):
             logger.error("%s", error)
 
     def close(self) -> None:
-        """Waits for the queue's work and gives it up; later use raises."""
+        """Waits for the queue's work and gives it up; later use raises.
+
+        Raises:
+            MemoryAllocationError: the driver could not wait; the queue stays as it is, and so after Ctrl-C.
+        """
+        if self.is_closed:
+            return
         try:
-            if not self.is_closed and not self._logical.is_lost and not self._logical.is_closed:
+            if not self._logical.is_lost and not self._logical.is_closed:
                 self._wait_for_all()
-        except DeviceLostError:
-            self.abandon()
+        except DeviceLostError:  # what its commands use goes with the device
+            pass
         except KernelTrap as trap:  # nobody waits here for what a kernel did
             logger.error("%s", trap)
-        finally:
-            super().close()
+        super().close()
 
     def __repr__(self) -> str:
         return f"<lapilli.Queue of {self._device!r}>"

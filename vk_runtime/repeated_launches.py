@@ -64,6 +64,7 @@ class RepeatedLaunches:
             uses: the memory of its arrays.
             block: its packed argument block.
         """
+        self._device.require_usable()
         key = (id(record), *[buffer.serial for buffer, _ in uses])
         found = self._kept.get(key)
         if found is None or found.record() is not record or found.block != block:
@@ -96,7 +97,7 @@ class RepeatedLaunches:
             result = device.vk.vkEndCommandBuffer(command_buffer.raw)
         device.check(result, "vkEndCommandBuffer")
         owner.keep = [*command_buffer.keep]
-        return Batch(command_buffer.submitted, 1, ())
+        return Batch(command_buffer.submitted, 1, (), (record.kernel.name,))
 
     def clear(self) -> None:
         """Lets go of all; for the queue's end."""

@@ -1,7 +1,8 @@
 """The process's runtime: every entry point, its instance, and the devices behind it.
 
 Made at the first question for a device, taken down in order when the interpreter exits: devices, then
-instances.  Driver libraries stay loaded, because drivers do not survive being unloaded.
+instances.  A device that another thread still uses is left as it is, and its instance with it: see `logical_device`.
+Driver libraries stay loaded, because drivers do not survive being unloaded.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.config import config
 from ..ir.errors import Error, RuntimeFailure
-from . import log_topics
+from . import log_topics, profile
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
 from .errors import VulkanError
@@ -162,8 +163,13 @@ class Runtime:
             return  # a forked child does not own the driver's threads
         for device in self.devices:
             device.shut_down()
+        own = [logical for logical in tuple(profile.devices) if logical.physical.instance in self._instances]
+        for logical in own:  # those that no list has, made for tests and by tools
+            logical.close()
+        in_use = [logical.physical.instance for logical in own if not logical.is_destroyed]
         for instance in self._instances:
-            instance.close()
+            if instance not in in_use:
+                instance.close()
         self._instances.clear()
 
 

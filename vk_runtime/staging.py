@@ -58,7 +58,7 @@ def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, 
         with device.lock:
             device.require_usable()
             staging = device.memory.allocate(piece.size, for_host=True)
-        with profile.span("copy", "to staging", device=selector, nbytes=piece.size):
+        with device.visit(), profile.span("copy", "to staging", device=selector, nbytes=piece.size):
             np.frombuffer(staging.host_bytes(piece.size), np.uint8)[:] = piece
         with device.lock:
             value = record_copy(stream, device, staging, buffer, 0, start, piece.size, "upload")
@@ -88,7 +88,8 @@ def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer
 
 def _take_piece(stream: CommandStream, piece: _Bytes, staging: Buffer, value: int) -> None:
     stream.wait_for(value)
-    with profile.span("copy", "from staging", device=stream.device.selector, nbytes=piece.size):
+    span = profile.span("copy", "from staging", device=stream.device.selector, nbytes=piece.size)
+    with stream.device.logical.visit(), span:
         piece[:] = np.frombuffer(staging.host_bytes(piece.size), np.uint8)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .constants import VK_SEMAPHORE_TYPE_TIMELINE, VK_TIMEOUT
 from .handle import Handle
 from .headers import NULL, ffi, make
+from .watchdog import Watchdog
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
@@ -58,27 +59,45 @@ class TimelineSemaphore(Handle):
         self.completed = max(self.completed, counter[0])
         return self.completed
 
-    def block_until(self, value: int) -> None:
-        """Waits until it reaches `value`; what leads there must have been submitted."""
+    def ask(self) -> int:
+        """Returns how far the driver says it is, and notes nothing; without the lock, in a visit."""
+        counter = ffi.new("uint64_t*")
         device = self._device
-        device.require_usable()
+        result = device.vk.vkGetSemaphoreCounterValue(device.raw, self.raw, counter)
+        device.check(result, "vkGetSemaphoreCounterValue")
+        return counter[0]
+
+    def block_until(self, value: int) -> None:
+        """Waits until it reaches `value`; what leads there must have been submitted.
+
+        Raises:
+            DeviceLostError: the device is lost, or hangs: see `watchdog`.
+        """
+        device = self._device
         if not device.is_cpu and self._spin_until(value):
             return
+        if self.wait_slice(value):
+            return
+        watchdog = Watchdog(device)
         while not self.wait_slice(value):
-            pass
+            watchdog.look()
 
     def wait_slice(self, value: int) -> bool:
         """Waits until it reaches `value`, or a fifth of a second; returns whether it has.
 
         Other threads run meanwhile.  What leads there must have been submitted.
         """
-        device = self._device
-        device.require_usable()
-        # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
-        info, target = self._wait_structs.pop() if self._wait_structs else self._new_wait_struct()
-        target[0] = value
-        result = self._wait_semaphores(device.raw, info, _WAIT_SLICE_NS)
-        self._wait_structs.append((info, target))
+        device, visits = self._device, self._device.visits
+        visits.append(None)  # as `LogicalDevice.visit`, which takes as long as all the rest here
+        try:
+            device.require_usable()
+            # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
+            info, target = self._wait_structs.pop() if self._wait_structs else self._new_wait_struct()
+            target[0] = value
+            result = self._wait_semaphores(device.raw, info, _WAIT_SLICE_NS)
+            self._wait_structs.append((info, target))
+        finally:
+            visits.pop()
         if result == VK_TIMEOUT:
             return False
         device.check(result, "vkWaitSemaphores")
@@ -95,9 +114,10 @@ class TimelineSemaphore(Handle):
         counter = ffi.new("uint64_t*")
         device = self._device
         read = device.vk.vkGetSemaphoreCounterValue
-        while time.perf_counter_ns() < end:
-            device.check(read(device.raw, self.raw, counter), "vkGetSemaphoreCounterValue")
-            if counter[0] >= value:
-                self.completed = max(self.completed, counter[0])
-                return True
+        with device.visit():
+            while time.perf_counter_ns() < end:
+                device.check(read(device.raw, self.raw, counter), "vkGetSemaphoreCounterValue")
+                if counter[0] >= value:
+                    self.completed = max(self.completed, counter[0])
+                    return True
         return False

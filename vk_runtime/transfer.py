@@ -45,8 +45,11 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
         return None
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
-        mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
-        with profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes):
+        with (
+            device.visit(),
+            profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes),
+        ):
+            mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
             np.copyto(mapped.reshape(source.shape), source)
         return None
     flat = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
@@ -68,8 +71,11 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
     native = out.dtype.newbyteorder("=")
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=True)
-        mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=native)
-        with profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes):
+        with (
+            device.visit(),
+            profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes),
+        ):
+            mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=native)
             np.copyto(out, mapped.reshape(out.shape))
         return
     is_direct = out.flags.c_contiguous and out.dtype == native
@@ -96,7 +102,7 @@ def fill(
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
         nbytes = count * pattern.itemsize
-        with profile.span("copy", "fill", device=queue.device.selector, nbytes=nbytes):
+        with device.visit(), profile.span("copy", "fill", device=queue.device.selector, nbytes=nbytes):
             np.frombuffer(buffer.host_bytes(nbytes), dtype=pattern.dtype)[:] = pattern
         return
     if pattern.itemsize not in (1, 2, 4, 8):

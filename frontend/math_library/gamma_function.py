@@ -103,8 +103,9 @@ def gamma_of_positive(
 
 def gamma(x: Any, a: Any, of_positive: Any, sine: Any) -> Any:
     """Γ(x) from what `gamma_of_positive` gives for a = |x|."""
-    # Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do), so it is made smaller.
-    below = PI / (sine * max(a, 1.0)) / (of_positive * DIVISOR_SCALE) * DIVISOR_SCALE
+    # Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do), so a large one is made smaller.
+    scale = lp.select(of_positive > 1.0, DIVISOR_SCALE, 1.0)
+    below = PI / (sine * max(a, 1.0)) / (of_positive * scale) * scale
     below = lp.select(is_odd(lp.math.floor(a)), below, -below)
     above = lp.select(a < 1.0, of_positive / a, of_positive)
     result = lp.select(x < 0.0, below, above)

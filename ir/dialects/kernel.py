@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     UnitAttr,
+    VectorType,
     i32,
 )
 from xdsl.ir import Attribute, Dialect, Operation
@@ -72,7 +73,7 @@ WIDE = "kernel.wide"
 
 DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 """Scalar types as lapilli spells them."""
-ACCESS_MODES = ("read", "write", "read_write")
+ACCESS_MODES = ("read", "write", "read_write", "constant")
 """How a kernel reaches an array (SYCL's access modes)."""
 
 Function = func.FuncOp | gpu.FuncOp
@@ -247,6 +248,8 @@ def _foreign_dtype(type_: Attribute) -> str:
             return "i32"
         case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
             return str(type_)
+        case VectorType() if len(type_.get_shape()) == 1:  # an array's element
+            return f"Vec[{_foreign_dtype(type_.element_type)}, {type_.get_shape()[0]}]"
         case _:
             raise VerifyException(f"a kernel argument of type {type_} needs an entry in '{PARAMETERS}'")
 

@@ -13,16 +13,22 @@ from ...ir.dialects.spirv.attributes import MemoryAccessAttr
 from ...ir.dialects.spirv.enums import Decoration, MemoryAccess, StorageClass
 from ...ir.dialects.spirv.types import element_type_at
 from ...ir.target_env import BindingModel
+from ..narrowing import is_vector_type
 from .argument_block import ArgumentBlock, FieldKey, FieldKind
 from .function_lowering import FunctionLowering
-from .types import part_offset_bytes, scalar_bytes, storage_alignment, storage_bytes
+from .types import is_scalar, part_offset_bytes, scalar_bytes, storage_alignment, storage_bytes
 
 _DECORATIONS: dict[str, Mapping[str, UnitAttr]] = {
     "read": {"non_writable": UnitAttr()},
     "write": {"non_readable": UnitAttr()},
+    "constant": {"non_writable": UnitAttr()},
 }
 """Of arrays that overlap with nothing that is written."""
-_MEMBER_DECORATIONS = {"read": Decoration.NonWritable, "write": Decoration.NonReadable}
+_MEMBER_DECORATIONS = {
+    "read": Decoration.NonWritable,
+    "write": Decoration.NonReadable,
+    "constant": Decoration.NonWritable,
+}
 """The same for the member of their block, which makes it a type of its own."""
 _ALIASED: Mapping[str, UnitAttr] = {"aliased": UnitAttr()}
 """Without it a driver may take for granted that no other buffer is the same memory (SPIR-V 1.6, 2.18.2).  It
@@ -51,6 +57,8 @@ class ArrayParameter:
         type_: MemRefType[Attribute],
         number: int,
         binding: int,
+        *,
+        may_be_uniform: bool = True,
     ) -> None:
         """Describes parameter `number` of the signature, buffer number `binding`; makes nothing yet."""
         self.element_type = fn.module.types.element_of(type_)
@@ -64,7 +72,8 @@ class ArrayParameter:
         self._block = block
         self._parameter = parameter
         self._shape = type_.get_shape()
-        self._number = number
+        self.number = number
+        """Of the parameter, in the signature."""
         self._binding = binding
         self._base: SSAValue | None = None
         self._views: dict[int, tuple[spirv.GlobalVariableOp, SSAValue]] = {}
@@ -75,6 +84,13 @@ class ArrayParameter:
         self._storage_class = (
             StorageClass.PhysicalStorageBuffer if self._is_address else StorageClass.StorageBuffer
         )
+        self._uniform_view = (
+            _uniform_view(self.storage_type)
+            if parameter.access == "constant" and may_be_uniform and not self._is_address
+            else None
+        )
+        self.is_uniform = self._uniform_view is not None
+        """Whether it is a uniform buffer: constant buffers of 4 bytes an element and of 16."""
         self._last: SSAValue | None = None
         self._is_ordered = fn.module.orders_memory and parameter.access == "read_write"
         if self._is_address:
@@ -90,7 +106,7 @@ class ArrayParameter:
         known = self._shape[dimension]
         if known != DYNAMIC_INDEX:
             return self._fn.index(known)
-        return self._block.field(FieldKey(self._number, FieldKind.EXTENT, dimension), i32)
+        return self._block.field(FieldKey(self.number, FieldKind.EXTENT, dimension), i32)
 
     def field_access(self, type_: Attribute) -> Mapping[str, Attribute]:
         """Returns the properties of loads and stores of a scalar inside of an element."""
@@ -109,6 +125,29 @@ class ArrayParameter:
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         linear = self._position(indices)
         return fn.emit(spirv.AccessChainOp, (self._base_pointer(), fn.index(0), linear, *path), pointer)
+
+    def load_uniform(self, indices: Sequence[SSAValue]) -> SSAValue:
+        """Returns an element of a uniform buffer, which is an array of vectors of 16 bytes."""
+        fn, vector = self._fn, self._uniform_view
+        assert vector is not None, "it is no uniform buffer"
+        linear = self._linear(indices)
+        is_whole = vector is self.storage_type
+        number = linear if is_whole else fn.emit(spirv.ShiftRightLogicalOp, (linear, fn.index(2)), i32)
+        pointer = fn.module.types.pointer(vector, StorageClass.Uniform)
+        chain = fn.emit(spirv.AccessChainOp, (self._uniform_base(vector), fn.index(0), number), pointer)
+        loaded = fn.emit(spirv.LoadOp, (chain,), vector)
+        if is_whole:
+            return loaded
+        place = fn.emit(spirv.BitwiseAndOp, (linear, fn.index(3)), i32)
+        return fn.emit(spirv.VectorExtractDynamicOp, (loaded, place), self.storage_type)
+
+    def _uniform_base(self, vector: Attribute) -> SSAValue:
+        known = self._views.get(id(vector))
+        if known is None:
+            types = self._fn.module.types
+            made = self._buffer(types.pointer(types.uniform_block(vector), StorageClass.Uniform))
+            known = self._views[id(vector)] = made
+        return known[1]
 
     def wide_pointer(self, indices: Sequence[SSAValue], width: int) -> tuple[SSAValue, Attribute]:
         """Returns a pointer to a vector of neighbouring elements, and the vector's type.
@@ -206,7 +245,7 @@ class ArrayParameter:
         if self._base is None:
             module = self._fn.module
             pointer = module.types.pointer(module.types.buffer_block(self.storage_type), self._storage_class)
-            self._base = self._block.field(FieldKey(self._number, FieldKind.ADDRESS), pointer)
+            self._base = self._block.field(FieldKey(self.number, FieldKind.ADDRESS), pointer)
         return self._base
 
     def _view(self, held: Attribute) -> SSAValue:
@@ -240,3 +279,15 @@ class ArrayParameter:
             )
         )
         return variable, base
+
+
+def _uniform_view(storage_type: Attribute) -> Attribute | None:
+    """Returns the vector of 16 bytes that a uniform buffer of such elements is made of; None where there is none.
+
+    Vulkan wants elements of arrays in uniform buffers 16 bytes apart, unless a device has uniformBufferStandardLayout.
+    """
+    if is_vector_type(storage_type):
+        return storage_type if storage_bytes(storage_type) == 16 else None
+    return (
+        VectorType(storage_type, [4]) if is_scalar(storage_type) and scalar_bytes(storage_type) == 4 else None
+    )

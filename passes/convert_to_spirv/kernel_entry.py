@@ -137,7 +137,13 @@ class KernelEntry:
                     self._shared[argument] = number
                 elif is_memref_type(argument.type):
                     self._arrays[argument] = ArrayParameter(
-                        self._fn, self._block, parameter, argument.type, number, binding
+                        self._fn,
+                        self._block,
+                        parameter,
+                        argument.type,
+                        number,
+                        binding,
+                        may_be_uniform=LANES not in kernel.attributes,  # which moves several elements at once
                     )
                     binding += 1
                 elif isinstance(argument.type, ImageType):
@@ -495,12 +501,15 @@ class KernelEntry:
         )
 
     def _buffer_info(self, number: int, binding: int, name: str, dtype: str, ndim: int) -> BufferParameter:
-        block = self._block
+        block, access = self._block, self._parameters[number].access
+        arrays = (array for array in self._arrays.values() if isinstance(array, ArrayParameter))
+        uniform = {array.number for array in arrays if array.is_uniform}
         return BufferParameter(
             name=name,
             dtype=dtype,
             ndim=ndim,
-            access=self._parameters[number].access,
+            access="read" if access == "constant" else access,
+            is_uniform=number in uniform,
             may_alias=self._parameters[number].may_alias,
             binding=binding,
             address_offset_bytes=block.offset_bytes(FieldKey(number, FieldKind.ADDRESS)),

@@ -37,6 +37,10 @@ def to_storage(fn: FunctionLowering, value: SSAValue, storage_type: Attribute) -
 def _load(fn: FunctionLowering, op: Operation) -> None:
     source, *indices = op.operands
     array = entry_of(fn, op).array(source)
+    if isinstance(array, ArrayParameter) and array.is_uniform:
+        value = array.load_uniform(fn.array_indices(indices))
+        fn.values[op.results[0]] = from_storage(fn, value, array.element_type)
+        return
     pointer = array.element_pointer(fn.array_indices(indices))
     value = fn.emit(spirv.LoadOp, (pointer,), array.storage_type, array.access)
     fn.values[op.results[0]] = from_storage(fn, value, array.element_type)

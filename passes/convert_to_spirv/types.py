@@ -41,6 +41,7 @@ from ...ir.dialects.spirv.types import (
     StructType,
     component_count,
 )
+from ...ir.kernel_info import UNIFORM_BLOCK_BYTES
 from ..narrowing import is_integer_type, is_vector_type
 
 _INTEGERS = {1: i1, 8: i8, 16: i16, 32: i32, 64: i64}
@@ -240,6 +241,12 @@ class TypeConverter:
             member = StructMember(array, 0, decorations)
             known = self._blocks[element, access] = StructType.get([member])
         return known
+
+    def uniform_block(self, vector: Attribute) -> StructType:
+        """Returns `struct { vector data[n]; }` of `UNIFORM_BLOCK_BYTES`, the layout of a uniform buffer."""
+        size = storage_bytes(vector)
+        array = ArrayType.get(vector, UNIFORM_BLOCK_BYTES // size, size)
+        return StructType.get([StructMember(array, 0, ())])
 
 
 def is_bool(type_: Attribute) -> bool:

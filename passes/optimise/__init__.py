@@ -10,6 +10,7 @@ from .dce import DeadCodeElimination
 from .hoist_invariants import HoistInvariants
 from .narrow_barriers import NarrowBarriers
 from .pipeline import optimise
+from .promote_arrays import PromoteArrays
 
 PASSES = (
     Canonicalize,
@@ -17,6 +18,7 @@ PASSES = (
     DeadCodeElimination,
     HoistInvariants,
     NarrowBarriers,
+    PromoteArrays,
 )
 """The passes of this folder."""
 
@@ -27,5 +29,6 @@ __all__ = [
     "DeadCodeElimination",
     "HoistInvariants",
     "NarrowBarriers",
+    "PromoteArrays",
     "optimise",
 ]

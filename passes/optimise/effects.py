@@ -105,6 +105,9 @@ def writes_memory(op: Operation) -> bool:
     return any(is_write_class(type(inner)) for inner in op.walk())
 
 
+_READ_ONLY = (StringAttr("read"), StringAttr("constant"))
+
+
 def is_speculatable(op: Operation) -> bool:
     """Whether `op` may run where the program would not run it: pure, and no division perhaps by zero."""
     if not is_pure_class(type(op)):
@@ -123,7 +126,7 @@ def read_only_arrays(function: Operation) -> frozenset[SSAValue]:
         argument
         for argument, parameter in zip(block.args, parameters.data, strict=False)
         if isinstance(parameter, DictionaryAttr)
-        and parameter.data.get("access") == StringAttr("read")
+        and parameter.data.get("access") in _READ_ONLY
         and "may_alias" not in parameter.data
     )
 

@@ -14,9 +14,11 @@ Invariant: only arrays that nothing but loads and stores with constant indices i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -24,15 +26,17 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     FloatAttr,
     IntegerAttr,
+    ModuleOp,
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
 
 from ...ir.attribute_values import vector_elements
 from ...ir.dialects import spirv
 from ..narrowing import is_array_attribute, is_integer_type, is_memref_type
 from .constants import constant_integer
-from .effects import body_blocks
+from .effects import body_blocks, functions_of
 
 MAXIMUM_VALUES = 512
 """Elements of all promoted arrays of a function, vectors by their components."""
@@ -90,6 +94,17 @@ def _has_unknown_index(op: Operation) -> bool:
     if first is None or not isinstance(op.operands[first].owner, memref.AllocaOp):
         return False
     return any(constant_integer(index) is None for index in op.operands[first + 1 :])
+
+
+@dataclass(frozen=True)
+class PromoteArrays(ModulePass):
+    """Turns private arrays whose indices are known into values."""
+
+    name = "promote-arrays"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in functions_of(op):
+            promote_arrays(function)
 
 
 class _Layout:

@@ -23,6 +23,7 @@ from ..binary import Instruction, decode_string, parse
 from ..module_view import FunctionView, ModuleView
 from ..operands import decode_operands
 from ..tables import Decoration, Op, enumerant_name, opcode_name
+from .buffer_blocks import with_storage_buffers
 from .constants import PLAIN, scalar
 from .errors import DeserialisationError, unreadable
 from .function import FunctionReader
@@ -47,7 +48,7 @@ def deserialise(data: bytes | bytearray | memoryview) -> spirv.ModuleOp:
         DeserialisationError: a module that breaks a rule of structured control flow or of the dialect, or with
             something that the dialect has not; names the instruction.
     """
-    module = parse(data)
+    module = with_storage_buffers(parse(data))
     try:
         found = _ModuleReader(ModuleView(module), module.version).read()
         verify_module(found)

@@ -23,7 +23,7 @@ import importlib
 __version__ = "0.1.0"
 
 _NAMES_BY_MODULE = {
-    "frontend.types": "FixedArray bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+    "frontend.types": "FixedArray Target bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
     "frontend.vector_types": "Vec "
     + " ".join(
         f"{name}x{size}"
@@ -42,7 +42,7 @@ _NAMES_BY_MODULE = {
             "f32",
             "f64",
         )
-        for size in (2, 3, 4)
+        for size in (1, 2, 3, 4, 8, 16)
     ),
     "frontend.struct_types": "struct Aligned",
     "frontend.annotations": "In Out",
@@ -96,6 +96,7 @@ _NAMES_BY_MODULE = {
     "vk_runtime.indirect_range": "IndirectRange",
     "vk_runtime.info": "info",
     "vk_runtime.event": "Event",
+    "vk_runtime.external_semaphore": "ExternalSemaphore import_semaphore_fd",
     "vk_runtime.graph": "Graph graph",
     "vk_runtime.memory_stats": "HeapStats",
     "vk_runtime.profile": "Profile profile",

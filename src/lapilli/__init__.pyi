@@ -1,6 +1,7 @@
 # What type checkers see.  Kernel code is Python that never runs, so its names are typed by what they compute:
 # the float types are float, the integer types int, arrays give Any.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar, dataclass_transform, overload
 
 import numpy as np
@@ -63,6 +64,8 @@ from .vk_runtime.device import devices as devices
 from .vk_runtime.device import platforms as platforms
 from .vk_runtime.device_selection import select_device as select_device
 from .vk_runtime.event import Event as Event
+from .vk_runtime.external_semaphore import ExternalSemaphore as ExternalSemaphore
+from .vk_runtime.external_semaphore import import_semaphore_fd as import_semaphore_fd
 from .vk_runtime.graph import Graph as Graph
 from .vk_runtime.graph import graph as graph
 from .vk_runtime.handler import Handler as Handler
@@ -141,6 +144,10 @@ class In(_ArrayParameter):
 class Out(_ArrayParameter):
     def __class_getitem__(cls, parameters: Any) -> Any: ...
     def __setitem__(self, index: _Index, value: Any) -> None: ...
+
+class Target(Enum):
+    DEVICE = "device"
+    CONSTANT_BUFFER = "constant_buffer"
 
 class UnsampledImage(_RuntimeUnsampledImage):
     # As Array: pixels exist in kernels only.  Coordinates go slowest dimension first.
@@ -374,45 +381,84 @@ class _Vector:
 class Vec(_Vector):
     def __class_getitem__(cls, parameters: Any) -> Any: ...
 
+boolx1: TypeAlias = _Vector
 boolx2: TypeAlias = _Vector
 boolx3: TypeAlias = _Vector
 boolx4: TypeAlias = _Vector
+boolx8: TypeAlias = _Vector
+boolx16: TypeAlias = _Vector
+i8x1: TypeAlias = _Vector
 i8x2: TypeAlias = _Vector
 i8x3: TypeAlias = _Vector
 i8x4: TypeAlias = _Vector
+i8x8: TypeAlias = _Vector
+i8x16: TypeAlias = _Vector
+i16x1: TypeAlias = _Vector
 i16x2: TypeAlias = _Vector
 i16x3: TypeAlias = _Vector
 i16x4: TypeAlias = _Vector
+i16x8: TypeAlias = _Vector
+i16x16: TypeAlias = _Vector
+i32x1: TypeAlias = _Vector
 i32x2: TypeAlias = _Vector
 i32x3: TypeAlias = _Vector
 i32x4: TypeAlias = _Vector
+i32x8: TypeAlias = _Vector
+i32x16: TypeAlias = _Vector
+i64x1: TypeAlias = _Vector
 i64x2: TypeAlias = _Vector
 i64x3: TypeAlias = _Vector
 i64x4: TypeAlias = _Vector
+i64x8: TypeAlias = _Vector
+i64x16: TypeAlias = _Vector
+u8x1: TypeAlias = _Vector
 u8x2: TypeAlias = _Vector
 u8x3: TypeAlias = _Vector
 u8x4: TypeAlias = _Vector
+u8x8: TypeAlias = _Vector
+u8x16: TypeAlias = _Vector
+u16x1: TypeAlias = _Vector
 u16x2: TypeAlias = _Vector
 u16x3: TypeAlias = _Vector
 u16x4: TypeAlias = _Vector
+u16x8: TypeAlias = _Vector
+u16x16: TypeAlias = _Vector
+u32x1: TypeAlias = _Vector
 u32x2: TypeAlias = _Vector
 u32x3: TypeAlias = _Vector
 u32x4: TypeAlias = _Vector
+u32x8: TypeAlias = _Vector
+u32x16: TypeAlias = _Vector
+u64x1: TypeAlias = _Vector
 u64x2: TypeAlias = _Vector
 u64x3: TypeAlias = _Vector
 u64x4: TypeAlias = _Vector
+u64x8: TypeAlias = _Vector
+u64x16: TypeAlias = _Vector
+f16x1: TypeAlias = _Vector
 f16x2: TypeAlias = _Vector
 f16x3: TypeAlias = _Vector
 f16x4: TypeAlias = _Vector
+f16x8: TypeAlias = _Vector
+f16x16: TypeAlias = _Vector
+bf16x1: TypeAlias = _Vector
 bf16x2: TypeAlias = _Vector
 bf16x3: TypeAlias = _Vector
 bf16x4: TypeAlias = _Vector
+bf16x8: TypeAlias = _Vector
+bf16x16: TypeAlias = _Vector
+f32x1: TypeAlias = _Vector
 f32x2: TypeAlias = _Vector
 f32x3: TypeAlias = _Vector
 f32x4: TypeAlias = _Vector
+f32x8: TypeAlias = _Vector
+f32x16: TypeAlias = _Vector
+f64x1: TypeAlias = _Vector
 f64x2: TypeAlias = _Vector
 f64x3: TypeAlias = _Vector
 f64x4: TypeAlias = _Vector
+f64x8: TypeAlias = _Vector
+f64x16: TypeAlias = _Vector
 
 class Aligned:
     def __class_getitem__(cls, parameters: Any) -> Any: ...

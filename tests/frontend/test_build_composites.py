@@ -80,7 +80,7 @@ HEAD = "a: lp.Array[lp.f32x4], p: lp.Array[Particle], r: lp.In[Particle], w: lp.
         ("v: lp.f32x3 = a[0]", "variable 'v' holds lp.f32x3, found lp.f32x4"),
         ("s.x = 1.0", "kernels cannot assign to an attribute"),
         ("x, y = p[0]", "expected a tuple of 2 values, found Particle"),
-        ("v = lp.Vec[lp.f32, 7]()", "2 to 4 components"),
+        ("v = lp.Vec[lp.f32, 7]()", "8 or 16 components"),
         ("v = lp.FixedArray[lp.f32, 2](1.0, 2.0, 3.0)", "has 2 elements, found 3"),
     ],
 )

@@ -151,6 +151,10 @@ class Renderer:
         self._others.append((vk.vkDestroyShaderModule, made))
         return made
 
+    def destroy_later(self, destroy: Any, made: Any) -> None:
+        """Destroys an object of the VkDevice together with it."""
+        self._others.append((destroy, made))
+
     def __enter__(self) -> Self:
         return self
 

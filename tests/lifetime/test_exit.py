@@ -19,9 +19,13 @@ for device in lp.devices():
 """
 
 
-def ends_in_silence(program):
+def ends_in_silence(program, tmp_path=None):
+    command = ["-c", PRELUDE + program]
+    if tmp_path is not None:  # kernels need a file
+        (tmp_path / "program.py").write_text(PRELUDE + program)
+        command = [str(tmp_path / "program.py")]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-X", "dev", "-c", PRELUDE + program],
+        [sys.executable, "-W", "error", "-X", "dev", *command],
         env=os.environ | {"PYTHONDEVMODE": "1"},
         capture_output=True,
         text=True,
@@ -83,3 +87,95 @@ def _has_device():
     from lapilli.vk_runtime.runtime import runtime
 
     return bool(runtime().devices)
+
+
+THREADS = """
+import threading
+import numpy as np
+started = [threading.Event() for _ in range(8)]
+
+@lp.kernel
+def work(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    s = x[i]
+    for _ in range(200):
+        s = s * 0.5 + 1.0
+    x[i] = s
+
+def hammer(device, event):
+    while True:
+        try:
+            queue = lp.Queue(device)
+            x = lp.zeros(100_000, device=device)
+            work[x.size].on(queue)(x).add_done_callback(lambda _: None)
+            y = lp.asarray(x.numpy(), device=device)
+            view = np.asarray(y)
+            work[y.size](y).wait()
+            view[:] = 1
+            y.copy_from(np.ones(100_000, np.float32))
+            event.set()
+        except lp.DeviceLostError as error:
+            assert "shut down" in str(error), error
+            return
+
+for index, event in enumerate(started):
+    device = lp.devices()[index % len(lp.devices())]
+    threading.Thread(target=hammer, args=(device, event), daemon=True).start()
+for event in started:
+    event.wait()
+"""
+
+
+@pytest.mark.parametrize("run", range(3))
+def test_daemon_threads_may_be_anywhere_in_the_runtime(run, tmp_path):
+    """They wait, launch, copy and allocate while the interpreter takes the devices down."""
+    if not _has_device():
+        pytest.skip("no Vulkan device")
+    ends_in_silence(THREADS, tmp_path)
+
+
+def test_work_in_flight_is_done_before_the_end(tmp_path):
+    if not _has_device():
+        pytest.skip("no Vulkan device")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import lapilli as lp\n"
+        "@lp.kernel\n"
+        "def tell(x: lp.Array[lp.f32]):\n"
+        "    print(lp.global_id(0))\n"
+        "for device in lp.devices():\n"
+        "    tell[1](lp.zeros(1, device=device))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, timeout=60, check=False
+    )
+    from lapilli.vk_runtime.runtime import runtime
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "0\n" * len(runtime().devices)
+
+
+def test_a_view_of_an_array_outlives_the_runtime():
+    """Where somebody may still look at the memory, it is left to the end of the process."""
+    if not _has_device():
+        pytest.skip("no Vulkan device")
+    ends_in_silence(
+        "import numpy as np\n"
+        "views = [np.asarray(a) for a in arrays]\n"
+        "runtime().close()\n"
+        "for view in views: view[:] = 7; assert view.sum() == 7000\n"
+        "arrays.clear(); del views, view, x, y\n"
+    )
+
+
+def test_devices_that_were_never_used_cannot_be_opened_after_the_end():
+    if not _has_device():
+        pytest.skip("no Vulkan device")
+    ends_in_silence(
+        "device = lp.devices()[0].masked(limits={'maxPushConstantsSize': 120})\n"
+        "runtime().close()\n"
+        "for use in (lambda: lp.zeros(3, device=device), lambda: lp.devices()[0].masked(without=[lp.Aspect.FP64])):\n"
+        "    try: use()\n"
+        "    except lp.DeviceLostError as error: assert 'shut down' in str(error)\n"
+        "    else: raise AssertionError('no error')\n"
+    )

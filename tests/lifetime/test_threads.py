@@ -12,7 +12,7 @@ import lapilli as lp
 
 pytestmark = pytest.mark.device
 
-THREADS = 4
+THREADS = 8
 
 
 @lp.kernel

@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 from ...ir.errors import InvalidError
+from ...ir.kernel_info import KernelInfo
+from ..bundle_errors import ConstraintError, type_name
 from ..bundle_pipelines import default_pipeline, values_for
 from ..bundle_state import BundleState
 from ..kernel_bundle import KernelBundle
 from ..kernel_object import Kernel
+from ..pipeline import Pipeline
 from .handle_refs import given_out, owners, share
 from .natives import Native, handle
+
+
+def kernel_info(kernel: Kernel) -> KernelInfo:
+    """Returns what the image for the first device of the bundle says of a kernel."""
+    image = kernel.kernel_bundle.image_of(kernel.kernel_id, kernel.kernel_bundle.devices[0])
+    name = image.name_of(kernel.kernel_id)
+    assert name is not None, "the bundle chose an image that has the kernel"
+    return image.info(name)
+
+
+def get_descriptor_set_layout(kernel: Kernel) -> Native:
+    """Returns the VkDescriptorSetLayout of a kernel on the first device of its bundle, for sets of one's own.
+
+    Its bindings are numbered from 0, in the order of the module's buffers by set and binding.
+
+    Raises:
+        InvalidError: the kernel has no buffers, or only a launch knows its local size or shared memory.
+        TypeError: no kernel.
+    """
+    if not isinstance(kernel, Kernel):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        raise ConstraintError(f"get_descriptor_set_layout takes an lp.Kernel, found {type_name(kernel)}")
+    layout = _pipeline_of(kernel, "get_descriptor_set_layout").layout.set_layout
+    if layout is None:
+        raise InvalidError(f"get_descriptor_set_layout: kernel '{kernel.name}' has no buffers")
+    return given_out("VkDescriptorSetLayout", layout.raw, kernel, (kernel, layout))
 
 
 def native_kernel(kernel: Kernel) -> tuple[Native, Native, str]:
@@ -19,23 +47,28 @@ def native_kernel(kernel: Kernel) -> tuple[Native, Native, str]:
     Raises:
         InvalidError: only a launch knows its local size or shared memory.
     """
-    bundle, device = kernel.kernel_bundle, kernel.kernel_bundle.devices[0]
-    image = bundle.image_of(kernel.kernel_id, device)
-    name = image.name_of(kernel.kernel_id)
-    assert name is not None, "the bundle chose an image that has the kernel"
-    info, values = image.info(name), bundle.spec_values.by_symbol()
-    with device.logical.lock:
-        pipeline = default_pipeline(image, info, device, values_for(image.binary, values), values)
-    if pipeline is None:
-        raise InvalidError(
-            f"get_native: kernel '{kernel.name}' has a pipeline for each launch only: its work-group size or shared "
-            "memory is given there"
-        )
+    pipeline = _pipeline_of(kernel, "get_native")
     return (
         given_out("VkPipeline", pipeline.raw, kernel, (kernel, pipeline)),
         given_out("VkPipelineLayout", pipeline.layout.raw, kernel, (kernel, pipeline.layout)),
-        info.entry_point,
+        kernel_info(kernel).entry_point,
     )
+
+
+def _pipeline_of(kernel: Kernel, what: str) -> Pipeline:
+    """Returns the pipeline of a kernel on the first device of its bundle."""
+    bundle, device = kernel.kernel_bundle, kernel.kernel_bundle.devices[0]
+    image, values = bundle.image_of(kernel.kernel_id, device), bundle.spec_values.by_symbol()
+    with device.logical.lock:
+        pipeline = default_pipeline(
+            image, kernel_info(kernel), device, values_for(image.binary, values), values
+        )
+    if pipeline is None:
+        raise InvalidError(
+            f"{what}: kernel '{kernel.name}' has a pipeline for each launch only: its work-group size or shared "
+            "memory is given there"
+        )
+    return pipeline
 
 
 def native_bundle(bundle: KernelBundle) -> list[Native]:

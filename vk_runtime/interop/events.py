@@ -47,13 +47,13 @@ class SemaphoreTimeline:
     def poll(self, value: int) -> bool:
         """Returns whether every semaphore has reached its value."""
         logical = self._device.logical
-        logical.require_usable()
         counter = ffi.new("uint64_t*")
-        for semaphore, target in self._points:
-            result = logical.vk.vkGetSemaphoreCounterValue(logical.raw, semaphore, counter)
-            logical.check(result, "vkGetSemaphoreCounterValue")
-            if counter[0] < target:
-                return False
+        with logical.visit():
+            for semaphore, target in self._points:
+                result = logical.vk.vkGetSemaphoreCounterValue(logical.raw, semaphore, counter)
+                logical.check(result, "vkGetSemaphoreCounterValue")
+                if counter[0] < target:
+                    return False
         return True
 
     def wait_for(self, value: int) -> None:
@@ -78,8 +78,8 @@ class SemaphoreTimeline:
         info = make(
             "VkSemaphoreWaitInfo", semaphoreCount=len(self._points), pSemaphores=semaphores, pValues=values
         )
-        logical.require_usable()
-        result = logical.vk.vkWaitSemaphores(logical.raw, info, _WAIT_SLICE_NS)
+        with logical.visit():
+            result = logical.vk.vkWaitSemaphores(logical.raw, info, _WAIT_SLICE_NS)
         logical.check(result, "vkWaitSemaphores")
         return result != VK_TIMEOUT
 

@@ -30,6 +30,8 @@ class _Canonical:
             ]
             kind = "" if item.result_type is None else self.global_(item.result_type)
             name, operands = item.name, self.operands(item)
+            if item.opcode == Op.TypeArray and self.view.definitions[item.operands[1]].opcode == Op.Constant:
+                operands[1] = str(self.view.definitions[item.operands[1]].operands)  # of either sign
             if (
                 item.opcode == Op.ConstantNull and not kind.startswith(("(OpTypeStruct", "(OpTypeArray"))
             ) or (item.opcode in (Op.Constant, Op.ConstantComposite) and _is_zero(operands)):

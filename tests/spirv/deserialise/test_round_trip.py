@@ -11,12 +11,16 @@ import pytest
 from lapilli.ir.parse import parse_module
 from lapilli.ir.target_env import TargetEnv
 from lapilli.ir.verify import verify_module
+from lapilli.spirv.binary import parse, serialise
 from lapilli.spirv.deserialise import deserialise
+from lapilli.spirv.deserialise.buffer_blocks import with_storage_buffers
+from lapilli.spirv.deserialise.errors import DeserialisationError
 from lapilli.spirv.emit import emit
 from lapilli.spirv.tools import SpirvTools
 
 from .canonical import canonical
 
+SLANG = sorted((Path(__file__).parents[2] / "shaders" / "slang").glob("*.spv"))
 SHADERS = sorted((Path(__file__).parent / "shaders").glob("*.comp"))
 GOLDENS = sorted((Path(__file__).parents[2] / "golden" / "spirv").glob("*.mlir"))
 ENVIRONMENTS = ["vulkan1.1", "vulkan1.2", "vulkan1.3"]
@@ -86,3 +90,48 @@ def test_what_we_emit(path: Path) -> None:
 def test_assembly(path: Path, tools: SpirvTools) -> None:
     data = tools.assemble(path.read_text())
     assert canonical(data) == canonical(round_trip(data, TargetEnv()))
+
+
+@pytest.mark.parametrize("path", SLANG, ids=lambda path: path.stem)
+def test_slang(path: Path, tools: SpirvTools) -> None:
+    upgraded = serialise(with_storage_buffers(parse(path.read_bytes())))
+    assert tools.validate(upgraded, target_env="vulkan1.3") is None
+    again = round_trip(path.read_bytes(), TargetEnv())
+    assert canonical(again) == canonical(upgraded)
+    assert tools.validate(again, target_env="vulkan1.3") is None
+
+
+_PASSED_ON = """
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %array ArrayStride 4
+OpDecorate %block BufferBlock
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %data DescriptorSet 0
+OpDecorate %data Binding 0
+%void = OpTypeVoid
+%u32 = OpTypeInt 32 0
+%array = OpTypeRuntimeArray %u32
+%block = OpTypeStruct %array
+%pointer = OpTypePointer Uniform %block
+%plain = OpTypeFunction %void
+%taking = OpTypeFunction %void %pointer
+%data = OpVariable %pointer Uniform
+%helper = OpFunction %void None %taking
+%given = OpFunctionParameter %pointer
+%inner = OpLabel
+OpReturn
+OpFunctionEnd
+%main = OpFunction %void None %plain
+%entry = OpLabel
+%nothing = OpFunctionCall %void %helper %data
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_pointers_to_old_blocks_that_are_passed_on(tools: SpirvTools) -> None:
+    with pytest.raises(DeserialisationError, match=r"OpFunctionCall.*BufferBlock is passed on"):
+        deserialise(tools.assemble(_PASSED_ON, "spv1.0"))

@@ -1,0 +1,161 @@
+"""``lp.Target.CONSTANT_BUFFER``: arrays that kernels read through uniform buffers; deprecated, as in SYCL 2020."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.ir.kernel_info import BufferParameter
+
+pytestmark = pytest.mark.device
+
+CONSTANT = lp.Target.CONSTANT_BUFFER
+
+
+def kernel_of(element, ndim=1, **options):
+    """A kernel that copies a constant buffer to an array, from back to front."""
+    with pytest.warns(DeprecationWarning, match=r"'x' of 'copy'.*CONSTANT_BUFFER is deprecated"):
+
+        @lp.kernel(**options)
+        def copy(x: lp.In[element, ndim, CONSTANT], out: lp.Out[element]):
+            i = lp.global_id(0)
+            out[i] = x[x.size - 1 - i]
+
+    return copy
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+
+    @lp.kernel
+    def reversed_copy(x: lp.In[lp.f32, 1, CONSTANT], out: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        out[i] = x[x.size - 1 - i]
+
+
+@pytest.mark.behaviour("MEM-03")
+@pytest.mark.parametrize(
+    "dtype", ["f32", "i32", "u32", "f32x4", "i32x4", "f32x2", "f32x3", "f64", "i8", "f16"]
+)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 1023])
+def test_elements_of_every_size(device: lp.Device, dtype: str, n: int):
+    kind = getattr(lp, dtype)
+    values = (np.arange(n * 4) % 100).astype(kind.dtype.base).reshape(n, 4)
+    values = values[:, : kind.dtype.shape[0]] if kind.dtype.shape else values[:, 0]
+    out = lp.empty(n, kind, device=device)
+    try:
+        kernel_of(kind)[n](lp.asarray(np.ascontiguousarray(values), dtype=kind, device=device), out)
+    except lp.KernelNotSupportedError as error:
+        pytest.skip(str(error).splitlines()[0])
+    np.testing.assert_array_equal(out.numpy(), values[::-1])
+
+
+@pytest.mark.behaviour("MEM-03", "IOP-41")
+def test_they_are_uniform_buffers(device: lp.Device):
+    env = device.target_env
+    (image,) = _images(kernel_of(lp.f32), env)
+    parameters = {p.name: p for p in image.kernels[0].parameters if isinstance(p, BufferParameter)}
+    assert parameters["x"].is_uniform and parameters["x"].access == "read"
+    assert not parameters["out"].is_uniform
+    text = lp.spirv.disassemble(image.spirv)
+    assert "OpTypePointer Uniform " in text and "ArrayStride 16" in text
+    (plain,) = _images(kernel_of(lp.f64), env)
+    assert "OpTypePointer Uniform " not in lp.spirv.disassemble(plain.spirv)
+
+
+def _images(kernel, env):
+    from lapilli.frontend.compile import compile_kernels
+
+    return compile_kernels([kernel], env, rank=1)
+
+
+def test_two_dimensions_and_helpers(device: lp.Device):
+    with pytest.warns(DeprecationWarning):
+
+        @lp.kernel
+        def filtered(weights: lp.In[lp.f32, 2, CONSTANT], x: lp.In[lp.f32, 2], y: lp.Out[lp.f32, 2]):
+            i, j = lp.global_id(0), lp.global_id(1)
+            total = 0.0
+            for a in range(3):
+                for b in range(3):
+                    total += at(weights, a, b) * x[i + a, j + b]
+            y[i, j] = total
+
+    rng = np.random.default_rng(3)
+    x, weights = rng.integers(0, 9, (18, 34)).astype(np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
+    y = lp.empty((16, 32), device=device)
+    filtered[16, 32](lp.asarray(weights, device=device), lp.asarray(x, device=device), y)
+    expected = sum(weights[a, b] * x[a : a + 16, b : b + 32] for a in range(3) for b in range(3))
+    np.testing.assert_array_equal(y.numpy(), expected)  # exact: small integers
+
+
+def at(weights, a, b):
+    return weights[a, b]
+
+
+@pytest.mark.behaviour("MEM-03")
+def test_their_size_is_limited(device: lp.Device):
+    copy = kernel_of(lp.f32)
+    full = lp.ones(1 << 14, device=device)
+    if device.physical.limits.max_uniform_buffer_range_bytes >= full.nbytes:
+        out = lp.empty(full.size, device=device)
+        copy[full.size](full, out)
+        assert out.numpy().sum() == full.size
+    with pytest.raises(
+        lp.KernelNotSupportedError, match=r"'x'.*(maxUniformBufferRange|of a constant buffer)"
+    ):
+        copy[8](lp.ones((1 << 14) + 1, device=device), lp.empty(8, device=device))
+
+
+def test_they_must_not_overlap_with_what_is_written(device: lp.Device):
+    x = lp.ones(8, device=device)
+    with pytest.raises(lp.KernelArgumentError, match="same"):
+        kernel_of(lp.f32)[8](x, x)
+
+
+def test_in_bundle_files(device: lp.Device, tmp_path):
+    context = lp.Context([device])
+    lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=reversed_copy).save(
+        tmp_path / "x.lpk"
+    )
+    loaded = lp.load_kernel_bundle(context, tmp_path / "x.lpk")
+    x, out = lp.asarray(np.arange(8, dtype=np.float32), device=device), lp.empty(8, device=device)
+
+    def group(h: lp.Handler):
+        h.use_kernel_bundle(loaded)
+        h.parallel_for(8, reversed_copy, x, out)
+
+    lp.Queue(context=context).submit(group)
+    assert out.numpy().tolist() == list(range(8))[::-1]
+
+
+def test_wrong_annotations():
+    with pytest.raises(lp.CompileError, match="only read"):
+
+        @lp.kernel
+        def k(x: lp.Array[lp.f32, 1, CONSTANT]):
+            x[0] = 1.0
+
+    with (
+        pytest.warns(DeprecationWarning),
+        pytest.raises(lp.CompileError, match="read-only"),
+    ):
+
+        @lp.kernel
+        def w(x: lp.In[lp.f32, 1, CONSTANT]):
+            x[0] = 1.0
+
+        w.inspect("ir")
+
+
+def test_the_other_target_changes_nothing(device: lp.Device):
+    @lp.kernel
+    def twice(x: lp.Array[lp.f32, 1, lp.Target.DEVICE]):
+        x[lp.global_id(0)] *= 2.0
+
+    x = lp.ones(4, device=device)
+    twice[4](x)
+    assert x.numpy().tolist() == [2] * 4

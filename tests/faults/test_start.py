@@ -1,0 +1,72 @@
+"""Drivers that fail before there is a device: another driver is used, or the error says what each of them did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime import instance as instance_module
+from lapilli.vk_runtime import runtime as runtime_module
+from lapilli.vk_runtime.driver_report import diagnosis
+from lapilli.vk_runtime.errors import result_name
+from lapilli.vk_runtime.loader import Functions
+
+pytestmark = pytest.mark.native_only("faults of drivers")
+
+
+def fail(monkeypatch: pytest.MonkeyPatch, function: str, result: int) -> None:
+    """Makes a function of every instance return `result`."""
+
+    class Failing(Functions):
+        def __getattr__(self, name: str) -> Any:
+            return (lambda *_: result) if name == function else super().__getattr__(name)
+
+    monkeypatch.setattr(instance_module, "Functions", Failing)
+
+
+@pytest.mark.parametrize("result", [-1, -2, -3, -6, -7, -9, -13])
+@pytest.mark.parametrize(
+    "function",
+    [
+        "vkCreateInstance",
+        "vkEnumerateInstanceExtensionProperties",
+        "vkEnumeratePhysicalDevices",
+        "vkEnumerateDeviceExtensionProperties",
+    ],
+)
+def test_a_driver_that_fails_is_reported(function: str, result: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not runtime_module.runtime().devices:
+        pytest.skip("no Vulkan device")
+    fail(monkeypatch, function, result)
+    made = runtime_module.Runtime()
+    try:
+        assert made.devices == ()
+        monkeypatch.setattr(runtime_module, "runtime", lambda: made)
+        with pytest.raises(lp.RuntimeFailure) as raised:
+            runtime_module.require_devices()
+        assert str(raised.value) == diagnosis(made.records)
+        tried = [record for record in made.records if record.status not in ("missing", "disabled", "skipped")]
+        assert tried
+        for record in tried:
+            assert record.status in ("failed", "no device")
+            if function != "vkEnumeratePhysicalDevices":  # loaders say so where there is no driver
+                assert result_name(result).split()[0] in record.reason
+    finally:
+        made.close()
+
+
+def test_the_next_use_of_a_device_that_could_not_be_made_tries_again(
+    device: lp.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masked = device.masked(limits={"maxPushConstantsSize": 120})
+    if masked.is_open:
+        pytest.skip("another test has made it")
+    vk = masked.physical.instance.vk
+    real = vk.vkCreateDevice
+    monkeypatch.setattr(vk, "vkCreateDevice", lambda *_: -3)
+    with pytest.raises(lp.RuntimeFailure, match="vkCreateDevice returned VK_ERROR_INITIALIZATION_FAILED"):
+        lp.zeros(3, device=masked)
+    monkeypatch.setattr(vk, "vkCreateDevice", real)
+    assert lp.zeros(3, device=masked).numpy().tolist() == [0, 0, 0]

@@ -1,0 +1,105 @@
+"""The source language MLIR: upstream's gpu modules in custom and in generic syntax, with the vector dialect."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = pytest.mark.device
+
+Built = Callable[..., lp.KernelBundle]
+
+REVERSE = """
+gpu.module @m {
+  gpu.func @reverse(%x: memref<?xi32>)
+      workgroup(%tile : memref<64xi32, #gpu.address_space<workgroup>>) kernel {
+    %g = gpu.global_id x
+    %t = gpu.thread_id x
+    %c63 = arith.constant 63 : index
+    %v = memref.load %x[%g] : memref<?xi32>
+    memref.store %v, %tile[%t] : memref<64xi32, #gpu.address_space<workgroup>>
+    gpu.barrier
+    %r = arith.subi %c63, %t : index
+    %w = memref.load %tile[%r] : memref<64xi32, #gpu.address_space<workgroup>>
+    memref.store %w, %x[%g] : memref<?xi32>
+    gpu.return
+  }
+}
+"""
+VECTORS = """
+gpu.module @m {
+  gpu.func @vectors(%x: memref<?xf32>, %s: f32, %sums: memref<?xf32>, %y: memref<?xvector<4xf32>>) kernel {
+    %i = gpu.global_id x
+    %c4 = arith.constant 4 : index
+    %c0 = arith.constant 0 : index
+    %first = arith.muli %i, %c4 : index
+    %v = vector.load %x[%first] : memref<?xf32>, vector<4xf32>
+    %b = vector.broadcast %s : f32 to vector<4xf32>
+    %f = vector.fma %v, %b, %v : vector<4xf32>
+    %e = vector.extract %f[1] : f32 from vector<4xf32>
+    %d = vector.extract %f[%c0] : f32 from vector<4xf32>
+    %n = vector.insert %s, %f[3] : f32 into vector<4xf32>
+    %sum = vector.reduction <add>, %n : vector<4xf32> into f32
+    %max = vector.reduction <maxnumf>, %v : vector<4xf32> into f32
+    %p = arith.addf %sum, %max : f32
+    %q = arith.addf %p, %e : f32
+    %r = arith.addf %q, %d : f32
+    memref.store %r, %sums[%i] : memref<?xf32>
+    memref.store %n, %y[%i] : memref<?xvector<4xf32>>
+    vector.store %f, %x[%first] : memref<?xf32>, vector<4xf32>
+    gpu.return
+  }
+}
+"""
+
+
+@pytest.fixture(params=["custom", "generic"])
+def form(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Returns a text as it is, or as `mlir-opt --mlir-print-op-generic` prints it."""
+
+    def generic(text: str) -> str:
+        tool = next((name for name in ("mlir-opt-19", "mlir-opt") if shutil.which(name)), None)
+        if tool is None:
+            pytest.skip("mlir-opt is not installed")
+        command = [tool, "--mlir-print-op-generic"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout
+
+    return generic if request.param == "generic" else str
+
+
+def test_attributions_and_barriers(
+    device: lp.Device, queue: lp.Queue, built: Built, form: Callable[[str], str]
+):
+    kernel = built(lp.SourceLanguage.MLIR, form(REVERSE)).ext_oneapi_get_kernel("reverse")
+    values = np.arange(128, dtype=np.int32)
+    x = lp.asarray(values, device=device)
+    queue.parallel_for(lp.NdRange(128, 64), kernel, x)
+    np.testing.assert_array_equal(x.numpy(), values.reshape(2, 64)[:, ::-1].ravel())
+
+
+def test_vectors(device: lp.Device, queue: lp.Queue, built: Built, form: Callable[[str], str]):
+    kernel = built(lp.SourceLanguage.MLIR, form(VECTORS)).ext_oneapi_get_kernel("vectors")
+    values = np.arange(32, dtype=np.float32)
+    x, sums = lp.asarray(values, device=device), lp.zeros(8, device=device)
+    y = lp.zeros(8, lp.f32x4, device=device)
+    queue.parallel_for(lp.NdRange(8, 8), kernel, x, 2.0, sums, y)
+    v = values.reshape(8, 4)
+    f = 3 * v
+    n = f.copy()
+    n[:, 3] = 2
+    np.testing.assert_array_equal(x.numpy().reshape(8, 4), f)  # exact: small integers
+    np.testing.assert_array_equal(y.numpy(), n)
+    np.testing.assert_array_equal(sums.numpy(), n.sum(axis=1) + v.max(axis=1) + f[:, 1] + f[:, 0])
+
+
+def test_vectors_that_spirv_has_not(built: Built):
+    text = VECTORS.replace("vector<4xf32>", "vector<8xf32>")
+    with pytest.raises(lp.BuildError, match=r"<MLIR>:\d+:\d+: error"):
+        built(lp.SourceLanguage.MLIR, text)

@@ -1,0 +1,71 @@
+"""Noticing that a device gets nowhere: first a warning that says what runs, then, where it is asked for, the end.
+
+A hung kernel looks like a long one, so nothing is ended unless ``LAPILLI_HANG_TIMEOUT`` says after how many seconds.
+What counts is progress of the whole device: a queue may wait for others as long as those go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from ..ir.config import config
+from ..ir.errors import DeviceLostError
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+
+logger = logging.getLogger(__name__)
+
+WARN_AFTER_S = 60.0
+"""Seconds without progress after which a wait says once what it waits for."""
+
+
+class Watchdog:
+    """What one wait has seen of a device's progress; made when its first slice ends without a result."""
+
+    def __init__(self, device: LogicalDevice) -> None:
+        self._device = device
+        self._seen = device.progress()
+        self._since = time.monotonic()
+        self._has_warned = False
+
+    def look(self) -> None:
+        """Compares with the last look; called between two slices of a wait.
+
+        Raises:
+            DeviceLostError: nothing has ended for `config.hang_timeout` seconds.
+        """
+        progress, now = self._device.progress(), time.monotonic()
+        if progress != self._seen:
+            self._seen, self._since = progress, now
+            return
+        passed, limit = now - self._since, config.hang_timeout
+        if limit and passed >= limit:
+            self._give_up(limit)
+        if passed >= WARN_AFTER_S and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "device '%s': nothing has ended for %.0f s; running: %s.  Ctrl-C ends the wait, and "
+                "LAPILLI_HANG_TIMEOUT=%.0f would make it an error",
+                self._device.name,
+                passed,
+                _list(self._device.running_kernels()),
+                WARN_AFTER_S,
+            )
+
+    def _give_up(self, limit: float) -> None:
+        device = self._device
+        reason = f"nothing has ended for {limit:g} s (LAPILLI_HANG_TIMEOUT); running: {_list(device.running_kernels())}"
+        device.is_hung = True
+        device.lose(f"it hung, {reason}")
+        raise DeviceLostError(
+            f"device '{device.name}' hangs: {reason}; its arrays and queues cannot be used any more, start a new "
+            "process, and look for a loop without end or a work-item that waits for another",
+            code="LP4201",
+        )
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(f"kernel '{name}'" for name in names) or "copies, or work that other programs submitted"
