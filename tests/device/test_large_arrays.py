@@ -1,6 +1,6 @@
 """Arrays larger than a descriptor shows (maxStorageBufferRange): kernels take their addresses."""
 
-# pyright: basic
+# pyright: basic, reportArgumentType=false
 
 from __future__ import annotations
 

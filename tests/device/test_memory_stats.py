@@ -1,6 +1,6 @@
 """Device.memory_stats, and what is said where memory runs out."""
 
-# pyright: basic
+# pyright: basic, reportArgumentType=false
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Nothing grows over many lives, whoever lets go of what, and in whatever order."""
 
-# pyright: basic
+# pyright: basic, reportArgumentType=false
 
 from __future__ import annotations
 

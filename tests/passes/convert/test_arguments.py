@@ -1,6 +1,6 @@
 """Arguments: what gets a place in the argument block, where, and what a launch is told."""
 
-# pyright: basic
+# pyright: basic, reportArgumentType=false
 
 from __future__ import annotations
 
