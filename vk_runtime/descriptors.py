@@ -10,6 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..ir.errors import KernelNotSupportedError
 from ..ir.kernel_info import UNIFORM_BLOCK_BYTES, BufferParameter, KernelInfo
 from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
@@ -173,7 +174,9 @@ class DescriptorSetLayout(Handle):
             ):
                 limit, name = UNIFORM_BLOCK_BYTES, "of a constant buffer"
             if memory.nbytes > limit:
-                raise ArrayRangeError(
+                # An address reaches all of a storage buffer; what is constant stays a uniform buffer.
+                is_uniform = kind == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+                raise (KernelNotSupportedError if is_uniform else ArrayRangeError)(
                     f"{_argument(kernel, binding)} has {memory.nbytes:,} bytes; device '{self._device.name}' shows "
                     f"a kernel at most {limit:,} bytes of one array ({name}); split it into several "
                     "arrays and launch the kernel for each"

@@ -26,6 +26,8 @@ from .test_loading import launch
 @pytest.fixture
 def stand_in(monkeypatch, device, fresh):
     """The extension for both devices, which have made no pipeline yet."""
+    if has_pipeline_binaries(device.physical):
+        pytest.skip("the driver has the extension itself, and takes no handles of a stand-in")
     made = StandIn()
     set_support(monkeypatch, True)
     monkeypatch.setattr(native_pipelines, "functions_of", made.functions)

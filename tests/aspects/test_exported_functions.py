@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from types import ModuleType
 
@@ -180,7 +181,7 @@ def test_vendor_aspects_of_a_linked_function_are_required_and_not_warned_of(devi
 @pytest.mark.filterwarnings("ignore::lapilli.AspectWarning")
 def test_a_linked_function_does_not_keep_other_kernels_of_a_bundle_from_running(device, make_module):
     # Symbols of their own: bundles find functions by name, and modules of other tests may be alive.
-    name = f"alone_{device.selector}"
+    name = "alone_" + re.sub(r"\W", "_", device.selector)
     text = (
         LIBRARY.format(body=WIDE, decorator="", options="")
         .replace("inner", name)

@@ -9,7 +9,7 @@ import pytest
 import lapilli as lp
 from lapilli.spirv.tools import spirv_tools
 
-from . import importing, kernels
+from . import importing_alone, kernels
 
 pytestmark = pytest.mark.device
 
@@ -142,7 +142,7 @@ def test_what_is_not_linked_cannot_be_launched(context, state, use):
 def test_executable_images_are_valid_for_vulkan(context, debug, emulated):
     props = [lp.properties.Debug()] * debug + [lp.properties.EmulateSpecConstants()] * emulated
     source = lp.get_kernel_bundle(
-        context, state=INPUT, kernel_ids=[kernels.scaled, importing.importer_kernel]
+        context, state=INPUT, kernel_ids=[kernels.scaled, importing_alone.importer_kernel]
     )
     built = lp.build(source, props=props)
     assert len(built) == (3 if emulated else 2)  # one more with fixed defaults
@@ -150,7 +150,7 @@ def test_executable_images_are_valid_for_vulkan(context, debug, emulated):
         assert spirv_tools().validate(image.spirv(), image.target) is None
         assert "Linkage" not in image.disassemble()
     for image in lp.compile(source, props=props):
-        assert ("Linkage" in image.disassemble()) is image.has_kernel(importing.importer_kernel)
+        assert ("Linkage" in image.disassemble()) is image.has_kernel(importing_alone.importer_kernel)
 
 
 @pytest.mark.behaviour("ST-02", "ST-06", "ST-07")
