@@ -1,7 +1,7 @@
 """Calls of functions of other translation units, and the functions that a unit exports.
 
 A caller has a declaration and no body, so arguments and result have exactly the annotated types: a vector or
-struct is passed as its scalars, a fixed array whole.
+struct is passed as its scalars, a fixed array whole, and of a kernel handler nothing: constants are known by symbol.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .helper_arguments import annotated, bound_arguments
 from .helpers import HelperInstance, call_helper, compile_helper, leaves_of, rebuilt
 from .ir_types import ir_type
 from .module_builder import ModuleBuilder
+from .spec_parameters import IN_KERNEL
 from .types import MAX_DIMENSIONS, Type
 from .values import FixedArray, Scalar, Static, Tuple, Value, describe
 
@@ -40,6 +41,14 @@ def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Cal
     values = bound_arguments(fb, function.function, function.source, node)
     fb.node = node
     values = annotated(fb, function.source, values, node)
+    for name in function.signature.handlers:  # it has no value that could be passed, and needs none
+        if not (isinstance(found := values[name], Static) and found.obj is IN_KERNEL):
+            raise fb.error(
+                node,
+                f"parameter '{name}' of '{function.__name__}' is an lp.KernelHandler, found {describe(values[name])}",
+                "LP2045",
+                hint="hand on the kernel's own handler",
+            )
     operands = [
         leaf
         for parameter in function.signature.parameters
@@ -143,6 +152,7 @@ def build_external(module: ModuleBuilder, function: ExternalFunction) -> None:
     # Ids are refused below, with a better message than one about dimensions.
     module.kernel_name, module.rank, module.is_rank_given = function.symbol, MAX_DIMENSIONS, True
     values = {p.name: typed_value_of(p.type) for p in function.signature.parameters}
+    values |= {name: Static(IN_KERNEL, name) for name in function.signature.handlers}
     checks, module.uses_reports = module.checks, False
     if checks == "debug":
         module.checks = "asserts"  # what only debug mode checks has no kernel to report to

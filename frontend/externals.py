@@ -122,8 +122,6 @@ class ExternalFunction:
             self._refuse_parameter(name, repr(kind))
         for name in self.signature.specialization_ids:
             self._refuse_parameter(name, "lp.Spec[…]")
-        for name in self.signature.handlers:
-            self._refuse_parameter(name, "lp.KernelHandler")
         for parameter in self.signature.parameters:
             if isinstance(parameter.type, ConstType | LocalArrayType | StreamType):
                 self._refuse_parameter(parameter.name, repr(parameter.type))

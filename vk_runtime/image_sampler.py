@@ -71,7 +71,7 @@ _REPEATING = (AddressingMode.mirrored_repeat, AddressingMode.repeat)
 _FILTERS = {FilteringMode.nearest: VK_FILTER_NEAREST, FilteringMode.linear: VK_FILTER_LINEAR}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ImageSampler:
     """How an `lp.SampledImage` is sampled (SYCL's ``image_sampler``).
 
@@ -84,17 +84,22 @@ class ImageSampler:
         InvalidError: no such mode, or a repeating one with coordinates in pixels.
     """
 
-    addressing: AddressingMode = AddressingMode.clamp_to_edge
-    coordinate: CoordinateNormalizationMode = CoordinateNormalizationMode.unnormalized
-    filtering: FilteringMode = FilteringMode.nearest
+    addressing: AddressingMode
+    coordinate: CoordinateNormalizationMode
+    filtering: FilteringMode
 
-    def __post_init__(self) -> None:
-        for name, kind in (
-            ("addressing", AddressingMode),
-            ("coordinate", CoordinateNormalizationMode),
-            ("filtering", FilteringMode),
+    def __init__(
+        self,
+        addressing: AddressingMode | str = AddressingMode.clamp_to_edge,
+        coordinate: CoordinateNormalizationMode | str = CoordinateNormalizationMode.unnormalized,
+        filtering: FilteringMode | str = FilteringMode.nearest,
+    ) -> None:
+        for name, kind, value in (
+            ("addressing", AddressingMode, addressing),
+            ("coordinate", CoordinateNormalizationMode, coordinate),
+            ("filtering", FilteringMode, filtering),
         ):
-            object.__setattr__(self, name, _member(kind, name, getattr(self, name)))
+            object.__setattr__(self, name, _member(kind, name, value))
         if self.addressing in _REPEATING and not self.is_normalized:
             raise InvalidError(
                 f"lp.ImageSampler: addressing {self.addressing.name} needs normalised coordinates; give "

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...ir.call_graph import Function, function_name, has_body, resolve
 from ...ir.dialects import aspect, spirv
-from ...ir.dialects.kernel import GlobalRangeOp
+from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
 from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
 from ...ir.dialects.kernel_image import IMAGE_NAMES, ImageType
 from ...ir.dialects.kernel_reports import REPORT_NAMES
@@ -97,6 +97,8 @@ class ModuleLowering:
         """Whether arrays of floats that atomics may reach are kept as integers; see `storage_type`."""
         self.orders_memory = False
         """Whether work-items tell each other of what they stored: barriers, fences, ordered atomics."""
+        self.orders_images = False
+        """Whether they may do so through an image: a kernel both reads and writes one."""
         self.has_local_size_constants = False
         """Whether the local size is given at launch.  One kernel of the module without a fixed size is enough:
         the object with BuiltIn WorkgroupSize holds for every entry point (Vulkan 1.3, WorkgroupSize)."""
@@ -111,8 +113,8 @@ class ModuleLowering:
         self._inlined: dict[Operation, bool | None] = {}
 
     def survey(self, kernel_ir: Operation) -> None:
-        """Finds out what all of a module decides: `keeps_float_bits`, `orders_memory`, and what stays native of
-        emulated constants."""
+        """Finds out what all of a module decides: `keeps_float_bits`, `orders_memory`, `orders_images`, and what stays
+        native of emulated constants."""
         if self.env.emulates_spec_constants:
             self.spec_constants.survey(kernel_ir)
         for op in operations(kernel_ir):
@@ -122,6 +124,10 @@ class ModuleLowering:
                     orders.data & MemorySemantics.UniformMemory
                 )
                 self.orders_memory |= not is_local
+            elif isinstance(op, Function) and is_kernel(op) and _has_images(op):
+                self.orders_images |= any(
+                    p.is_image and p.access == "read_write" for p in kernel_parameters(op)
+                )
             elif isinstance(op, AtomicOp):
                 self.orders_memory |= op.order.data != "relaxed"
                 self.keeps_float_bits |= op.is_float and NATIVE not in op.attributes
@@ -305,6 +311,10 @@ class ModuleLowering:
         """Adds a function to the module."""
         lowered.location = origin.location
         self.functions.append(lowered)
+
+
+def _has_images(kernel: Function) -> bool:
+    return any(isinstance(type_, ImageType) for type_ in kernel.function_type.inputs)
 
 
 def only_block(function: Function) -> Block:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from xdsl.dialects import gpu
 from xdsl.ir import Operation
 
-from ...ir.dialects import spirv
 from ...ir.dialects.kernel import GlobalRangeOp
-from ...ir.dialects.spirv.enums import MemorySemantics, Scope
+from ...ir.dialects.spirv.enums import MemorySemantics
 from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler
 from .kernel_entry import DIMENSIONS, KernelEntry
 
-_BARRIER_ORDERS = (
+BARRIER_ORDERS = (
     MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory | MemorySemantics.UniformMemory
 )
+"""What a barrier of a work-group orders, images aside."""
 
 
 def entry_of(fn: FunctionLowering, op: Operation) -> KernelEntry:
@@ -46,11 +46,6 @@ def _global_range(fn: FunctionLowering, op: Operation) -> None:
     fn.values[op.results[0]] = entry_of(fn, op).global_range(op.dimension.value.data)
 
 
-def _barrier(fn: FunctionLowering, op: Operation) -> None:
-    """Orders work-group memory and storage buffers: what `gpu.barrier` promises."""
-    fn.add(spirv.ControlBarrierOp(Scope.Workgroup, Scope.Workgroup, _BARRIER_ORDERS))
-
-
 WORK_ITEM_HANDLERS: dict[type[Operation], Handler] = {
     gpu.GlobalIdOp: _launch_value("global_id"),
     gpu.ThreadIdOp: _launch_value("thread_id"),
@@ -61,7 +56,6 @@ WORK_ITEM_HANDLERS: dict[type[Operation], Handler] = {
     gpu.SubgroupIdOp: _sub_group_value("SubgroupId"),
     gpu.NumSubgroupsOp: _sub_group_value("NumSubgroups"),
     gpu.SubgroupSizeOp: _sub_group_value("SubgroupSize"),
-    gpu.BarrierOp: _barrier,
     GlobalRangeOp: _global_range,
 }
 """Handlers of the gpu and kernel dialects."""

@@ -63,6 +63,26 @@ def convolve(
 
 
 @lp.kernel
+def blur(source: lp.SampledImage[lp.f32x4, 2], target: lp.UnsampledImage[lp.f32x4, 2]) -> None:
+    row, column = lp.global_id(0), lp.global_id(1)
+    rows, columns = target.shape
+    pixel = source.sample((row + 0.5) / rows, (column + 0.5) / columns)
+    target[row, column] = (pixel + source[row, column]) * 0.5
+    target.write((row, column), target.read(row, column))
+
+
+def picture(
+    pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    sampler = lp.ImageSampler("clamp_to_edge", lp.CoordinateNormalizationMode.normalized, "linear")
+    source = lp.SampledImage(pixels, sampler, lp.ImageFormat.r8g8b8a8_unorm)
+    target = lp.UnsampledImage(shape=source.shape, format="r32g32b32a32_sfloat", device=source.device)
+    if source.device.image_support(target.format, 2).writes:
+        blur[source.shape](source, target)
+    return target.numpy()
+
+
+@lp.kernel
 def sizes(x: lp.In[lp.u8, 3], n: int, y: lp.Array[float]) -> None:
     y[0] = lp.f32(len(x) + x.size + x.ndim + n)
     y[1] = lp.select(lp.local_id(0) > 0, 1.0, 2.0)
