@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import lapilli as lp
 from lapilli.ir.kernel_info import BufferParameter
+from lapilli.ir.target_env import TargetEnv
+from lapilli.spirv.device_image import DeviceImage
 
 pytestmark = pytest.mark.device
 
 CONSTANT = lp.Target.CONSTANT_BUFFER
 
 
-def kernel_of(element, ndim=1, **options):
+def kernel_of(element: Any, ndim: int = 1, **options: Any) -> Any:
     """A kernel that copies a constant buffer to an array, from back to front."""
     with pytest.warns(DeprecationWarning, match=r"'x' of 'copy'.*CONSTANT_BUFFER is deprecated"):
 
@@ -66,7 +70,7 @@ def test_they_are_uniform_buffers(device: lp.Device):
     assert "OpTypePointer Uniform " not in lp.spirv.disassemble(plain.spirv)
 
 
-def _images(kernel, env):
+def _images(kernel: Any, env: TargetEnv) -> tuple[DeviceImage, ...]:
     from lapilli.frontend.compile import compile_kernels
 
     return compile_kernels([kernel], env, rank=1)
@@ -92,7 +96,7 @@ def test_two_dimensions_and_helpers(device: lp.Device):
     np.testing.assert_array_equal(y.numpy(), expected)  # exact: small integers
 
 
-def at(weights, a, b):
+def at(weights: Any, a: Any, b: Any):
     return weights[a, b]
 
 
@@ -120,7 +124,7 @@ def test_they_must_not_overlap_with_what_is_written(device: lp.Device):
         kernel_of(lp.f32)[8](x, x)
 
 
-def test_in_bundle_files(device: lp.Device, tmp_path):
+def test_in_bundle_files(device: lp.Device, tmp_path: Path):
     context = lp.Context([device])
     lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=reversed_copy).save(
         tmp_path / "x.lpk"
@@ -150,7 +154,7 @@ def test_wrong_annotations():
 
         @lp.kernel
         def w(x: lp.In[lp.f32, 1, CONSTANT]):
-            x[0] = 1.0
+            x[0] = 1.0  # pyright: ignore[reportIndexIssue]
 
         w.inspect("ir")
 
