@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error
 from . import pipeline_binary, profile
+from .calibration import extension_of
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_features import USED_FEATURES
 from .errors import check, result_name
@@ -179,6 +180,9 @@ class LogicalDevice:
         if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
             extensions.append("VK_KHR_portability_subset")
         extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
+        calibrated = extension_of(physical.extensions)
+        if calibrated is not None:
+            extensions.append(calibrated)
         own = pipeline_binary.enabling_structs() if pipeline_binary.has_pipeline_binaries(self) else ()
         if own:  # beside cffi's structs, which do not know them
             (structs[-1] if structs else root).pNext = pipeline_binary.pointer_to(own[0])
