@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar, datacl
 
 import numpy as np
 
+from . import spirv as spirv
 from . import vulkan as vulkan
 from .frontend.bundles import build as build
 from .frontend.bundles import compile as compile
