@@ -39,6 +39,8 @@ class FunctionFacts:
     """How often each variable is assigned in the text; an augmented or loop assignment counts twice, since the
     variable's earlier value joins too."""
     returns: list[ast.Return] = field(default_factory=list[ast.Return])
+    item_loops: list[ast.For] = field(default_factory=list[ast.For])
+    """The for loops over something else than ``range(…)``."""
     annotated: list[ast.AnnAssign] = field(default_factory=list[ast.AnnAssign])
     """The assignments with annotations."""
 
@@ -76,6 +78,7 @@ class FunctionFacts:
                 reads.add(name)
                 self.assignments[name] += 1
             case ast.For(iter=iterable) if not _is_range(iterable):
+                self.item_loops.append(statement)
                 # Unrolled: one assignment in the text may give the variable another type each round.
                 for inner in ast.walk(statement):
                     if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):

@@ -125,6 +125,9 @@ def _join_type(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> N
     """Joins the type of `value` into the variable's, while types are inferred."""
     found = variable_type(value)
     known = fb.variable_types.get(name)
+    if known is not None and name in fb.round_names and isinstance(found, Array | Static):
+        fb.variable_types[name] = found
+        return
     if known is None:
         fb.variable_types[name] = found
         fb.assigned_at[name] = node

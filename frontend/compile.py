@@ -34,7 +34,7 @@ from ..vk_runtime.device import Device, device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
-from ..vk_runtime.images import Image
+from ..vk_runtime.image_base import ImageBase
 from ..vk_runtime.indirect_range import IndirectRange
 from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare, require_device
 from ..vk_runtime.launch_plan import check_local_size
@@ -306,7 +306,7 @@ def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values
     queue = configuration.queue
     if queue is None:
         for value in values:
-            if isinstance(value, Array | Image):
+            if isinstance(value, Array | ImageBase):
                 return value.device.default_queue
         return device().default_queue
     if not isinstance(queue, Queue):

@@ -69,8 +69,8 @@ class FunctionBuilder:
     """Variables whose type an annotation fixes."""
     assigned_at: dict[str, ast.AST] = field(default_factory=dict[str, ast.AST])
     """First assignment seen, for messages about types that do not join."""
-    unrolled: set[int] = field(default_factory=set[int])
-    """The loops that inference found to be unrolled, by ``id``."""
+    round_names: frozenset[str] = frozenset()
+    """Variables that only unrolled loops set: what is no number may be another array, type, … each round."""
     literals: frozenset[str] = frozenset()
     """Variables that are float literals in every round of the unrolled loops that set them."""
     env: dict[str, Binding] = field(default_factory=dict[str, Binding])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from .analysis import FLAGS
@@ -40,9 +40,11 @@ def infer_types(fb: FunctionBuilder) -> None:
     if not needs_inference(fb):
         return
     before = dict(fb.variable_types)
+    fb.round_names = _round_names(fb)
     fb.is_dry = True
     _walk_until_stable(fb, statements)
-    fb.literals = _literal_targets(fb) if fb.unrolled else frozenset()
+    # Of type f32 they would round the weights of a formula that computes in f64.
+    fb.literals = frozenset(n for n in fb.round_names if fb.variable_types.get(n) is WEAK_FLOAT)
     weak = {
         name: kind
         for name, kind in fb.variable_types.items()
@@ -73,21 +75,18 @@ def _is_shared(fb: FunctionBuilder, name: str) -> bool:
     return fb.facts.assignments[name] > 1
 
 
-def _literal_targets(fb: FunctionBuilder) -> frozenset[str]:
-    """Returns the variables that only unrolled loops set, and only to float literals: these stay literals.
+def _round_names(fb: FunctionBuilder) -> frozenset[str]:
+    """Returns the variables that only loops over the items of something set, as far as the text shows."""
+    if not fb.facts.item_loops:
+        return frozenset()
+    stores: Counter[str] = Counter(_stored(fb.facts.tree))
+    for node in fb.facts.item_loops:
+        stores.subtract(_stored(node.target))
+    return frozenset(name for name, count in stores.items() if not count)
 
-    Of type f32 they would round the weights of a formula that computes in f64.
-    """
-    found: Counter[str] = Counter()
-    for node in ast.walk(fb.facts.tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found[node.id] += 1
-        if id(node) in fb.unrolled:
-            assert isinstance(node, ast.For)
-            found.subtract(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name))
-    return frozenset(
-        name for name, count in found.items() if not count and fb.variable_types.get(name) is WEAK_FLOAT
-    )
+
+def _stored(tree: ast.AST) -> Iterator[str]:
+    return (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def _settled(kind: VariableType) -> VariableType:
@@ -182,7 +181,6 @@ def _walk_for(fb: FunctionBuilder, node: ast.For) -> None:
         _walk(fb, node.body)
         _forget(fb, [node])
     elif iterable is not None:
-        fb.unrolled.add(id(node))
         may_leave = bool(fb.facts.writes(node.body) & set(FLAGS))
         for item in iterable_items(fb, iterable, node.iter):
             if may_leave:

@@ -362,7 +362,7 @@ class CommandStream(Handle):
             submitter.end(command_buffer)
         if results[0] >= 0 and len(results) == 1:
             if profile.active:
-                profile.note_submission(self, command_buffer)
+                profile.note_submission(command_buffer)
             submitter.submit(self.vk_queue, command_buffer, self._waits)
         if results[-1] < 0:
             self.recording = self.latest = None

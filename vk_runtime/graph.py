@@ -21,7 +21,7 @@ import numpy as np
 
 from ..ir.config import config
 from ..ir.errors import InvalidError, KernelArgumentError
-from . import graph_recording, trace
+from . import graph_recording, profile, trace
 from .array import Array
 from .device import device as default_device
 from .event import Event
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .launch import LaunchRecord
     from .memory import Buffer
+    from .tracked import Tracked
 
 SEGMENT_COMMANDS = 128
 """Commands of one command buffer.  A changed one costs all of them to record again, about 3 µs each; a software driver
@@ -300,15 +301,45 @@ class Graph:
                         "replays on one queue; record another graph for the other queue",
                         code="LP1606",
                     )
-            batch = Batch(self._submitted, len(self._segments), (self._segments, uses), self._kernel_names)
-            queue.submit_batch(batch, uses)
+            value = self._replay_timed(queue) if profile.active else self._submit(queue, uses)
             for node in self._reporting:
-                node.note_replay(queue, batch.value)
+                node.note_replay(queue, value)
             if trace.active:
                 for node in self._nodes:
                     if isinstance(node, LaunchNode):
                         node.record.note_launch()
-        return Event(queue, batch.value)
+        return Event(queue, value)
+
+    def _submit(self, queue: Queue, uses: Sequence[tuple[Any, bool]]) -> int:
+        """Submits what is recorded; returns the timeline value of its end."""
+        batch = Batch(self._submitted, len(self._segments), (self._segments, uses), self._kernel_names)
+        queue.submit_batch(batch, uses)
+        return batch.value
+
+    def _replay_timed(self, queue: Queue) -> int:
+        """Records the commands into command buffers of the queue, where each is timed; returns as `_submit`.
+
+        They run one after the other then, as all commands do while a profile runs.
+        """
+        profile.note_replay(queue)
+        value = queue.last_value
+        for index, _ in self._order or self._plan():
+            node = self._nodes[index]
+            if isinstance(node, MarkerNode):  # all wait for all before anyway
+                continue
+            command_buffer = queue.open()
+            if not command_buffer.is_timed:  # begun before the profile
+                queue.flush()
+                command_buffer = queue.open()
+            value, uses = command_buffer.value, cast("list[tuple[Tracked, bool]]", node.uses())
+            queue.order(uses, value)
+            command_buffer.keep.append(uses)
+            kind, name, nbytes = node.timed_as
+            command_buffer.begin_timing(None, profile.command(kind, name, queue, value, nbytes))
+            node.encode(command_buffer)
+            command_buffer.end_timing()
+            queue.note_launch(command_buffer)
+        return value
 
     def release(self) -> None:
         """Gives up what was recorded, once replays in flight have ended; idempotent."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .launch import LaunchRecord
     from .memory import Buffer
+    from .profile_events import ProfileKind
     from .queue import Queue
     from .reports import KernelReport
 
@@ -35,6 +36,14 @@ class Node(ABC):
     """The arrays and images that it touches, and whether it writes them."""
     waits: tuple[int, ...] = ()
     """Earlier commands that it was told to wait for; set by the graph."""
+
+    @property
+    def timed_as(self) -> tuple[ProfileKind, str, int]:
+        """Kind and name that profiles show, and the bytes that it moves."""
+        return "copy", self.what, self.nbytes
+
+    nbytes = 0
+    """Bytes that it moves."""
 
     @abstractmethod
     def encode(self, command_buffer: CommandBuffer) -> None:
@@ -63,6 +72,11 @@ class LaunchNode(Node):
         """Where the kernel tells what it prints or finds wrong; made when it is recorded."""
         self.reporting_queue: Queue | None = None
         """The queue that reads the report."""
+
+    @property
+    def timed_as(self) -> tuple[ProfileKind, str, int]:
+        """As `Node.timed_as`."""
+        return "kernel", self.record.kernel.name, 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,18 +169,18 @@ class CopyNode(Node):
     what = "copy"
 
     def __init__(self, device: Device, source: Array, target: Array, nbytes: int) -> None:
-        self._device, self._nbytes = device, nbytes
+        self._device, self.nbytes = device, nbytes
         self._source, self._target = source, target
         self.arrays = ((source, False), (target, True))
 
     def replaced(self, old: Array | Image, new: Array | Image) -> CopyNode:
         assert isinstance(new, Array), "only arrays are copied"
         source, target = (new if array is old else array for array in (self._source, self._target))
-        return CopyNode(self._device, source, target, self._nbytes)
+        return CopyNode(self._device, source, target, self.nbytes)
 
     def encode(self, command_buffer: CommandBuffer) -> None:
         if self._source is not self._target:
-            _encode_copy(self._device, command_buffer, self._source.buffer, self._target.buffer, self._nbytes)
+            _encode_copy(self._device, command_buffer, self._source.buffer, self._target.buffer, self.nbytes)
 
 
 class FillNode(Node):
@@ -184,6 +198,7 @@ class FillNode(Node):
     def __init__(self, device: Device, target: Array, pattern: np.ndarray[Any, Any], count: int) -> None:
         self._device, self._target, self._pattern, self._count = device, target, pattern, count
         self.arrays = ((target, True),)
+        self.nbytes = count * pattern.itemsize
         self._source: Buffer | None = None
 
     def replaced(self, old: Array | Image, new: Array | Image) -> FillNode:
@@ -202,7 +217,7 @@ class FillNode(Node):
             logical.vk.vkCmdFillBuffer(command_buffer.raw, target.raw, 0, size, words.pop())
             return
         # vkCmdFillBuffer repeats 32 bits; a longer element is copied from memory that holds it often enough.
-        nbytes = self._count * pattern.itemsize
+        nbytes = self.nbytes
         if self._source is None:
             self._source = logical.memory.allocate(nbytes, for_host=True)
             np.frombuffer(self._source.host_bytes(nbytes), pattern.dtype)[:] = pattern

@@ -16,6 +16,7 @@ from ..ir.errors import InvalidError
 from ..ir.image_formats import ImageFormat
 from .array import normalise_shape
 from .array_creation import device_of
+from .image_base import ImageBase
 from .image_data import checked_format, host_image, image_shape
 from .image_memory import ImageMemory
 from .image_sampler import NATIVE_PIXEL_DIMENSIONS, ImageSampler, Sampler
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from .queue import Queue
 
 
-class Image:
+class Image(ImageBase):
     """What images with and without a sampler have in common."""
 
-    __slots__ = ("__weakref__", "_buffer", "_device")
+    __slots__ = ("__weakref__", "_buffer")
 
     def __init__(self, device: Device, memory: ImageMemory) -> None:
         self._device = device
@@ -78,11 +79,6 @@ class Image:
     def host_shape(self) -> tuple[int, ...]:
         """Shape of the NumPy array that `numpy` returns: several channels add a dimension."""
         return self.shape if self.channels == 1 else (*self.shape, self.channels)
-
-    @property
-    def device(self) -> Device:
-        """The device it lies on."""
-        return self._device
 
     @property
     def is_released(self) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import threading
 import time
 import weakref
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error
 from . import pipeline_binary, profile
+from .calibration import extension_of
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_features import USED_FEATURES
 from .errors import check, result_name
@@ -179,6 +181,9 @@ class LogicalDevice:
         if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
             extensions.append("VK_KHR_portability_subset")
         extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
+        calibrated = extension_of(physical.extensions)
+        if calibrated is not None:
+            extensions.append(calibrated)
         own = pipeline_binary.enabling_structs() if pipeline_binary.has_pipeline_binaries(self) else ()
         if own:  # beside cffi's structs, which do not know them
             (structs[-1] if structs else root).pNext = pipeline_binary.pointer_to(own[0])
@@ -365,28 +370,32 @@ class LogicalDevice:
             return
         try:
             if not self.is_closed:
-                self._finish()
+                has_ended = self._finish()
                 self.is_closed = True
-                if self._is_left_alone():
+                if has_ended and self._is_left_alone():
                     self._destroy()
         finally:
             self.lock.release()
 
-    def _finish(self) -> None:
-        """Waits for the work, and does what is owed to it."""
+    def _finish(self) -> bool:
+        """Waits for the work, and does what is owed to it; returns whether it has ended, or will in finite time."""
         if self.is_lost:
-            return
+            return not self.is_hung
+        if getattr(sys, "last_type", None) is KeyboardInterrupt:  # it ended the program: nobody wants to wait
+            with contextlib.suppress(Error):
+                self.collect()
+            if self.busy:
+                return False
         with contextlib.suppress(Error), quiet():
             self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
         with contextlib.suppress(Error):
             self.pipelines.cache.save()
             for queue in tuple(self.queues):
                 queue.end_reports()
+        return not self.is_hung
 
     def _is_left_alone(self) -> bool:
         """Whether nothing runs, no thread is inside any more, and nobody sees the memory."""
-        if self.is_hung:
-            return False
         if not self.is_adopted:  # the application may be submitting to its own queues
             # Commands that went before a failed submission still run.  A device that is lost ends in finite time.
             self.vk.vkDeviceWaitIdle(self.raw)

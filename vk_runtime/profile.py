@@ -1,9 +1,11 @@
 """Measuring what takes time: ``with lp.profile() as p``, and ``LAPILLI_PROFILE=trace.json`` for a whole process.
 
 While a profile runs, every queue writes timestamps around each command, and so runs its commands one after the
-other; nothing else of a launch changes.  A device's clock counts from an unknown moment.  It is laid onto the host's
-by what is certain: no command begins before it was submitted.  The least delay that was ever seen is taken for
-none, so starts are early by that much (some microseconds on a GPU); durations are the device's own.
+other; nothing else of a launch changes.  A device's clock counts from an unknown moment.  Where the driver reads both
+clocks at once (`calibration`), at the first command and at the profile's end, these readings tie it to the host's.
+Elsewhere it is laid there by what is certain: no command begins before it was submitted.  The least delay that was
+ever seen is taken for none, so starts are early by that much (some microseconds on a GPU); durations are the device's
+own.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from ..ir.errors import Error, InvalidError
 from . import trace
+from .calibration import Calibration, calibrate
 from .profile_events import ProfileEvent, ProfileKind, chrome_trace, make_table, to_pandas
 
 if TYPE_CHECKING:
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 1_000_000
 """Events that a profile keeps, about 300 MB; further ones are counted in `Profile.notes`."""
+
+_LONG_ENOUGH_NS = 10_000_000
+"""Time between two readings of the clocks after which they say how fast one runs against the other."""
 
 _INSTANTS: dict[str, ProfileKind] = {"module": "module", "link": "link", "cache_hit": "cache_hit"}
 """The events of `lp.trace` that no interval stands for."""
@@ -71,6 +77,22 @@ class _Timed:
         return self.ticks * self.clock.limits.timestamp_period_ns
 
 
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    """Where a device's clock lies on the host's."""
+
+    device_ns: float = 0.0
+    """A moment, as `_Timed.start_ns`."""
+    host_ns: float = 0.0
+    """The same, as `now`."""
+    rate: float = 1.0
+    """Nanoseconds of the host in one of the device."""
+
+    def host_time_of(self, timed: _Timed) -> int:
+        """Returns when a command began, as `now`."""
+        return round(self.host_ns + (timed.start_ns - self.device_ns) * self.rate)
+
+
 class Profile:
     """What took time while its ``with`` block ran, in all threads; made by `profile`.
 
@@ -87,6 +109,8 @@ class Profile:
         self._pending: WeakKeyDictionary[CommandStream, int] = WeakKeyDictionary()
         self._latest: dict[int, tuple[int, _Timed]] = {}
         """By device the first timestamp, and the last command."""
+        self._readings: dict[int, tuple[str, list[Calibration]]] = {}
+        """By device its selector, and both clocks at some moments."""
         self._notes: list[str] = []
         self._dropped = 0
 
@@ -95,21 +119,52 @@ class Profile:
     @property
     def events(self) -> tuple[ProfileEvent, ...]:
         """What took place so far, by start; of devices only what the host has seen to be done."""
-        offsets = self._offsets()
+        places = self._placements()
         placed: list[ProfileEvent] = []
-        for timed in tuple(self._timed):
-            start = round(timed.start_ns + offsets[id(timed.clock)])
-            queued = max(start - timed.submitted_ns, 0)
-            placed.append(replace(timed.event, start_ns=start - self._start_ns, queued_ns=queued))
+        ends: dict[tuple[str, int], int] = {}
+        for timed in sorted(self._timed, key=lambda timed: timed.ticks):
+            start = places[id(timed.clock)].host_time_of(timed) - self._start_ns
+            queued = max(start + self._start_ns - timed.submitted_ns, 0)
+            queue = timed.event.device, timed.event.queue
+            gap = max(start - ends[queue], 0) if queue in ends else 0
+            ends[queue] = start + timed.event.duration_ns
+            placed.append(replace(timed.event, start_ns=start, queued_ns=queued, gap_ns=gap))
         return tuple(sorted((*self._host, *placed), key=lambda event: event.start_ns))
 
-    def _offsets(self) -> dict[int, float]:
-        """Returns by device what to add to its clock for the host's: the least that lets nothing start too early."""
-        found: dict[int, float] = {}
+    @property
+    def calibrated(self) -> dict[str, int]:
+        """By device, how many nanoseconds its clock may be off the host's; without those that cannot be calibrated."""
+        worst: dict[str, int] = {}
+        for selector, readings in self._readings.values():
+            worst[selector] = max(reading.error_ns for reading in readings)
+        return worst
+
+    def _placements(self) -> dict[int, _Placement]:
+        """Returns for each device how its clock becomes the host's."""
+        found: dict[int, _Placement] = {}
         for timed in tuple(self._timed):
+            key = id(timed.clock)
+            if key in self._readings:
+                if key not in found:
+                    found[key] = self._calibrated_placement(timed.clock, self._readings[key][1])
+                continue
             least = timed.submitted_ns - timed.start_ns
-            found[id(timed.clock)] = max(found.get(id(timed.clock), least), least)
+            found[key] = max(found.get(key, _Placement(0, least)), _Placement(0, least), key=_host_ns)
         return found
+
+    def _calibrated_placement(self, clock: PhysicalDevice, readings: list[Calibration]) -> _Placement:
+        """Returns the line through the first reading and the last."""
+        (first, last), period = (readings[0], readings[-1]), clock.limits.timestamp_period_ns
+        begin, end = (self._ticks_of(clock, reading) * period for reading in (first, last))
+        passed = last.host_ns - first.host_ns
+        is_long = passed > _LONG_ENOUGH_NS and end > begin
+        return _Placement(begin, first.host_ns, passed / (end - begin) if is_long else 1.0)
+
+    def _ticks_of(self, clock: PhysicalDevice, reading: Calibration) -> int:
+        """Returns when a reading was made, in ticks since the first command, however often the counter began anew."""
+        first, timed = self._latest[id(clock)]
+        passed = (reading.host_ns - timed.submitted_ns) / clock.limits.timestamp_period_ns
+        return _nearest(reading.ticks - first, timed.ticks + passed, clock.timestamp_valid_bits)
 
     @property
     def duration_ns(self) -> int:
@@ -145,7 +200,7 @@ class Profile:
             InvalidError: the file cannot be written.
         """
         try:
-            Path(path).write_text(chrome_trace(self.events, self.notes), "utf-8")
+            Path(path).write_text(chrome_trace(self.events, self.notes, self.calibrated), "utf-8")
         except OSError as error:
             raise InvalidError(
                 f"the profile cannot be written to {path}: {error.strerror or error}"
@@ -183,6 +238,9 @@ class Profile:
             for queue, value in tuple(self._pending.items()):
                 if not queue.is_closed:
                     queue.wait_for(value)
+            seen = {queue.device: queue for queue in tuple(self._pending)}
+            for queue in seen.values():
+                self._calibrate(queue)
         except Error as problem:  # whoever uses the queue next hears of it
             self._notes.append(f"not all work was seen to end: {problem}")
         finally:
@@ -225,7 +283,17 @@ class Profile:
                     f"device '{queue.device.selector}' has no timestamps: its times are the host's, from submission "
                     "to when the host saw the end, and the same for commands submitted together"
                 )
+            elif id(queue.device.logical.physical) not in self._readings:
+                self._calibrate(queue)
         self._pending[queue] = value
+
+    def _calibrate(self, queue: CommandStream) -> None:
+        """Reads both clocks of a queue's device, where its driver can."""
+        logical = queue.device.logical
+        reading = calibrate(logical)
+        if reading is not None:
+            _, readings = self._readings.setdefault(id(logical.physical), (queue.device.selector, []))
+            readings.append(reading)
 
     def add_command(self, command: Command, submitted_ns: int, ticks: tuple[int, int] | None) -> None:
         """Notes a command that has run.
@@ -265,10 +333,8 @@ class Profile:
             self._latest[id(clock)] = stamp, timed
             return timed
         first, before = found
-        wrap = 1 << clock.timestamp_valid_bits
-        ticks = (stamp - first) % wrap
         passed = (submitted_ns - before.submitted_ns) / clock.limits.timestamp_period_ns
-        ticks += round((before.ticks + passed - ticks) / wrap) * wrap
+        ticks = _nearest(stamp - first, before.ticks + passed, clock.timestamp_valid_bits)
         timed = _Timed(event, clock, ticks, submitted_ns)
         self._latest[id(clock)] = first, timed
         return timed
@@ -278,6 +344,17 @@ class Profile:
             events.append(event)
         else:
             self._dropped += 1
+
+
+def _host_ns(placement: _Placement) -> float:
+    return placement.host_ns
+
+
+def _nearest(ticks: int, expected: float, valid_bits: int) -> int:
+    """Returns the number nearest to `expected` that a counter of so many bits shows as `ticks`."""
+    wrap = 1 << valid_bits
+    ticks %= wrap
+    return ticks + round((expected - ticks) / wrap) * wrap
 
 
 _lock = threading.Lock()
@@ -372,12 +449,15 @@ class Stages:
             running.add_host("compile", name, start, self._start_ns, device=self._device)
 
 
-def note_submission(queue: CommandStream, submitted: CommandBuffer | Batch) -> None:
-    """Notes when a command buffer is submitted.  A batch is a graph's: its commands are not timed."""
-    submitted.submitted_ns = start = now()
-    if submitted.raw is None:
-        for running in tuple(active):
-            running.add_host("graph", "replay", start, 0, device=queue.device.selector)
+def note_submission(submitted: CommandBuffer | Batch) -> None:
+    """Notes when a command buffer is submitted."""
+    submitted.submitted_ns = now()
+
+
+def note_replay(queue: CommandStream) -> None:
+    """Notes that a graph is replayed."""
+    for running in tuple(active):
+        running.add_host("graph", "replay", now(), 0, device=queue.device.selector)
 
 
 def note_command(command: Command, submitted_ns: int, ticks: tuple[int, int] | None) -> None:

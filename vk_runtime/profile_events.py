@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,6 +48,8 @@ class ProfileEvent:
     """The thread's ``threading.get_ident()``, for what the host did; 0 for work on a device."""
     queued_ns: int = 0
     """Nanoseconds between the submission and the start on the device."""
+    gap_ns: int = 0
+    """Nanoseconds that nothing of its queue ran before it, since the command before."""
     nbytes: int = 0
     """Bytes that a copy moved."""
 
@@ -76,7 +78,7 @@ def make_table(events: Iterable[ProfileEvent], notes: Sequence[str], title: str)
     table = Table(title=title, caption="\n".join(notes) or None, caption_justify="left")
     for heading in ("kind", "name", "device", "clock"):
         table.add_column(heading)
-    for heading in ("count", "total ms", "mean ms", "max ms", "queued ms", "GB/s"):
+    for heading in ("count", "total ms", "mean ms", "max ms", "queued ms", "gap ms", "GB/s"):
         table.add_column(heading, justify="right")
     groups: dict[tuple[str, str, str, str], list[ProfileEvent]] = {}
     for event in events:
@@ -91,21 +93,25 @@ def make_table(events: Iterable[ProfileEvent], notes: Sequence[str], title: str)
 
 
 def _figures(events: Sequence[ProfileEvent]) -> tuple[str, ...]:
-    """Returns total, mean and longest time, mean time in the queue, and the rate of copies."""
+    """Returns total, mean and longest time, mean time in the queue, mean gap before, and the rate of copies."""
     total = sum(event.duration_ns for event in events)
     if not total:
-        return ("",) * 5
+        return ("",) * 6
+    gap = sum(event.gap_ns for event in events) / len(events)
     queued = sum(event.queued_ns for event in events) / len(events)
     nbytes = sum(event.nbytes for event in events)
     times = (total, total / len(events), max(event.duration_ns for event in events))
     return (
         *(f"{time / 1e6:.3f}" for time in times),
         f"{queued / 1e6:.3f}" if queued else "",
+        f"{gap / 1e6:.3f}" if gap else "",
         f"{nbytes / total:.2f}" if nbytes else "",
     )
 
 
-def chrome_trace(events: Sequence[ProfileEvent], notes: Sequence[str]) -> str:
+def chrome_trace(
+    events: Sequence[ProfileEvent], notes: Sequence[str], calibrated: Mapping[str, int] | None = None
+) -> str:
     """Returns the events as JSON in Chrome's trace event format, which Perfetto reads too.
 
     One process of the trace per device, with a row for each queue, and one for the host, with a row for each thread.
@@ -136,5 +142,6 @@ def chrome_trace(events: Sequence[ProfileEvent], notes: Sequence[str]) -> str:
     for (pid, number), row in rows.items():
         name = f"thread {number}" if pid == processes.get("host") else f"queue {number}"
         found.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": row, "args": {"name": name}})
-    content = {"traceEvents": found, "displayTimeUnit": "ns", "otherData": {"notes": list(notes)}}
+    other = {"notes": list(notes), "calibrated_within_ns": dict(calibrated or {})}
+    content = {"traceEvents": found, "displayTimeUnit": "ns", "otherData": other}
     return json.dumps(content, separators=(",", ":"))

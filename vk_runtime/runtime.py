@@ -163,8 +163,9 @@ class Runtime:
             return  # a forked child does not own the driver's threads
         for device in self.devices:
             device.shut_down()
-        own = [logical for logical in tuple(profile.devices) if logical.physical.instance in self._instances]
-        for logical in own:  # those that no list has, made for tests and by tools
+        opened = [logical for logical in tuple(profile.devices) if not logical.is_adopted]
+        own = [logical for logical in opened if logical.physical.instance in self._instances]
+        for logical in own:  # also those that no list has, made for tests and by tools
             logical.close()
         in_use = [logical.physical.instance for logical in own if not logical.is_destroyed]
         for instance in self._instances:

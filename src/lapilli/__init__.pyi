@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypeVar, datacl
 
 import numpy as np
 
+from . import spirv as spirv
 from . import vulkan as vulkan
 from .frontend.bundles import build as build
 from .frontend.bundles import compile as compile
@@ -140,10 +141,14 @@ class Array(_RuntimeArray):
 class In(_ArrayParameter):
     def __class_getitem__(cls, parameters: Any) -> Any: ...
     def __getitem__(self, index: _Index) -> Any: ...
+    # Of lp.In[lp.UnsampledImage[…]].
+    def read(self, *coordinates: Any) -> Any: ...
 
 class Out(_ArrayParameter):
     def __class_getitem__(cls, parameters: Any) -> Any: ...
     def __setitem__(self, index: _Index, value: Any) -> None: ...
+    # Of lp.Out[lp.UnsampledImage[…]].
+    def write(self, coordinates: Any, pixel: Any, /) -> None: ...
 
 class Target(Enum):
     DEVICE = "device"

@@ -368,3 +368,26 @@ def test_small_launches_are_not_compiled_twice(device: lp.Device):
     with lp.trace() as trace:
         kernel[64](1.0, x, y)
     assert trace.count("compile") == 1
+
+
+def test_rows_of_loops_are_left_alone_where_they_do_not_gain(device: lp.Device, coarsening):
+    """A kernel with a loop over one dimension, whose loads neighbours share: plain where the driver's entry says so."""
+
+    def total() -> KernelFunction:
+        @lp.kernel
+        def total(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+            i = lp.global_id(0)
+            s = lp.f32(0.0)
+            for k in range(x.size):
+                s += x[k] * x[i]
+            y[i] = s
+
+        return total
+
+    for rows_of_loops in (True, False):
+        coarsening(Coarsening(lanes=4, least_with_loops=1, rows_of_loops=rows_of_loops))
+        kernel = total()
+        x, y = lp.ones(64, device=device), lp.zeros(64, device=device)
+        kernel[64](x, y)
+        assert was_coarsened(kernel) is rows_of_loops
+        assert y.numpy().tolist() == [64.0] * 64

@@ -212,3 +212,32 @@ def test_literals_of_unrolled_loops_keep_their_digits(device):
             inspect.unwrap(weighted)(expected, limit)
         # Exact: `w` is 1 and 0.5 where it is carried as f32.
         np.testing.assert_array_equal(x.numpy(), expected[0])
+
+
+def _twice(v):
+    return v * 2
+
+
+def _thrice(v):
+    return v * 3
+
+
+@lp.kernel
+def over_arrays(x: lp.Array[lp.f32], y: lp.Array[lp.f32], z: lp.Array[lp.i32], n: lp.i32):
+    i = lp.global_id(0)
+    for a, f in ((x, _twice), (y, _thrice)):
+        for t in (lp.f32, lp.i32):
+            a[i] = f(a[i]) + t(2.5)
+    for a in (x, z):
+        for _ in range(n):
+            a[i] += 1
+
+
+def test_loops_over_arrays_functions_and_types(device):
+    start = np.arange(4)
+    x, y = (lp.asarray(start.astype(np.float32), device=device) for _ in range(2))
+    z = lp.asarray(start.astype(np.int32), device=device)
+    over_arrays[4](x, y, z, 3)
+    assert x.numpy().tolist() == ((start * 2 + 2.5) * 2 + 2 + 3).tolist()
+    assert y.numpy().tolist() == ((start * 3 + 2.5) * 3 + 2).tolist()
+    assert z.numpy().tolist() == (start + 3).tolist()

@@ -10,7 +10,7 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime import image_transfer
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.native_only("the interpreter has no images")]
 
 
 @lp.kernel

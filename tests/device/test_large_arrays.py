@@ -1,5 +1,7 @@
 """Arrays larger than a descriptor shows (maxStorageBufferRange): kernels take their addresses."""
 
+# pyright: basic, reportArgumentType=false
+
 from __future__ import annotations
 
 import numpy as np
@@ -126,7 +128,7 @@ def test_an_empty_array_beside_a_large_one(small):
 
 
 def test_structs_and_vectors(small):
-    pairs = np.zeros(2000, Pair.dtype)
+    pairs = np.zeros(2000, np.dtype([("a", "<f4"), ("b", "<i4")]))
     pairs["b"] = np.arange(2000)
     vectors = np.arange(8000, dtype=np.float32).reshape(2000, 4)
     x, y = lp.asarray(pairs, device=small), lp.asarray(vectors, device=small, dtype=lp.f32x4)

@@ -1,5 +1,7 @@
 """Launches at the edges: argument blocks of several sizes, arrays beyond a binding, the short way of `k[n]`."""
 
+# pyright: basic, reportArgumentType=false
+
 from __future__ import annotations
 
 import numpy as np

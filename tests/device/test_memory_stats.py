@@ -1,5 +1,7 @@
 """Device.memory_stats, and what is said where memory runs out."""
 
+# pyright: basic, reportArgumentType=false
+
 from __future__ import annotations
 
 import gc

@@ -34,6 +34,9 @@ from lapilli.vk_runtime import loader
 ARRAYS, QUEUES, GRAPHS, KERNELS, IMAGES = 24, 6, 4, 12, 4
 """How many of each live at a time, at most."""
 
+TEXTS = 40
+"""Different kernels, each made again and again."""
+
 SIZES = (1, 7, 64, 1000, 4096, 20_000)
 
 GROWTH_BYTES_PER_S = 20_000
@@ -55,10 +58,9 @@ class Soak:
         self.arrays: list[tuple[lp.Array[Any], np.ndarray[Any, Any]]] = []
         self.images: list[tuple[Any, np.ndarray[Any, Any]]] = []
         self.queues: list[lp.Queue] = [lp.Queue(device)]
-        self.graphs: list[tuple[lp.Graph, Callable[[], None]]] = []
+        self.graphs: list[tuple[lp.Graph, Callable[[], None], set[int]]] = []
         self.kernels: list[tuple[Any, Callable[..., Any]]] = []
         self.events: list[lp.Event] = []
-        self.serial = 0
         self.counts: Counter[str] = Counter()
         for _ in range(4):
             self.make_array()
@@ -68,7 +70,7 @@ class Soak:
             *(self.make_array, self.release_array, self.read, self.write, self.fill, self.copy, self.view),
             *(self.wait, self.make_queue, self.record, self.replay, self.replay, self.tell),
         )
-        self.rare = (self.make_kernel, self.profile, self.image, self.interpret_nothing, self.collect)
+        self.rare = (self.make_kernel, self.profile, self.image, self.empty_range, self.collect)
 
     def step(self) -> None:
         chosen = self.chooser.choice(self.rare if self.chooser.random() < 0.03 else self.steps)
@@ -124,14 +126,18 @@ class Soak:
     # ---- kernels and launches ----
 
     def make_kernel(self) -> None:
-        """Makes a kernel of a random expression, which NumPy computes as well."""
+        """Makes a kernel of a random expression, which NumPy computes as well.
+
+        There are `TEXTS` of them: the runtime keeps a thousand pipelines, and no soak is long enough to fill that.
+        """
+        number = self.chooser.randrange(TEXTS)
+        chooser = random.Random(number)
         text = "x"
-        for _ in range(self.chooser.randrange(1, 6)):
-            other = self.chooser.choice(["x", "y", "a", str(self.chooser.randrange(1, 1000))])
-            text = f"({text} {self.chooser.choice('+-*&|^')} {other})"
-        self.serial += 1
+        for _ in range(chooser.randrange(1, 6)):
+            other = chooser.choice(["x", "y", "a", str(chooser.randrange(1, 1000))])
+            text = f"({text} {chooser.choice('+-*&|^')} {other})"
         source = (
-            f"@lp.kernel\ndef soak_{self.serial}(a: lp.i32, p: lp.Array[lp.i32], q: lp.Array[lp.i32]):\n"
+            f"@lp.kernel\ndef soak_{number}(a: lp.i32, p: lp.Array[lp.i32], q: lp.Array[lp.i32]):\n"
             f"    i = lp.global_id(0)\n    x, y = p[i], q[i]\n    q[i] = {text}\n"
         )
         compute = eval(f"lambda a, x, y: {text}")
@@ -198,7 +204,12 @@ class Soak:
                 launch(self.device.default_queue)
                 mirrors.append(mirror)
                 arrays |= used
-        self.graphs.append((graph, lambda: [mirror() for mirror in mirrors] and None, arrays))
+
+        def mirror_all() -> None:
+            for mirror in mirrors:
+                mirror()
+
+        self.graphs.append((graph, mirror_all, arrays))
         if len(self.graphs) > GRAPHS:
             old = self.graphs.pop(0)[0]
             if self.chooser.random() < 0.5:
@@ -216,7 +227,9 @@ class Soak:
         """Makes, changes and reads an image."""
         if not self.images or (len(self.images) < IMAGES and self.chooser.random() < 0.5):
             shape = (self.chooser.randrange(1, 40), self.chooser.randrange(1, 40))
-            host = np.random.default_rng(self.serial).integers(0, 1000, (*shape, 4), np.uint32)
+            host = np.random.default_rng(self.chooser.randrange(1000)).integers(
+                0, 1000, (*shape, 4), np.uint32
+            )
             self.images.append((lp.UnsampledImage(host, device=self.device), host.copy()))
         image, mirror = self.chooser.choice(self.images)
         by = self.chooser.randrange(1000)
@@ -224,7 +237,7 @@ class Soak:
         mirror += np.uint32(by)
         np.testing.assert_array_equal(image.numpy(), mirror)
         if self.chooser.random() < 0.2:
-            self.images.remove((image, mirror)) if False else self.images.clear()
+            self.images.clear()
 
     def profile(self) -> None:
         with lp.profile() as profile:
@@ -232,7 +245,7 @@ class Soak:
                 self.launch()
         assert profile.events
 
-    def interpret_nothing(self) -> None:
+    def empty_range(self) -> None:
         """Launches an empty range, and looks at the statistics."""
         array, _ = self.pick()
         self.kernels[0][0][0](1, array, array)
@@ -295,6 +308,8 @@ def run(seconds: float, seed: int) -> int:
             soak.check_all()
             steps += 50
         samples.append((passed, resident_bytes()))
+        if len(samples) % 50 == 0:
+            print(f"{passed:.0f} s: {steps} steps, {samples[-1][1] / 2**20:.0f} MiB", flush=True)
     counts = sum((soak.counts for soak in soaks), Counter[str]())
     growth = slope(samples)
     for soak in soaks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -179,3 +180,34 @@ def test_devices_that_were_never_used_cannot_be_opened_after_the_end():
         "    except lp.DeviceLostError as error: assert 'shut down' in str(error)\n"
         "    else: raise AssertionError('no error')\n"
     )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signals to send")
+def test_ctrl_c_ends_a_program_whose_kernel_hangs(tmp_path):
+    """Once: neither the wait nor the end of the process waits for the kernel."""
+    from lapilli.vk_runtime.runtime import runtime
+
+    found = [device for device in runtime().devices if device.target_env.loop_iteration_cap is None]
+    if not found or not found[0].is_cpu():
+        pytest.skip("no device of software that runs loops without end; a hung GPU would hang for all")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import lapilli as lp\n"
+        "@lp.kernel\n"
+        "def forever(x: lp.Array[lp.i32]):\n"
+        "    while lp.atomic.load(x, 0) == 0:\n"
+        "        pass\n"
+        f"event = forever[1](lp.zeros(1, lp.i32, device={found[0].selector!r}))\n"
+        "assert not event.done\n"
+        "print('hangs', flush=True)\n"
+        "event.wait()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "hangs\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert errors.splitlines()[-1] == "KeyboardInterrupt"

@@ -1,5 +1,7 @@
 """Nothing grows over many lives, whoever lets go of what, and in whatever order."""
 
+# pyright: basic, reportArgumentType=false
+
 from __future__ import annotations
 
 import gc

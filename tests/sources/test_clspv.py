@@ -74,3 +74,12 @@ def test_plain_arguments_in_two_places(built: Built):
     assert twice != text
     with pytest.raises(lp.FeatureNotSupportedError, match="cluster-pod-kernel-args"):
         built(lp.SourceLanguage.SPIRV_ASM, twice, OF_CLSPV)
+
+
+@pytest.mark.parametrize("name", ["saxpy", "shared_reverse", "several_sets"])
+def test_what_spirv_dis_prints_is_the_same_kernel(built: Built, name: str):
+    binary = (SHADERS / f"{name}.spv").read_bytes()
+    text = lp.spirv.disassemble(binary)
+    assert "; Version: 1." in text  # which says what an interface lists
+    (first,), (second,) = built(lp.SourceLanguage.SPIRV_ASM, text), built(lp.SourceLanguage.SPIRV, binary)
+    assert first.binary.kernels == second.binary.kernels

@@ -125,3 +125,20 @@ def main() -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     if lp.device().has(lp.Aspect.FP64):
         print(SCALE.default)
     return y.numpy()
+
+
+@lp.kernel
+def reporting(x: lp.In[lp.f32], w: lp.In[lp.f32, 1, lp.Target.CONSTANT_BUFFER], out: lp.Stream):
+    i = lp.global_id(0)
+    print("item", i, x[i], lp.f32x8(1.0)[0] * w[0], file=out)
+    out = out << "item " << i << lp.Stream.setw(8) << lp.Stream.hex << i << out.endl
+
+
+def interoperability(module: int, context: lp.Context, queue: lp.Queue) -> bytes:
+    code = lp.spirv.assemble("OpCapability Shader")
+    assert lp.spirv.disassemble(code)
+    lp.vulkan.make_kernel((module, "main", code), context, descriptor_set=3, push_constants=b"")
+    semaphore = lp.ExternalSemaphore()
+    semaphore.signal(queue, 1)
+    lp.import_semaphore_fd(semaphore.export_fd(), kind=semaphore.kind).wait(queue, 1)
+    return code

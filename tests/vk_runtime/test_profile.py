@@ -19,6 +19,7 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime import profile as module
 from lapilli.vk_runtime import trace as trace_module
+from lapilli.vk_runtime.calibration import Calibration, extension_of
 from lapilli.vk_runtime.profile_events import ProfileEvent, chrome_trace
 
 pytestmark = pytest.mark.native_only("profiles time devices")
@@ -148,8 +149,40 @@ def test_saved_trace_is_chromes_format(device: lp.Device, tmp_path: Path) -> Non
     assert kernel["ph"] == "X" and kernel["name"] == "grow" and kernel["dur"] > 0
     names = {e["pid"]: e["args"]["name"] for e in found if e["name"] == "process_name"}
     assert names[kernel["pid"]] == f"device {device.selector}"
+    require_chrome_format(found)
     with pytest.raises(lp.InvalidError, match="cannot be written"):
         profile.save(tmp_path / "missing" / "trace.json")
+
+
+def require_chrome_format(entries: list[dict[str, Any]]) -> None:
+    """Checks what Perfetto's importer asks of the JSON: of each phase its members, and names for each row."""
+    needs = {"X": {"ts", "dur"}, "i": {"ts", "s"}, "M": {"args"}}
+    named: set[tuple[int, int]] = set()
+    for entry in entries:
+        assert {"name", "ph", "pid", *needs[entry["ph"]]} <= set(entry)
+        assert isinstance(entry["name"], str) and isinstance(entry["pid"], int)
+        assert all(
+            isinstance(entry[key], int | float) and entry[key] >= 0 for key in ("ts", "dur") if key in entry
+        )
+        if entry["name"] == "thread_name":
+            named.add((entry["pid"], entry["tid"]))
+    assert named == {(entry["pid"], entry["tid"]) for entry in entries if entry["ph"] != "M"}
+    rows: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for entry in entries:
+        if entry["ph"] == "X":
+            rows.setdefault((entry["pid"], entry["tid"]), []).append(
+                (entry["ts"], entry["ts"] + entry["dur"])
+            )
+    for (
+        spans
+    ) in rows.values():  # in a row they nest or follow each other; else they are drawn over each other
+        spans.sort(key=lambda span: (span[0], -span[1]))
+        open_ends: list[float] = []
+        for begin, end in spans:
+            while open_ends and open_ends[-1] <= begin + 0.002:  # rounding
+                open_ends.pop()
+            assert not open_ends or end <= open_ends[-1] + 0.002
+            open_ends.append(end)
 
 
 def event_at(start_ns: int, **fields: Any) -> ProfileEvent:
@@ -275,3 +308,74 @@ def test_option_profiles_the_process(tmp_path: Path) -> None:
         assert expected in done.stderr and (expected or not done.stderr)
     kinds = {event.get("cat") for event in json.loads(path.read_text("utf-8"))["traceEvents"]}
     assert {"kernel", "compile", "pipeline"} <= kinds
+
+
+@pytest.mark.device
+def test_replays_of_graphs_are_timed_command_by_command(device: lp.Device) -> None:
+    x, y = lp.zeros(100, device=device), lp.zeros(100, device=device)
+    with lp.graph() as graph:
+        for _ in range(100):  # more than fit into one command buffer
+            grow[100](x)
+        y.copy_from(x)
+        y.fill(3)
+        grow[100](y)
+    graph.replay().wait()
+    with lp.profile() as profile:
+        graph.replay()
+        graph.replay().wait()
+    assert (x.numpy() == 300).all() and (y.numpy() == 4).all()
+    kernels = of_kind(profile, "kernel")
+    assert [event.name for event in kernels] == ["grow"] * 202
+    assert {event.clock for event in kernels} == {"device"}
+    assert [event.name for event in of_kind(profile, "graph")] == ["replay"] * 2
+    copies = [(event.name, event.nbytes) for event in of_kind(profile, "copy") if event.clock == "device"]
+    assert sorted(copies) == [("copy", 400)] * 2 + [("fill", 400)] * 2
+    graph.replay().wait()
+    assert (x.numpy() == 400).all()
+
+
+@pytest.mark.device
+def test_clocks_are_tied_where_the_driver_reads_both(device: lp.Device) -> None:
+    x = lp.zeros(1000, device=device)
+    with lp.profile() as profile:
+        before = module.now()
+        grow[1000](x).wait()
+        after = module.now()
+    extensions = device.physical.extensions
+    is_calibrated = sys.platform == "linux" and extension_of(extensions) is not None
+    assert (device.selector in profile.calibrated) == is_calibrated
+    (kernel,) = of_kind(profile, "kernel")
+    if is_calibrated:
+        begin = cast(Any, profile)._start_ns + kernel.start_ns
+        slack = 2 * profile.calibrated[device.selector] + 1000
+        assert before - slack <= begin
+        assert begin + kernel.duration_ns <= after + slack
+
+
+def test_two_readings_say_how_fast_a_clock_runs() -> None:
+    """A clock of 32 bits that is 0.1 % fast, read at both ends of a second in which it begins anew."""
+    clock: Any = SimpleNamespace(timestamp_valid_bits=32, limits=SimpleNamespace(timestamp_period_ns=1.0))
+    queue = FakeQueue(clock)
+    profile = lp.profile()
+    command = module.Command("kernel", "k", cast(Any, queue), 0, (profile,))
+    base, first = module.now(), 2**32 - 500_000_000
+    for at in (100_000_000, 900_000_000):
+        stamp = (first + round(at * 1.001)) % 2**32
+        profile.add_command(command, base + at, (stamp, 5))
+    readings = [Calibration((first + round(at * 1.001)) % 2**32, base + at, 50) for at in (0, 1_000_000_000)]
+    cast(Any, profile)._readings[id(clock)] = "d", readings
+    starts = [event.start_ns + cast(Any, profile)._start_ns - base for event in profile.events]
+    assert all(abs(found - at) <= 2 for found, at in zip(starts, (100_000_000, 900_000_000), strict=True))
+    assert profile.calibrated == {"d": 50}
+
+
+def test_gaps_are_what_lies_between_the_commands_of_a_queue() -> None:
+    clock: Any = SimpleNamespace(timestamp_valid_bits=64, limits=SimpleNamespace(timestamp_period_ns=1.0))
+    queue = FakeQueue(clock)
+    profile = lp.profile()
+    command = module.Command("kernel", "k", cast(Any, queue), 0, (profile,))
+    base = module.now()
+    for stamp, elapsed in ((1000, 100), (1100, 50), (1400, 10)):
+        profile.add_command(command, base, (stamp, elapsed))
+    assert [event.gap_ns for event in profile.events] == [0, 0, 250]
+    assert "gap ms" in str(profile)

@@ -1,5 +1,7 @@
 """Arguments: what gets a place in the argument block, where, and what a launch is told."""
 
+# pyright: basic, reportArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -324,7 +325,11 @@ def test_locations_survive() -> None:
     }"""
     module = parse_module(text, context=make_context()).module
     optimise(module, 1)
-    lines = {op.name: op.location.line.data for op in module.walk() if op.name.startswith("arith")}
+    lines: dict[str, int] = {}
+    for op in module.walk():
+        location: Any = op.location
+        if op.name.startswith("arith"):
+            lines[op.name] = location.line.data
     assert lines == {"arith.constant": 3, "arith.addi": 4}
 
 
@@ -335,4 +340,5 @@ def test_names_of_passes() -> None:
         "dce",
         "hoist-invariants",
         "narrow-barriers",
+        "promote-arrays",
     ]
