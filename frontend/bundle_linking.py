@@ -6,7 +6,7 @@ define what it calls, directly or not, so that images of different requirements 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..ir.errors import LinkError
 from ..spirv.device_image import DeviceImage
@@ -14,8 +14,10 @@ from ..spirv.link_images import link_images
 from ..vk_runtime.toolchain import LinkedImage
 from .compile import compile_lock
 from .external_warnings import warn_of_externals
-from .linking import exported_needs, exporter, object_image
+from .externals import ExternalFunction
+from .linking import ObjectImage, exported_needs, exporter, object_image
 from .spec_constant import find_id_of
+from .unit_images import imports_of
 
 
 def link_kernels(images: Sequence[DeviceImage], *, is_whole_program: bool) -> list[LinkedImage]:
@@ -54,20 +56,23 @@ def _linked(
 ) -> LinkedImage:
     """Returns an image linked with what it imports; raises for unresolved imports of images without kernels too."""
     parts, added = [first], dict[str, DeviceImage]()
-    pending = [(symbol, images[first]) for symbol in images[first].imports]
+    pending = [(symbol, images[first], imports_of(images[first])) for symbol in images[first].imports]
     while pending:
-        symbol, user = pending.pop(0)
+        symbol, user, called = pending.pop(0)
         number = exporting.get(symbol)
         if number is not None:
             if number in parts:
                 continue
             parts.append(number)
             provider = images[number]
+            called = imports_of(provider)
         else:
             if symbol in added:
                 continue
-            provider = added[symbol] = _of_program(symbol, user, is_whole_program)
-        pending += [(name, provider) for name in provider.imports]
+            found = _of_program(symbol, user, called, is_whole_program)
+            provider = added[symbol] = found.image
+            called = found.captures.imports
+        pending += [(name, provider, called) for name in provider.imports]
     together = [*(images[number] for number in parts), *added.values()]
     image = images[first]
     if image.is_object and image.kernels:
@@ -78,9 +83,12 @@ def _linked(
     return LinkedImage(image, tuple(parts), constants)
 
 
-def _of_program(symbol: str, user: DeviceImage, is_whole_program: bool) -> DeviceImage:
+def _of_program(
+    symbol: str, user: DeviceImage, called: Mapping[str, ExternalFunction], is_whole_program: bool
+) -> ObjectImage:
+    """Returns the image of a function that is in no bundle: the object that was called, else the one of that name."""
     if is_whole_program:
-        return object_image(exporter(symbol, user, {}), user.target_env).image
+        return object_image(exporter(symbol, user, called), user.target_env)
     names = ", ".join(
         (*(f"kernel '{kernel.name}'" for kernel in user.kernels), *(f"'{e}'" for e in user.exports))
     )

@@ -119,6 +119,10 @@ class UnitImage:
                 self._constants = lower_image(self.analysed, self.env).spec_constants
             return self._constants
 
+    def compiled_images(self) -> list[DeviceImage]:
+        """Returns what it was compiled to so far."""
+        return list(self._compiled.values())
+
     def translate(self, env: TargetEnv, devices: Sequence[Device], log: Sequence[object] = ()) -> DeviceImage:
         """Compiles the image, once for each environment; see `InputImage.translate`."""
         env = replace(
@@ -279,6 +283,17 @@ def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
                 options_of(module),
             )
         return found.images
+
+
+def imports_of(image: DeviceImage) -> Mapping[str, ExternalFunction]:
+    """Returns the functions of other units that the kernels of an image call, by symbol; none for images from
+    elsewhere, and for those of kernels that were defined anew since."""
+    with compile_lock:
+        for analysis in _analyses.values():
+            for unit_image in analysis.images:
+                if any(made is image for made in unit_image.compiled_images()):
+                    return unit_image.captures.imports
+    return {}
 
 
 def images_of_kernel(what: str, kernel_id: KernelId, env: TargetEnv) -> tuple[UnitImage, ...]:
