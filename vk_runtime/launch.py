@@ -557,7 +557,7 @@ def prepare(
     binding = logical.launches.bindings.get((id(image), id(kernel)))
     if binding is None:
         binding = KernelBinding(image, kernel)
-        logical.launches.bindings[id(image), id(kernel)] = binding
+        logical.launches.add_binding((id(image), id(kernel)), binding)
     binding.checker.check(args, device)
     require_device(device, kernel, image.requirements)
     require_limits(device, kernel)

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 RECORD_LIMIT = 4096
 """Launch records that are kept.  A program with more ranges than that starts over; its pipelines stay."""
 
+BINDING_LIMIT = 1024
+"""Kernels whose bindings are kept; a program that goes on making kernels starts over."""
+
 
 class LaunchCache:
     """Two dictionaries.  Entries hold the image and kernel whose `id` is in their key: no id goes stale."""
@@ -23,6 +26,12 @@ class LaunchCache:
         if len(self.records) >= RECORD_LIMIT:
             self.clear()
         self.records[key] = record
+
+    def add_binding(self, key: tuple[int, int], binding: KernelBinding) -> None:
+        """Stores how the arguments of a kernel reach it."""
+        if len(self.bindings) >= BINDING_LIMIT:
+            self.bindings.clear()  # launch records hold theirs
+        self.bindings[key] = binding
 
     def clear(self) -> None:
         """Forgets everything."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.vk_runtime import launch_cache
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.memory import SPARE_BYTES
 
@@ -75,6 +76,7 @@ def scale(x: lp.Array[lp.f32], by: lp.f32):
 
 SCALE = """
 import lapilli as lp
+from lapilli.vk_runtime import launch_cache
 
 @lp.kernel
 def scale_{n}(x: lp.Array[lp.f32]):
@@ -224,3 +226,15 @@ def test_results_survive_the_release_of_what_they_came_from(device):
     source.release()
     add_one[1000](target)
     np.testing.assert_array_equal(target.numpy(), np.full(1000, 2, np.float32))
+
+
+def test_bindings_of_kernels_that_come_and_go_are_bounded(device, monkeypatch):
+    monkeypatch.setattr(launch_cache, "BINDING_LIMIT", 5)
+    x = lp.zeros(4, device=device)
+    for number in range(12):
+        kernel = lp.kernel_from_source(
+            f"@lp.kernel\ndef add_{number}(x: lp.Array[lp.f32]):\n    x[lp.global_id(0)] += {number}.0\n"
+        )
+        kernel[4](x)
+    assert (x.numpy() == sum(range(12))).all()
+    assert len(device.logical.launches.bindings) <= 5
