@@ -68,7 +68,6 @@ class CommandStream(Handle):
         barriers: Barriers = COMPUTE_BARRIERS,
     ) -> None:
         logical = device.logical
-        logical.require_usable()
         self._device = device
         self._logical = logical
         self._lock = logical.lock
@@ -92,6 +91,7 @@ class CommandStream(Handle):
         self.vk_queue: Any = logical.vk_queue
         """The VkQueue that it submits to; queues of a device mostly share one."""
         with self._lock:
+            logical.require_usable()  # under the lock: nothing may be made on a VkDevice that is gone
             # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
             self._clock = TimelineSemaphore(logical)
             self._pool = self._create_pool(logical.physical.queue_family_index if family is None else family)

@@ -372,6 +372,7 @@ def _new(
     support = logical.images.support(image_format, len(shape))
     require_shape(device, support, shape)
     with logical.lock:
+        logical.require_usable()  # again: it may have been shut down since
         memory = ImageMemory(logical, support, shape)
     begin(queue, logical, memory, clears=host is None)
     if host is not None:

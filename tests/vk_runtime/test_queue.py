@@ -213,3 +213,23 @@ def test_a_submission_that_the_driver_refuses_is_an_error_and_not_a_hang(device,
         with pytest.raises(lp.DeviceLostError):
             use()
     own.shut_down()
+
+
+def test_a_device_that_is_shut_down_meanwhile_gets_no_queue(device, monkeypatch):
+    """Between the question whether a device is usable and the lock another thread may end it."""
+    masked = device.masked(limits={"max_mem_alloc_size": (1 << 29) + 4096})
+    logical = masked.logical
+    made, create = [], logical.vk.vkCreateSemaphore
+
+    class ShutDownAtLock:
+        def __enter__(self):
+            logical.is_closed = True
+
+        def __exit__(self, *error):
+            logical.is_closed = False
+
+    monkeypatch.setattr(logical, "lock", ShutDownAtLock())
+    monkeypatch.setattr(logical.vk, "vkCreateSemaphore", lambda *args: made.append(1) or create(*args))
+    with pytest.raises(lp.DeviceLostError):
+        lp.Queue(masked)
+    assert not made

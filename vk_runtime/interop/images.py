@@ -162,6 +162,7 @@ def _adopted(
         )
     before = _number(what, "layout", layout)
     with logical.lock:
+        logical.require_usable()  # again: it may have been shut down since
         memory = ImageMemory(logical, support, extents, borrowed=raw)
     memory.lender = vk_image
     if isinstance(available_event, Event):
