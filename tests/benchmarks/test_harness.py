@@ -43,9 +43,9 @@ def test_both_sides_of_a_case_agree_with_numpy(device: lp.Device, name: str) -> 
 
 @needs_glsl
 @pytest.mark.device
-@pytest.mark.parametrize("side", ["lapilli", "GLSL"])
+@pytest.mark.parametrize("side", ["plain", "GLSL"])
 def test_wrong_result_is_refused_on_either_side(device: lp.Device, side: str) -> None:
-    verdicts = iter([True] * ["lapilli", "GLSL"].index(side) + [False])
+    verdicts = iter([True] * ["plain", "GLSL"].index(side) + [False])
     wrong = dataclasses.replace(TINY["reduction"], check=lambda result, arrays: next(verdicts))
     with pytest.raises(kernels.WrongResultError, match=f"case 'reduction', {side}, on device"):
         kernels.measure_case(device, wrong, 1)

@@ -269,8 +269,8 @@ def test_foreign_kernels(lower: Fixture) -> None:
         ("%x : memref<f32>", "array parameters have 1 to 3 dimensions"),
         ("%x : memref<?xi1>", "arrays of bool are arrays of i8"),
         ("%x : memref<?xi24>", "integers have 1, 8, 16, 32 or 64 bits"),
-        ("%x : memref<?xvector<3xf32>>", "a kernel argument of type vector<3xf32>"),
-        ("%x : memref<?xvector<2xf32>>, %y : i128", "vector<2xf32>"),
+        ("%x : memref<?xvector<3xf32>>", "vectors or structs with a layout, found memref<.xvector<3xf32>>"),
+        ("%x : memref<?xvector<2xf32>>, %y : i128", "expected an array or a scalar, found i128"),
         ("%x : i128", "expected an array or a scalar"),
     ],
 )
