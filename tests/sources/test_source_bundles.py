@@ -114,6 +114,20 @@ def test_devices_that_cannot_compile(device):
     assert lp.build(kb, [device]).ext_oneapi_has_kernel("iota")
 
 
+@pytest.mark.behaviour("SRC-03", "SRC-06")
+def test_a_language_that_no_device_compiles(context, device):
+    front_end = Reversed()
+    front_end.can_compile = lambda device: False  # type: ignore[method-assign]
+    register_language(Mine.REVERSED, front_end)
+    try:
+        assert device.ext_oneapi_can_compile(Mine.REVERSED) is False
+        with pytest.raises(lp.InvalidError, match="no device of the context can compile REVERSED") as caught:
+            create(context, Mine.REVERSED, "")
+        assert caught.value.errc is lp.Errc.INVALID
+    finally:
+        unregister_language(Mine.REVERSED)
+
+
 @pytest.mark.behaviour("SRC-08")
 @pytest.mark.parametrize("language", Language)
 def test_creation_compiles_nothing(context, language):
