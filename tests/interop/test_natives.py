@@ -171,6 +171,21 @@ def test_native_buffer_outlives_its_array(device: lp.Device):
     np.testing.assert_array_equal(again.numpy(), 2 * np.arange(100))
 
 
+@pytest.mark.behaviour("IOP-13")
+def test_an_array_does_not_end_behind_the_memory_of_its_buffer(device: lp.Device):
+    context, array = lp.Context([device]), lp.zeros(100, device=device)
+    (native,) = vulkan.get_native(array)
+    alignment = device.physical.limits.min_storage_buffer_offset_alignment
+    for size, offset in ((1 << 20, 0), (1 << 39, 0), (100, alignment << 20), (1, 1 << 62)):
+        offset -= offset % alignment
+        with pytest.raises(lp.InvalidError, match="would end at byte"):
+            vulkan.make_buffer(native, context, dtype=lp.f32, size=size, offset=offset)
+    with pytest.raises(TypeError, match="number of elements"):
+        vulkan.make_buffer(native, context, dtype=lp.f32, size=True)
+    made = vulkan.make_buffer(native, context, dtype=lp.f32, size=100)
+    assert made.shape == (100,) and made.nbytes == 400
+
+
 @pytest.mark.behaviour("IOP-32")
 def test_reference_counts(device: lp.Device):
     context = lp.Context([device])
@@ -264,6 +279,8 @@ def test_error_codes():
     wrapped = lp.InvalidError("around")
     wrapped.__cause__ = failure
     assert vulkan.get_error_code(wrapped) == -3
+    with pytest.raises(TypeError, match="exception"):
+        vulkan.get_error_code(-3)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.behaviour("IOP-34")

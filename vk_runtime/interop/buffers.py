@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import SupportsIndex, cast
+from typing import Any, SupportsIndex, cast
 
 from ...ir.errors import InvalidError
 from ..array import Array
@@ -12,6 +12,8 @@ from ..context import Context
 from ..device import Device
 from ..dtypes import numpy_dtype, spelling_of
 from ..event import Event
+from ..headers import ffi
+from ..logical_device import LogicalDevice
 from ..memory import Buffer
 from .handle_refs import given_out, share
 from .natives import Native, handle, native_int
@@ -51,7 +53,8 @@ def make_buffer(
         device: of `ctx`.
 
     Raises:
-        InvalidError: no handle, a size or offset that cannot be, or a device that is not the context's.
+        InvalidError: no handle, a size or offset that cannot be or leads behind the buffer's memory, or a device that is
+            not the context's.
         TypeError: more than one dimension, or an argument of the wrong kind.
     """
     what = "make_buffer"
@@ -66,9 +69,10 @@ def make_buffer(
         )
     logical = chosen.logical
     logical.require_usable()
-    raw = handle("VkBuffer", number)
+    raw, nbytes = handle("VkBuffer", number), count * numpy_dtype(spelling).itemsize
+    _require_room(what, logical, raw, start + nbytes)
     with logical.lock:
-        buffer = Buffer(raw, count * numpy_dtype(spelling).itemsize, logical.memory.next_serial(), 0)
+        buffer = Buffer(raw, nbytes, logical.memory.next_serial(), 0)
     buffer.offset_bytes, buffer.is_borrowed = start, True
     buffer.lender = vk_buffer
     if available_event is not None:
@@ -94,6 +98,17 @@ def chosen_device(what: str, ctx: Context, device: Device | None) -> Device:
     return device
 
 
+def _require_room(what: str, logical: LogicalDevice, raw: Any, end: int) -> None:
+    """Refuses what ends behind the memory of a buffer, which Vulkan tells; of the buffer itself, it tells no size."""
+    needs = ffi.new("VkMemoryRequirements*")
+    with logical.visit():
+        logical.vk.vkGetBufferMemoryRequirements(logical.raw, raw, needs)
+    if end > needs.size:
+        raise InvalidError(
+            f"{what}(size=…): the array would end at byte {end} of a VkBuffer whose memory has {needs.size} bytes"
+        )
+
+
 def _size(what: str, size: object) -> int:
     if isinstance(size, tuple | list):
         extents = list(cast("tuple[object, ...]", size))
@@ -103,6 +118,8 @@ def _size(what: str, size: object) -> int:
             )
         size = extents[0]
     try:
+        if isinstance(size, bool):
+            raise TypeError
         count = operator.index(cast("SupportsIndex", size))
     except TypeError as error:
         raise ConstraintError(f"{what}(size=…) takes the number of elements, found {size!r:.60}") from error

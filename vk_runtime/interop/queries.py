@@ -109,7 +109,12 @@ def get_error_code(error: BaseException) -> int:
     """Returns the VkResult behind an exception; VK_SUCCESS, 0, where no call to Vulkan failed.
 
     An exception that was raised from another one has the code of that.
+
+    Raises:
+        TypeError: something that is no exception.
     """
+    if not isinstance(error, BaseException):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConstraintError(f"get_error_code takes an exception, found {type_name(error)}")
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
