@@ -49,7 +49,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         done = _run([path, *_arguments(path, request, shader, binary)], folder)
         findings = _findings(done.stdout + done.stderr, request.code)
         if done.returncode != 0 or not binary.is_file():
-            raise _error(findings, done.stdout + done.stderr)
+            raise _error(findings, _without_paths(done.stdout + done.stderr, shader))
         made = compiled_spirv(binary.read_bytes(), request, LABEL)
     warnings = tuple(str(found) for found in findings if found.severity == "warning")
     return CompiledSource(images=made.images, warnings=(*warnings, *made.warnings), left_out=made.left_out)
@@ -119,6 +119,12 @@ def _findings(output: str, code: str) -> list[Diagnostic]:
             Diagnostic(match["text"].strip(), Location(file, line, column), word.lower(), source_line, end)
         )
     return found
+
+
+def _without_paths(output: str, shader: Path) -> str:
+    """Returns what the compiler said, without the temporary file: glslang first names it in a line of its own."""
+    lines = (line.replace(str(shader), LABEL) for line in output.splitlines())
+    return "\n".join(line for line in lines if line.strip() not in ("", LABEL))
 
 
 def _error(findings: list[Diagnostic], output: str) -> BuildError:

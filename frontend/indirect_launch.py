@@ -17,9 +17,12 @@ from ..vk_runtime.indirect_range import IndirectRange, check_indirect_range, ext
 from ..vk_runtime.indirect_record import IndirectRecord, prepare_indirect
 from ..vk_runtime.launch import check_arguments
 from .captures import Captures
-from .compile import RECORD_LIMIT, environment_of, executable_for, launch_local_size, parameters_of
+from .compile import environment_of, executable_for
 from .constant_arguments import Constants
+from .launch_local_size import launch_local_size
+from .launch_preparation import RECORD_LIMIT
 from .ranges import LaunchRange, NdRange
+from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
     from ..vk_runtime.queue import Queue
@@ -44,9 +47,9 @@ def launch_indirect(
     shapes: tuple[object, ...],
     events: Sequence[Event],
 ) -> Event:
-    """Launches a kernel over a range that the device reads; arguments as `compile.launch` has taken them apart.
+    """Launches a kernel over a range that the device reads; arguments as `launch.launch` has taken them apart.
 
-    Raises: as `compile.launch`.
+    Raises: as `launch.launch`.
     """
     device = queue.device
     place = cast("tuple[object, ...]", (range_.offset, range_.dimensions, range_.local_size))

@@ -42,11 +42,11 @@ from ..vk_runtime.reports import HostReport, Output, quiet, show
 from .arguments import LaunchArguments, bind_arguments, taken_apart
 from .captures import Captures
 from .checking import checks_of
-from .compile import parameters_of
 from .compile_options import options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .image_types import ImageType
 from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
+from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

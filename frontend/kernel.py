@@ -1,7 +1,7 @@
 """The decorator ``lp.kernel`` and what it makes: `KernelFunction`, and ``k[n]``, a `LaunchConfiguration`.
 
 Signatures are checked at decoration; the body waits for the first launch.  Nothing here imports the compiler
-or the runtime: both are reached through `frontend.compile` when a kernel is called.
+or the runtime: both are reached through `frontend.launch` when a kernel is called.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class KernelFunction:
         self.compiled: dict[Hashable, Any] = {}
         """What `frontend.compile` has made of this kernel, by whatever it depends on."""
         self.records: dict[Hashable, Any] = {}
-        """Launches that `frontend.compile` has prepared."""
+        """Launches that `frontend.launch` has prepared."""
         self.known_id: Any = None
         """Its `lp.KernelId`, once somebody has asked for it."""
         self._configurations: dict[object, LaunchConfiguration] = {}
@@ -110,9 +110,9 @@ class KernelFunction:
 
     @cached_property
     def launcher(self) -> Callable[..., Any]:
-        """``frontend.compile.launch``, imported at the first launch and then at hand."""
+        """``frontend.launch.launch``, imported at the first launch and then at hand."""
         with deferred_definitions():
-            from . import compile as composition_root
+            from . import launch as composition_root
 
         return composition_root.launch
 
@@ -181,7 +181,7 @@ class LaunchConfiguration:
     spec_values: Mapping[object, object] | None = None
     """Specialization values of `spec`, unchecked."""
     again: Callable[[tuple[object, ...]], Any] | None = None
-    """Set by `frontend.compile` where launches through this very object may take the short way: takes the
+    """Set by `frontend.launch` where launches through this very object may take the short way: takes the
     arguments and returns an `lp.Event`, or None where they need a closer look."""
 
     def on(self, queue: object, wait: Iterable[object] = ()) -> LaunchConfiguration:

@@ -45,6 +45,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
+        "frontend.launch",
+        "frontend.launch_local_size",
+        "frontend.launch_preparation",
         "frontend.indirect_launch",
         "frontend.interpretation",
         "frontend.inspection",

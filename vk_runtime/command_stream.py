@@ -175,11 +175,15 @@ class CommandStream(Handle):
         self.recording = command_buffer
         return command_buffer
 
+    def require_open(self) -> None:
+        """Raises InvalidError where the queue was closed."""
+        if self.is_closed:
+            raise InvalidError("this queue was closed; make another with lp.Queue()")
+
     def _make_room(self) -> None:
         """Makes sure that one more submission may follow; waits where too many are in flight."""
         self._logical.require_usable()
-        if self.is_closed:
-            raise InvalidError("this queue was closed; make another with lp.Queue()")
+        self.require_open()
         if self._in_flight:
             self.retire()
             if len(self._in_flight) >= MAX_IN_FLIGHT:

@@ -30,7 +30,8 @@ def checked_copy(queue: Queue, source: object, target: object) -> _Command:
 
     Raises:
         KernelArgumentError: an array of another device than the queue's, or a released one.
-        InvalidError: neither is an `lp.Array`, shapes or dtypes differ, or the target is read-only.
+        InvalidError: neither is an `lp.Array`, shapes or dtypes differ, the target is read-only, or the queue was
+            closed.
     """
     for what, value in (("source", source), ("target", target)):
         if isinstance(value, Array):
@@ -61,7 +62,7 @@ def checked_fill(queue: Queue, target: object, value: object) -> _Command:
 
     Raises:
         KernelArgumentError: an array of another device than the queue's, or a released one.
-        InvalidError: no `lp.Array`, or a value that does not fit.
+        InvalidError: no `lp.Array`, or a value that does not fit, or the queue was closed.
     """
     if not isinstance(target, Array):
         raise InvalidError(
@@ -117,6 +118,7 @@ def _wait(queue: Queue, events: tuple[Event, ...]) -> None:
 
 
 def _require_usable(queue: Queue, array: Array, what: str) -> None:
+    queue.require_open()  # memory that the host writes where it lies needs no command, which would be refused
     if array.device is not queue.device:
         raise KernelArgumentError(
             f"{what}: expected an array on device '{queue.device.selector}' of the queue, found one on "

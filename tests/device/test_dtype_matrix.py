@@ -69,6 +69,38 @@ def test_value_goes_through_every_place_or_the_device_is_refused_by_name(device,
             assert out.numpy().tolist() == expected(place, dtype), (place.name, dtype)
 
 
+SIZES = {
+    "bool_": ("b", 1), "i8": ("i", 1), "u8": ("u", 1), "i16": ("i", 2), "u16": ("u", 2), "i32": ("i", 4),
+    "u32": ("u", 4), "i64": ("i", 8), "u64": ("u", 8), "f16": ("f", 2), "f32": ("f", 4), "f64": ("f", 8),
+}  # fmt: skip
+
+
+@pytest.mark.behaviour("DT-01", "DT-07")
+@pytest.mark.parametrize("dtype", SIZES)
+def test_sizes_and_signs_are_fixed(device, dtype):
+    """The host's NumPy dtype, and the distance of elements on the device."""
+    kind, nbytes = SIZES[dtype]
+    host = np.dtype(getattr(lp, dtype).dtype)
+    assert (host.kind, host.itemsize) == (kind, nbytes)
+    assert lp.zeros(3, getattr(lp, dtype), device=device).nbytes == 3 * nbytes
+
+
+@lp.kernel
+def positive(x: lp.In[lp.i32], out: lp.Out[lp.bool_]):
+    i = lp.global_id(0)
+    out[i] = x[i] > 0
+
+
+@pytest.mark.behaviour("DT-02")
+def test_true_is_stored_as_one(device):
+    out = lp.asarray(np.full(4, True), device=device)
+    try:
+        positive[4](lp.asarray(np.int32([-7, 7, 0, 1 << 30]), device=device), out)
+    except lp.KernelNotSupportedError as error:
+        pytest.skip(str(error).splitlines()[0])
+    assert out.numpy().view(np.uint8).tolist() == [0, 1, 0, 1]
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_arrays_of_every_type_exist_on_every_device(device, dtype):
     kind = getattr(lp, dtype)

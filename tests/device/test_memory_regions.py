@@ -52,3 +52,11 @@ def test_accessors_become_decorations():
     text = regions.inspect("spirv")
     assert "OpDecorate %regions_source NonWritable" in text
     assert "OpDecorate %regions_out NonReadable" in text
+    assert "OpDecorate %regions_source NonReadable" not in text
+    assert "OpDecorate %regions_out NonWritable" not in text
+
+    @lp.kernel
+    def both(x: lp.Array[lp.f32]):
+        x[lp.global_id(0)] += 1.0
+
+    assert not re.search(r"OpDecorate %both_x Non(Readable|Writable)", both.inspect("spirv"))

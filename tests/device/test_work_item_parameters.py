@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -110,6 +112,50 @@ def test_helpers_take_items_and_groups_and_wait_through_them(device):
     out = lp.zeros(8, lp.i32, device=device)
     handed_on[lp.NdRange(8, 4)](out)
     np.testing.assert_array_equal(out.numpy(), [3, 2, 1, 0, 7, 6, 5, 4])
+
+
+@lp.kernel
+def summed_locally(it: lp.NdItem[1], x: lp.In[lp.i32], out: lp.Array[lp.i32]):
+    tile = lp.local.array(128, lp.i32)
+    i = it.get_local_id(0)
+    tile[i] = x[it.get_global_id(0)]
+    n = 64
+    while n > 0:
+        it.barrier("local_space")
+        if i < n:
+            tile[i] += tile[i + n]
+        n = n // 2
+    if i == 0:
+        out[it.get_group(0)] = tile[0]
+
+
+@lp.kernel
+def summed_globally(it: lp.NdItem[1], x: lp.Array[lp.i32], out: lp.Array[lp.i32]):
+    i, at = it.get_local_id(0), it.get_global_id(0)
+    n = 64
+    while n > 0:
+        it.barrier("global_space")
+        if i < n:
+            x[at] += x[at + n]
+        n = n // 2
+    if i == 0:
+        out[it.get_group(0)] = x[at]
+
+
+@pytest.mark.behaviour("MEM-06")
+@pytest.mark.parametrize(
+    ("kernel", "memory"),
+    [(summed_locally, 0x100), (summed_globally, 0x40)],  # WorkgroupMemory, UniformMemory
+    ids=["local", "global"],
+)
+def test_reduction_with_barriers(device, kernel, memory):
+    """The groups are larger than any sub-group, so that the work-items of one do not run in step."""
+    x = np.random.default_rng(5).integers(-1000, 1000, 512, dtype=np.int32)
+    out = lp.zeros(4, lp.i32, device=device)
+    kernel[lp.NdRange(512, 128)](lp.asarray(x, device=device), out)
+    np.testing.assert_array_equal(out.numpy(), x.reshape(4, 128).sum(axis=1))
+    found = re.findall(r"OpControlBarrier %uint_2 %uint_2 %uint_(\d+)", kernel.inspect("spirv"))
+    assert found and all(int(semantics) & memory and int(semantics) & 0x8 for semantics in found)
 
 
 @pytest.mark.parametrize("shape", [4, (2, 2, 1), lp.NdRange((2, 2, 2), (1, 1, 1))])

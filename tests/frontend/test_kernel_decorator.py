@@ -37,7 +37,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     recorded: list[tuple[Any, ...]] = []
     import lapilli.frontend
 
-    for name in ("compile", "inspection"):
+    for name in ("launch", "inspection"):
         root = types.ModuleType(f"lapilli.frontend.{name}")
         root.launch = lambda *args: recorded.append(args)  # type: ignore[attr-defined]
         root.inspect = lambda kernel, stage: f"{kernel.name} as {stage}"  # type: ignore[attr-defined]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime.errors import VulkanError
+from lapilli.vk_runtime.headers import ffi
 
 from .kernels import double
 
@@ -59,6 +63,9 @@ def test_context_round_trip(device: lp.Device):
     assert vulkan.make_context(natives[0]).async_handler is None
     with pytest.raises(lp.InvalidError, match="application made"):
         vulkan.release_context(made)
+    several = lp.Context([device, device.masked(limits={"max_work_group_size": 64})])
+    first, second = vulkan.get_native(several)
+    assert first == natives[0] and second and second != first
 
 
 @pytest.mark.behaviour("IOP-05", "IOP-12", "IOP-27")
@@ -98,6 +105,17 @@ def test_event_round_trip(device: lp.Device):
     for name in ("queue", "elapsed_ns"):
         with pytest.raises(lp.InvalidError, match="native semaphores"):
             getattr(made, name)
+
+
+@pytest.mark.behaviour("IOP-12")
+def test_what_is_no_event(device: lp.Device):
+    context = lp.Context([device])
+    for wrong in ((0, 1), (-1, 1), (1 << 64, 1), (8, -1), (8, 1 << 64), (8, 1.0), []):
+        with pytest.raises(lp.InvalidError):
+            vulkan.make_event(wrong, context)
+    for wrong in ((None, 1), (True, 1), ("semaphore", 1), (8,), (8, 1, 2), 8, None):
+        with pytest.raises(TypeError, match="VkSemaphore"):
+            vulkan.make_event(wrong, context)
 
 
 @pytest.mark.behaviour("IOP-09", "IOP-27", "MEM-09")
@@ -189,8 +207,6 @@ def test_extension_query(device: lp.Device):
 
 @pytest.mark.behaviour("EXN-05")
 def test_functions_of_extensions(device: lp.Device):
-    from lapilli.vk_runtime.headers import ffi
-
     function = vulkan.get_proc(device, "vkGetDeviceQueue")
     out = ffi.new("VkQueue*")
     function(ffi.cast("VkDevice", vulkan.get_native(lp.Context([device]))[0]), 0, 0, out)
@@ -224,6 +240,19 @@ def test_backend_names():
 def test_every_driver_is_a_platform_and_contexts_have_one():
     names = {d.platform for d in lp.devices()}
     assert set(lp.platforms()) == names
+    for platform in names:
+        assert set(platform.devices) == {d for d in lp.devices() if d.platform == platform}
+    vk = pytest.importorskip("vulkan")
+    info = vk.VkInstanceCreateInfo(
+        pApplicationInfo=vk.VkApplicationInfo(apiVersion=vk.VK_MAKE_VERSION(1, 1, 0))
+    )
+    instance = vk.vkCreateInstance(info, None)
+    loaders = {
+        vk.vkGetPhysicalDeviceProperties(physical).deviceName
+        for physical in vk.vkEnumeratePhysicalDevices(instance)
+    }
+    vk.vkDestroyInstance(instance, None)
+    assert loaders <= {d.info.name for d in lp.devices()}
     if len(names) > 1:
         with pytest.raises(lp.InvalidError):
             lp.Context([next(d for d in lp.devices() if d.platform == name) for name in names])
@@ -235,10 +264,25 @@ def test_queue_without_arguments():
     assert queue.device is lp.device() and queue.device in queue.context.devices
 
 
+@pytest.mark.behaviour("IOP-37")
+def test_queue_where_there_is_no_device():
+    text = (
+        "import lapilli as lp\ntry:\n    lp.Queue()\nexcept lp.Error as error:\n    print(error.errc.name)\n"
+    )
+    env = os.environ | {"VK_DRIVER_FILES": "/nowhere/icd.json", "LAPILLI_SWIFTSHADER": ""}
+    done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "RUNTIME\n"
+
+
 @pytest.mark.behaviour("IOP-38")
 def test_version_is_not_above_the_loaders(device: lp.Device):
     version = tuple(map(int, device.info.version.split(".")))
-    assert version <= device.physical.instance.api_version
+    get = vulkan.get_proc(device.platform, "vkGetPhysicalDeviceProperties")
+    properties = ffi.new("VkPhysicalDeviceProperties*")
+    get(ffi.cast("VkPhysicalDevice", vulkan.get_native(device)), properties)
+    number = properties.apiVersion
+    own = (number >> 22 & 0x7F, number >> 12 & 0x3FF, number & 0xFFF)
+    assert version == min(own, device.physical.instance.api_version)
 
 
 @pytest.mark.behaviour("EXN-03")

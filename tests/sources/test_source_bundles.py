@@ -65,6 +65,15 @@ def test_what_a_device_can_compile(device):
     assert not device.masked(without=[lp.Aspect.ONLINE_COMPILER]).ext_oneapi_can_compile(Language.SPIRV)
 
 
+@pytest.mark.behaviour("SRC-03")
+def test_a_language_whose_compiler_is_not_installed(device, context, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert device.ext_oneapi_can_compile(Language.GLSL) is False
+    assert device.ext_oneapi_can_compile(Language.PYTHON) is True
+    with pytest.raises(lp.InvalidError, match="no device of the context can compile GLSL"):
+        create(context, Language.GLSL, "#version 450")
+
+
 @pytest.mark.behaviour("SRC-04")
 @pytest.mark.parametrize(
     ("language", "source"),
@@ -207,6 +216,17 @@ def test_a_build_error_has_the_whole_log(device, built, capfd, language, source,
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.behaviour("SRC-15")
+@pytest.mark.parametrize("source", ["", " \n", "#version 450\nlayout(local_size_x = 1) in;\nvoid f() {}\n"])
+def test_a_log_without_lines_names_no_temporary_file(device, built, source):
+    if not device.ext_oneapi_can_compile(Language.GLSL):
+        pytest.skip("glslang is not installed")
+    with pytest.raises(lp.BuildError, match=r"(?i)main|entry point") as caught:
+        built(Language.GLSL, source)
+    assert str(caught.value).startswith("<GLSL>: error: ")
+    assert "lapilli-glsl-" not in str(caught.value) + caught.value.log
+
+
 @pytest.mark.behaviour("SRC-17")
 def test_properties(context):
     for props in ([object()], "-O1", ["-O1"], 3):
@@ -266,6 +286,16 @@ UNAVAILABLE = {
 def test_members_that_source_bundles_do_not_have(context, member):
     with pytest.raises(TypeError, match=member):
         getattr(create(context), member)(*UNAVAILABLE[member])
+
+
+@pytest.mark.behaviour("SRC-25")
+def test_only_executable_bundles_give_kernels(context):
+    compiled = lp.compile(create(context))
+    assert compiled.state is lp.BundleState.OBJECT
+    ordinary = lp.get_kernel_bundle(context, state=lp.BundleState.INPUT, kernel=source_importer.calls_foreign)
+    for bundle in (compiled, ordinary):
+        with pytest.raises(TypeError, match="ext_oneapi_get_kernel"):
+            bundle.ext_oneapi_get_kernel("iota")
 
 
 @pytest.mark.behaviour("SRC-22")
@@ -401,7 +431,7 @@ LIBRARY = """
 """
 
 
-@pytest.mark.behaviour("IOP-44")
+@pytest.mark.behaviour("IOP-44", "IOP-45")
 def test_a_python_kernel_calls_a_function_of_a_spirv_module(context, queue, device):
     library = lp.compile(
         create(context, Language.SPIRV_ASM, LIBRARY), props=[lp.BuildOptions("--target-env=spv1.3")]
@@ -410,8 +440,9 @@ def test_a_python_kernel_calls_a_function_of_a_spirv_module(context, queue, devi
     kernels = lp.compile(
         lp.get_kernel_bundle(context, state=lp.BundleState.INPUT, kernel=source_importer.calls_foreign)
     )
-    with pytest.raises(lp.LinkError, match="foreign_twice"):
+    with pytest.raises(lp.LinkError, match="foreign_twice") as caught:
         lp.link(kernels)
+    assert caught.value.errc is lp.Errc.BUILD
     linked = lp.link([kernels, library])
     x = lp.asarray(np.arange(10, dtype=np.float32), device=device)
     queue.parallel_for(10, linked.get_kernel(source_importer.calls_foreign), x)

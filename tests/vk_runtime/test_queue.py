@@ -162,6 +162,16 @@ def test_closed_queue_has_finished_and_refuses_more(device, queue, x):
     assert event.done
     with pytest.raises(lp.InvalidError, match="closed"):
         saxpy(queue, 1.0, x, zeros(device))
+    host = np.ones(256, np.float32)
+    for use in (
+        lambda: queue.fill(x, 3.0),
+        lambda: queue.fill(lp.zeros(0, device=device), 3.0),
+        lambda: queue.copy(x, y),
+        lambda: queue.copy(host, x),
+        lambda: queue.copy(x, host),
+    ):
+        with pytest.raises(lp.InvalidError, match="this queue was closed"):
+            use()
     saxpy(device.default_queue, 1.0, x, y)  # y was last used by the closed queue
     np.testing.assert_array_equal(y.numpy(), np.full(256, 2, np.float32))
 

@@ -118,13 +118,16 @@ def native_event(event: Event) -> list[tuple[Native, int]]:
 def make_event(native: object, ctx: Context) -> Event:
     """Returns the event of timeline semaphores.
 
+    Vulkan cannot tell whether a number names a semaphore: a wrong handle that is not null ends in undefined
+    behaviour at the first use of the event, as in any Vulkan call.
+
     Args:
         native: a (VkSemaphore, value) pair, or a list of them, all of which must be reached.
         ctx: a context with one device, which the semaphores are of; or the pairs are of lapilli.
 
     Raises:
-        InvalidError: an empty list, no semaphore, a value that cannot be, or a context of several devices.
-        TypeError: something that is no pair.
+        InvalidError: an empty list, VK_NULL_HANDLE, a value that cannot be, or a context of several devices.
+        TypeError: something that is no pair, or neither an int nor a VkSemaphore in its first place.
     """
     what = "make_event"
     require_context(what, ctx)

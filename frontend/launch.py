@@ -1,0 +1,169 @@
+"""Launching kernels: what ``k[n](…)`` calls, where the arguments of a call meet a prepared launch.
+
+A launch is prepared once for each range, device and set of specialization values (`launch_preparation`); what is
+here runs every time and is kept short.  The order of a launch is the contract's: arguments, requirements, build,
+range; what fails leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from ..ir.config import config
+from ..ir.errors import InvalidError, KernelArgumentError
+from ..vk_runtime.array import Array
+from ..vk_runtime.device import device
+from ..vk_runtime.errors import ArrayRangeError
+from ..vk_runtime.event import Event
+from ..vk_runtime.image_base import ImageBase
+from ..vk_runtime.indirect_range import IndirectRange
+from ..vk_runtime.launch import LaunchRecord
+from ..vk_runtime.launchable import SINGLE_TASK
+from ..vk_runtime.queue import Queue
+from .arguments import bind_arguments, taken_apart
+from .constant_arguments import NO_CONSTANTS
+from .launch_preparation import RECORD_LIMIT, Prepared, prepare_launch, prepared_by_address
+from .ranges import NdRange
+from .spec_constant import SpecializationId
+
+if TYPE_CHECKING:
+    from .kernel import KernelFunction, LaunchConfiguration
+
+
+def launch(
+    kernel: KernelFunction,
+    configuration: LaunchConfiguration,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+) -> Event:
+    """Launches a kernel; what ``k[n](…)`` calls.
+
+    A launch like an earlier one, whatever its arguments, goes to that one's `LaunchRecord`, which checks the
+    arguments and records the dispatch; everything else is the same every time.
+
+    Raises:
+        KernelArgumentError: arguments or specialization values that do not suit.
+        KernelNotSupportedError: the device lacks an aspect or a limit that the kernel needs.
+        BuildError: the kernel cannot be compiled.
+        NdRangeError: the range cannot be.
+        RuntimeFailure: there is no usable device.
+    """
+    if config.interpret and type(configuration.range) is IndirectRange:
+        from .indirect_launch import on_host
+
+        configuration = on_host(configuration)
+    signature, spec_values = kernel.signature, configuration.spec_values
+    if kwargs and signature.specialization_ids:
+        kwargs, spec_values = _split_keywords(kernel, kwargs, spec_values)
+    values = bind_arguments(signature, args, kwargs, kernel.name)
+    constants, shapes = NO_CONSTANTS, ()
+    if signature.has_composites:
+        taken = taken_apart(signature, values, kernel.name)
+        values, constants, shapes = taken.values, taken.constants, taken.shapes
+    queue = _queue_of(kernel, configuration, values)
+    spec = _spec_bytes(kernel, spec_values) if spec_values else ()
+    shape = _exact_range(configuration.range)
+    key = (queue.device, shape, spec, config.interpret, constants.key, shapes)
+    events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
+    if type(configuration.range) is IndirectRange:
+        from .indirect_launch import launch_indirect
+
+        return launch_indirect(kernel, configuration.range, queue, values, spec, constants, shapes, events)
+    prepared = kernel.records.get(key) if shape is not None else None
+    if prepared is None or not prepared.is_current():
+        prepared = prepare_launch(kernel, configuration.range, queue.device, values, spec, constants)
+        if len(kernel.records) >= RECORD_LIMIT:
+            kernel.records.clear()
+        if shape is not None:
+            kernel.records[key] = prepared
+    if config.interpret:
+        from .interpretation import interpret_launch
+
+        assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
+        return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
+    if not spec and "interpret" not in config.values:
+        _shorten(kernel, configuration, prepared)
+    try:
+        return prepared.record.launch(queue, values, events)
+    except ArrayRangeError as error:
+        if not queue.device.logical.has_buffer_addresses:
+            raise
+        by_address = prepared_by_address(
+            kernel, configuration.range, queue.device, values, spec, constants, key, error
+        )
+    return by_address.record.launch(queue, values, events)
+
+
+def _split_keywords(
+    kernel: KernelFunction, kwargs: Mapping[str, object], spec_values: Mapping[object, object] | None
+) -> tuple[Mapping[str, object], Mapping[object, object] | None]:
+    """Takes the values of `Spec` parameters out of the keyword arguments of a launch; they win over ``.spec``."""
+    ids = kernel.signature.specialization_ids
+    given: dict[object, object] = {ids[name]: value for name, value in kwargs.items() if name in ids}
+    if not given:
+        return kwargs, spec_values
+    rest = {name: value for name, value in kwargs.items() if name not in ids}
+    return rest, {**(spec_values or {}), **given}
+
+
+def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepared: Prepared) -> None:
+    """Lets later launches like this one skip what depends only on kernel, range and device."""
+    is_plain = not (configuration.queue or configuration.wait_events or configuration.spec_values)
+    signature = kernel.signature
+    has_each = signature.positional_count == len(signature.parameters) and not signature.has_composites
+    if is_plain and has_each:
+        record = prepared.record
+        configuration.again = record.launch_again if prepared.captures.is_empty else prepared.launch_again
+
+
+def _exact_range(range_: object) -> object:
+    """Returns a range as a dictionary key, None where its parts are not plain ints (True and 1.0 equal 1)."""
+    if type(range_) is int or range_ is SINGLE_TASK:
+        return range_
+    if type(range_) is tuple:
+        parts = cast("tuple[object, ...]", range_)
+        return parts if all(type(part) is int for part in parts) else None
+    if type(range_) is NdRange:
+        global_, local = _exact_range(range_.global_), _exact_range(range_.local)
+        return None if global_ is None or local is None else (NdRange, global_, local)
+    return None
+
+
+def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:
+    """Returns the queue of ``.on``, else the default queue of the first array's device."""
+    queue = configuration.queue
+    if queue is None:
+        for value in values:
+            if isinstance(value, Array | ImageBase):
+                return value.device.default_queue
+        return device().default_queue
+    if not isinstance(queue, Queue):
+        raise InvalidError(
+            f"kernel '{kernel.name}': .on(…) expects an lp.Queue, found {queue!r} of type "
+            f"{type(queue).__name__}"
+        )
+    return queue
+
+
+def _events(kernel: KernelFunction, events: tuple[object, ...]) -> tuple[Event, ...]:
+    for event in events:
+        if not isinstance(event, Event):
+            raise InvalidError(
+                f"kernel '{kernel.name}': .on(…, wait=…) expects lp.Event objects, found {event!r} of type "
+                f"{type(event).__name__}"
+            )
+    return cast("tuple[Event, ...]", events)
+
+
+def _spec_bytes(kernel: KernelFunction, values: Mapping[object, object]) -> tuple[tuple[str, bytes], ...]:
+    """Returns the host bytes of specialization values by symbol, in the order of the symbols."""
+    packed: dict[str, bytes] = {}
+    for constant, value in values.items():
+        if not isinstance(constant, SpecializationId):
+            raise KernelArgumentError(
+                f"kernel '{kernel.name}': .spec(…) expects lp.SpecializationId objects as keys, found {constant!r}",
+                code="LP3011",
+            )
+        packed[constant.symbol] = constant.to_bytes(value)
+    return tuple(sorted(packed.items()))
