@@ -13,7 +13,7 @@ import types
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..ir.errors import BuildError, CompileError, Diagnostic, Error, InvalidError, Location
 from ..vk_runtime.kernel_id import Describer
@@ -29,9 +29,14 @@ from .source_images import compiled_module, environment_for, no_spec_values
 from .units import binder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from xdsl.dialects.builtin import ModuleOp
 
     from ..ir.kernel_info import KernelInfo
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,15 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         env = environment_for(request)
         with _readable(request.code) as (file, lines):
             definitions = _definitions(request.code, file, lines)
-            ir = build_module(definitions, optional_aspects=env.optional_aspects, any_rank=True)
+
+            def built(kernels: Sequence[_Definition]) -> ModuleOp:
+                return build_module(kernels, optional_aspects=env.optional_aspects, any_rank=True)
+
+            try:
+                ir = built(definitions)
+            except BuildError:  # of the first kernel that is wrong; the log has those of all
+                _each(definitions, lambda definition: built([definition]))
+                raise
         sizes = {definition.name: definition.local_size for definition in definitions}
         made = compiled_module(ir, request, lambda kernel: _with_local_size(kernel, sizes))
     return replace(
@@ -94,7 +107,7 @@ def _readable(text: str) -> Generator[tuple[str, list[str]]]:
 
 def _definitions(text: str, file: str, lines: Sequence[str]) -> list[_Definition]:
     module = read_module(text, file, lines)
-    found = [_definition(module, name, options) for name, options in module.kernels.items()]
+    found = _each(list(module.kernels.items()), lambda item: _definition(module, *item))
     if not found:
         raise CompileError(f"{file}: error: the text has no kernel; decorate a function with @lp.kernel")
     names = [definition.name for definition in found]
@@ -102,6 +115,28 @@ def _definitions(text: str, file: str, lines: Sequence[str]) -> list[_Definition
         if names.count(definition.name) > 1:
             raise CompileError(f"{file}: error: several kernels are called '{definition.name}'")
     return found
+
+
+def _each(items: Sequence[_T], make: Callable[[_T], _R]) -> list[_R]:
+    """Returns what `make` gives for each item.
+
+    Raises:
+        BuildError: of the items for which it raised one; of several, with the text and the findings of all.
+    """
+    made: list[_R] = []
+    errors: dict[str, BuildError] = {}  # by text: a helper's error comes with each kernel that calls it
+    for item in items:
+        try:
+            made.append(make(item))
+        except BuildError as error:
+            errors.setdefault(str(error), error)
+    if not errors:
+        return made
+    first, *others = errors.values()
+    if not others:
+        raise first
+    findings = [finding for error in errors.values() for finding in error.diagnostics]
+    raise type(first)("\n".join(errors), code=first.code, diagnostics=findings) from first
 
 
 def _definition(module: LiteralModule, name: str, options: Mapping[str, object]) -> _Definition:

@@ -159,7 +159,12 @@ def _compiled(request: _Request, toolchain: Toolchain, *, is_object: bool) -> tu
     made = make_bundle(
         bundle.context, request.devices, BundleState.OBJECT, images, left_out={**result.left_out, **left_out}
     )
-    return made, "".join(f"warning: {warning}\n" for warning in warnings)
+    return made, "".join(f"{_as_warning(text)}\n" for text in warnings)
+
+
+def _as_warning(text: str) -> str:
+    """Returns a line of the log; what a compiler says of a line of the source calls itself a warning already."""
+    return text if ": warning: " in text.partition("\n")[0] else f"warning: {text}"
 
 
 def _lacking(image: SpirvImage, devices: Sequence[Device]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime.errors import VulkanError
 from lapilli.vk_runtime.headers import ffi
+from lapilli.vk_runtime.interop.natives import Native
 
 from .kernels import double
 
@@ -31,6 +33,42 @@ def test_tables_of_native_types():
             vulkan.backend_input_type(wrong)  # pyright: ignore[reportArgumentType]
         with pytest.raises(TypeError):
             vulkan.backend_return_type(wrong)  # pyright: ignore[reportArgumentType]
+
+
+def _kinds(native: object) -> list[str]:
+    """Returns the Vulkan types of handles, of a list those of its first item."""
+    if isinstance(native, list):
+        assert native
+        return _kinds(native[0])  # pyright: ignore[reportUnknownArgumentType]
+    parts = native if isinstance(native, tuple) else (native,)
+    return [part.kind for part in parts if isinstance(part, Native)]
+
+
+@pytest.mark.behaviour("IOP-01")
+def test_natives_have_the_types_of_the_table(device: lp.Device):
+    context = lp.Context([device])
+    queue = lp.Queue(context=context)
+    bundle = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=double)
+    array, kernel = lp.zeros(4, device=device), bundle.get_kernel(double)
+    event = queue.parallel_for(4, kernel, array)
+    for owner, expected in (
+        (device.platform, ["VkInstance"]),
+        (device, ["VkPhysicalDevice"]),
+        (context, ["VkDevice"]),
+        (queue, ["VkQueue"]),
+        (event, ["VkSemaphore"]),
+        (array, ["VkBuffer"]),
+        (kernel, ["VkPipeline", "VkPipelineLayout"]),
+        (bundle, ["VkShaderModule"]),
+    ):
+        cls = next(c for c in type(owner).__mro__ if c.__module__.startswith("lapilli"))
+        table, native = vulkan.backend_return_type(cls), vulkan.get_native(owner)
+        assert (
+            _kinds(native)
+            == expected
+            == [name for name in re.findall(r"Vk\w+", table) if name != "VkDriverId"]
+        )
+        assert table.startswith("list[") == isinstance(native, list)
 
 
 @pytest.mark.behaviour("IOP-02")

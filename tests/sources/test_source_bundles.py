@@ -114,6 +114,20 @@ def test_devices_that_cannot_compile(device):
     assert lp.build(kb, [device]).ext_oneapi_has_kernel("iota")
 
 
+@pytest.mark.behaviour("SRC-03", "SRC-06")
+def test_a_language_that_no_device_compiles(context, device):
+    front_end = Reversed()
+    front_end.can_compile = lambda device: False  # type: ignore[method-assign]
+    register_language(Mine.REVERSED, front_end)
+    try:
+        assert device.ext_oneapi_can_compile(Mine.REVERSED) is False
+        with pytest.raises(lp.InvalidError, match="no device of the context can compile REVERSED") as caught:
+            create(context, Mine.REVERSED, "")
+        assert caught.value.errc is lp.Errc.INVALID
+    finally:
+        unregister_language(Mine.REVERSED)
+
+
 @pytest.mark.behaviour("SRC-08")
 @pytest.mark.parametrize("language", Language)
 def test_creation_compiles_nothing(context, language):
@@ -214,6 +228,42 @@ def test_a_build_error_has_the_whole_log(device, built, capfd, language, source,
     assert all(text in caught.value.log for text in texts)
     assert log.text == ""
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.behaviour("SRC-15")
+@pytest.mark.parametrize(
+    ("definitions", "texts"),
+    [
+        ("def a(x: F):\n    x[0] = u1\n@lp.kernel\ndef b(x: F):\n    x[0] = u2\n", ["u1", "u2"]),
+        ("def a(x):\n    pass\n@lp.kernel\ndef b(y: 3):\n    pass\n", ["'x'", "'y'"]),
+    ],
+)
+def test_a_build_error_has_the_findings_of_all_kernels(built, definitions, texts):
+    source = f"import lapilli as lp\n@lp.kernel\n{definitions}".replace("F)", "lp.Array[lp.f32])")
+    with pytest.raises(lp.CompileError) as caught:
+        built(Language.PYTHON, source)
+    assert len(caught.value.diagnostics) == 2
+    for text in (str(caught.value), caught.value.log):
+        assert all(text.count(f"{name}") >= 1 for name in texts) and text.count(": error: ") == 2
+
+
+@pytest.mark.behaviour("SRC-15", "SRC-19")
+def test_warnings_are_in_the_log_of_an_error_and_of_a_success(device, built):
+    if not device.ext_oneapi_can_compile(Language.GLSL):
+        pytest.skip("glslang is not installed")
+    text = """#version 450
+#extension GL_nonsense : enable
+layout(local_size_x = 1) in;
+layout(binding = 0) buffer Out { int value; };
+void main() { value = 1; }
+"""
+    log = lp.SaveLog()
+    built(Language.GLSL, text, log)
+    assert log.text.startswith("<GLSL>:2:1: warning: ") and "GL_nonsense" in log.text
+    with pytest.raises(lp.BuildError) as caught:
+        built(Language.GLSL, text.replace("= 1;", "= unknown;"))
+    assert ":2:1: warning: " in str(caught.value) and ":5:1: error: " in str(caught.value)
+    assert "GL_nonsense" in caught.value.log and "unknown" in caught.value.log
 
 
 @pytest.mark.behaviour("SRC-15")
