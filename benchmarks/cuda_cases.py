@@ -107,8 +107,8 @@ def make_cuda_cases(*, small: bool) -> list[CudaCase]:
             work=12e-9 * n, unit="GB/s",
         ),
         CudaCase(
-            case=range_case("n-body", plain.nbody, plain.NBODY_GLSL, (bodies,), (p, forces),
-                            references.nbody_check, push_constants=(bodies,)),
+            case=range_case("n-body", vectors.nbody, plain.NBODY_GLSL, (bodies,), (p, forces),
+                            references.nbody_check, push_constants=(bodies,), vec4=(0, 1)),
             cuda=CudaLaunch(kernel="nbody", scalars=(bodies,), blocks=_LINES, threads=(bodies, 1)),
             work=1e-9 * bodies**2, unit="G interactions/s",
         ),

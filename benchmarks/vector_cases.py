@@ -26,6 +26,19 @@ void main() { uint i = gl_GlobalInvocationID.x; if (i < n) y[i] = a * x[i] + y[i
 """
 
 
+@lp.kernel
+def nbody(bodies: lp.In[lp.f32x4], forces: lp.Out[lp.f32x4]):
+    i = lp.global_id(0)
+    me = bodies[i].xyz
+    force = lp.f32x3(0.0)
+    for k in range(len(bodies)):
+        body = bodies[k]
+        d = body.xyz - me
+        inverse = lp.math.rsqrt(lp.math.dot(d, d) + 1e-3)
+        force += d * (body.w * inverse * inverse * inverse)
+    forces[i] = lp.f32x4(force.x, force.y, force.z, 0.0)
+
+
 def tiled_nbody(local: Local) -> KernelFunction:
     """All forces; a work-group takes the bodies through shared memory, as many at once as it has work-items."""
     size = local[0]

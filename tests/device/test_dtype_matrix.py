@@ -69,6 +69,30 @@ def test_value_goes_through_every_place_or_the_device_is_refused_by_name(device,
             assert out.numpy().tolist() == expected(place, dtype), (place.name, dtype)
 
 
+OPTIONAL = {
+    "f16": (lp.Aspect.FP16, "OpTypeFloat 16"), "f64": (lp.Aspect.FP64, "OpTypeFloat 64"),
+    "i8": (lp.Aspect.VK_INT8, "OpTypeInt 8"), "i16": (lp.Aspect.VK_INT16, "OpTypeInt 16"),
+    "i64": (lp.Aspect.VK_INT64, "OpTypeInt 64"),
+}  # fmt: skip
+
+
+@pytest.mark.behaviour("DT-04", "DT-08")
+@pytest.mark.parametrize("dtype", OPTIONAL)
+def test_a_device_without_the_type_is_refused_though_the_kernel_compiles(device, dtype):
+    aspect, type_ = OPTIONAL[dtype]
+    kernel = lp.kernel_from_source(
+        f"@lp.kernel\ndef squares(x: lp.Array[lp.{dtype}]):\n"
+        "    i = lp.global_id(0)\n    x[i] = x[i] * x[i]\n"
+    )
+    assert type_ in kernel.inspect("spirv")
+    lesser = device.masked(without=[aspect]) if device.has(aspect) else device
+    x = lp.asarray(np.arange(4).astype(getattr(lp, dtype).dtype), device=lesser)
+    with pytest.raises(lp.KernelNotSupportedError, match=aspect.name.lower()) as caught:
+        kernel[4](x)
+    assert caught.value.errc is lp.Errc.KERNEL_NOT_SUPPORTED
+    np.testing.assert_array_equal(x.numpy(), np.arange(4))
+
+
 SIZES = {
     "bool_": ("b", 1), "i8": ("i", 1), "u8": ("u", 1), "i16": ("i", 2), "u16": ("u", 2), "i32": ("i", 4),
     "u32": ("u", 4), "i64": ("i", 8), "u64": ("u", 8), "f16": ("f", 2), "f32": ("f", 4), "f64": ("f", 8),

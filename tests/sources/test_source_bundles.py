@@ -413,6 +413,38 @@ def test_missing_and_mistyped_arguments(context, queue, device):
         queue.parallel_for(64, kernel, x, x, 1.0, Z=4)
 
 
+@pytest.mark.behaviour("SRC-27")
+def test_arguments_set_by_hand(context, queue, device):
+    kernel = lp.build(create(context)).ext_oneapi_get_kernel("affine")
+    x = lp.asarray(np.arange(1024, dtype=np.int32), device=device)
+    for name in ("set_args", "set_arg"):
+        out = lp.zeros(1024, lp.i32, device=device)
+
+        def group(h: lp.Handler, name: str = name, out: lp.Array = out):
+            if name == "set_args":
+                h.set_args(x, out)
+            else:
+                h.set_arg(1, out)
+                h.set_arg(0, x)
+            h.parallel_for(lp.Range(1024), kernel)
+
+        queue.submit(group)
+        np.testing.assert_array_equal(out.numpy(), 2 * np.arange(1024) + 100)
+
+    def lacking(h: lp.Handler):
+        h.set_arg(0, x)
+        h.parallel_for(lp.Range(1024), kernel)
+
+    def surplus(h: lp.Handler):
+        h.set_args(x, x, x)
+        h.parallel_for(lp.Range(1024), kernel)
+
+    for group in (lacking, surplus):
+        with pytest.raises(lp.KernelArgumentError) as caught:
+            queue.submit(group)
+        assert caught.value.errc is lp.Errc.KERNEL_ARGUMENT
+
+
 class Mine(enum.Enum):
     """A language of a test."""
 

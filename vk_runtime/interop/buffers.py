@@ -53,8 +53,8 @@ def make_buffer(
         device: of `ctx`.
 
     Raises:
-        InvalidError: no handle, a size or offset that cannot be or leads behind the buffer's memory, or a device that is
-            not the context's.
+        InvalidError: no handle, a size or offset that cannot be or leads behind the buffer's memory, or a device
+            that is not the context's.
         TypeError: more than one dimension, or an argument of the wrong kind.
     """
     what = "make_buffer"
