@@ -176,13 +176,13 @@ class CommandStream(Handle):
         return command_buffer
 
     def require_open(self) -> None:
-        """Raises InvalidError where the queue was closed."""
+        """Raises InvalidError where the queue was closed, DeviceLostError where its device is gone."""
+        self._logical.require_usable()
         if self.is_closed:
             raise InvalidError("this queue was closed; make another with lp.Queue()")
 
     def _make_room(self) -> None:
         """Makes sure that one more submission may follow; waits where too many are in flight."""
-        self._logical.require_usable()
         self.require_open()
         if self._in_flight:
             self.retire()
