@@ -192,7 +192,10 @@ def test_ctrl_c_ends_a_program_whose_kernel_hangs(tmp_path):
         pytest.skip("no device of software that runs loops without end; a hung GPU would hang for all")
     program = tmp_path / "program.py"
     program.write_text(
+        "import signal\n"
         "import lapilli as lp\n"
+        # A shell that runs this in the background has it start with the signal ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "@lp.kernel\n"
         "def forever(x: lp.Array[lp.i32]):\n"
         "    while lp.atomic.load(x, 0) == 0:\n"
@@ -208,6 +211,10 @@ def test_ctrl_c_ends_a_program_whose_kernel_hangs(tmp_path):
         assert process.stdout is not None
         assert process.stdout.readline() == "hangs\n"
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        try:
+            _, errors = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()  # else the test waits for it, and it for its kernel
+            raise
     assert process.returncode == -signal.SIGINT
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
