@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import os
+import signal
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,10 @@ from lapilli.vk_runtime.runtime import runtime
 pytest_plugins = ["tests.behaviours"]
 
 _numbers = itertools.count()
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that runs the suite in the background lets it start so, and tests of Ctrl-C would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
