@@ -303,7 +303,10 @@ class LocalArrayInfo:
     location: Location | None = None
 
 
-CHECK_KINDS = ("assert", "index", "division", "nan", "loop")
+NOTES_SYMBOL = "lapilli.notes"
+"""The specialization constant of debug images that is 0 where a launch has no shared memory left for the bits that note
+what was written to shared memory, else 1."""
+CHECK_KINDS = ("assert", "index", "division", "nan", "loop", "uninitialised", "barrier")
 """What a check is about."""
 SITE_KINDS = (*CHECK_KINDS, "print")
 MAXIMUM_SITE_VALUES = 32

@@ -34,11 +34,10 @@ from ...ir.dialects.kernel import (
     LANES,
     MASKED,
     WIDE,
-    GlobalRangeOp,
     KernelParameter,
     kernel_local_size,
     kernel_parameters,
-    kernel_rank,
+    launch_rank,
 )
 from ...ir.dialects.kernel_image import ImageType
 from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
@@ -71,7 +70,6 @@ DEFAULT_LOCAL_SIZE = (64, 1, 1)
 """(x, y, z) of a pipeline that sets none; every device has room for 64 invocations."""
 DIMENSIONS = {gpu.DimensionEnum.X: 0, gpu.DimensionEnum.Y: 1, gpu.DimensionEnum.Z: 2}
 """Vulkan's number of each dimension."""
-_IDS = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, gpu.GridDimOp)
 
 
 @cache
@@ -112,7 +110,7 @@ class KernelEntry:
         self._built_in_symbols: list[str] = []
         self._argument_symbol: str | None = None
         self._block_binding: int | None = None
-        self._rank = kernel_rank(kernel) or _highest_dimension(kernel) + 1
+        self._rank = launch_rank(kernel)
         self._local_size = local_size(kernel)
         self._index_type = i64 if WIDE in kernel.attributes else i32
         """Of the launch range, and of what is counted in it."""
@@ -529,14 +527,3 @@ def vulkan_order(size: Sequence[int]) -> tuple[int, int, int]:
     # No device has more: an image with such a size is refused before its code is read.
     x, y, z = (*(min(extent, 2**31 - 1) for extent in reversed(size)), 1, 1)[:3]
     return x, y, z
-
-
-def _highest_dimension(kernel: Function) -> int:
-    """Returns the highest Vulkan dimension that a foreign kernel names, 0 where it names none."""
-    highest = 0
-    for op in kernel.body.walk():
-        if isinstance(op, _IDS):
-            highest = max(highest, DIMENSIONS[op.dimension.data])
-        elif isinstance(op, GlobalRangeOp):
-            highest = max(highest, op.dimension.value.data)
-    return highest
