@@ -26,7 +26,14 @@ _IDS = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.LaneIdOp, gpu.SubgroupIdOp)
 _DIVERGENT_PREFIXES = ("kernel.atomic_", "spirv.Atomic", "spirv.GroupNonUniform")
 _UNIFORM_PREFIXES = ("arith.", "math.", "spec_constant.")
 _UNIFORM_NAMES = frozenset(
-    ("memref.dim", "kernel.global_range", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.num_subgroups")
+    (
+        "memref.dim",
+        "kernel.global_range",
+        "gpu.block_id",
+        "gpu.block_dim",
+        "gpu.grid_dim",
+        "gpu.num_subgroups",
+    )
 )
 """Operations whose results are equal for a work-group where their operands are."""
 

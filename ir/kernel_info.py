@@ -261,6 +261,9 @@ class LaunchAbi:
     """Size of the argument block, a multiple of 4."""
     argument_block_binding: int | None = None
     """None: the block is the push-constant range.  Else the binding, in set 0, of a storage buffer that holds it."""
+    without_notes_spec_id: int | None = None
+    """SpecId of an i32 of debug mode: 0, the default, for bits beside shared arrays that note what was written to them;
+    1 where a launch has no room for these.  None: the kernel has none, or they fit on every device."""
     report_binding: int | None = None
     """Binding, in set 0, of the storage buffer for `KernelInfo.sites` (laid out in `kernel_info.ReportWord`); None:
     the kernel has no sites."""
@@ -303,9 +306,6 @@ class LocalArrayInfo:
     location: Location | None = None
 
 
-NOTES_SYMBOL = "lapilli.notes"
-"""The specialization constant of debug images that is 0 where a launch has no shared memory left for the bits that note
-what was written to shared memory, else 1."""
 CHECK_KINDS = ("assert", "index", "division", "nan", "loop", "uninitialised", "barrier")
 """What a check is about."""
 SITE_KINDS = (*CHECK_KINDS, "print")

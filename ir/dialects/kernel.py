@@ -67,7 +67,7 @@ ALIGNED_ROWS = "kernel.aligned_rows"
 NO_CONTRACTION = "kernel.no_contraction"
 """Unit, on any function: a multiplication and an addition must not become one operation."""
 LIBRARY = "kernel.library"
-"""Unit, on helpers: a function of lapilli's own, such as a reduction of the work-group; messages name the call of it."""
+"""Unit, on helpers: a function of lapilli's own, such as a reduction of the work-group; messages name the call."""
 OPT_LEVEL = "kernel.opt_level"
 """i32, on any function: 0 to 2, instead of the environment's level of optimisation."""
 WIDE = "kernel.wide"
@@ -264,8 +264,8 @@ def verify_attributes(op: Operation) -> None:
     * `kernel.linkage_name` is a string with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and what may stand on any function are units
-    * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction` and `kernel.wide` may stand on any
-      function
+    * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction` and `kernel.wide` may
+      stand on any function
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]

@@ -105,6 +105,8 @@ class KernelEntry:
         """Arrays in the memory of a work-group that the launch gives, by their number in the signature."""
         self._length_symbols: dict[int, tuple[str, ...]] = {}
         """The constants of their extents, for those that are used."""
+        self._switch_symbol: str | None = None
+        """That of `without_notes`, where it is used."""
         self._launch_values: dict[tuple[str, int], SSAValue] = {}
         self._built_ins: dict[str, SSAValue] = {}
         self._built_in_symbols: list[str] = []
@@ -171,6 +173,16 @@ class KernelEntry:
         if known is None:
             raise TypeError("arrays are parameters of the kernel or made by memref.alloc and memref.alloca")
         return known
+
+    def without_notes(self) -> SSAValue:
+        """Returns whether the launch has no room for the bits of debug mode, as 0 or 1."""
+        symbol = self._module.without_notes_symbol()
+        self._switch_symbol = symbol
+        return self._fn.add_constant(
+            spirv.ReferenceOfOp.create(
+                properties={"spec_const": self._module.symbol(symbol)}, result_types=(i32,)
+            )
+        )
 
     def _given_array(self, value: SSAValue, number: int) -> LocalArray:
         """Makes the array of a parameter whose extents each launch gives."""
@@ -435,6 +447,11 @@ class KernelEntry:
             argument_block_bytes=block.size_bytes,
             argument_block_binding=self._block_binding,
             report_binding=self._report_binding,
+            without_notes_spec_id=(
+                None
+                if self._switch_symbol is None
+                else self._module.spec_constants.spec_ids[self._switch_symbol]
+            ),
         )
         return KernelInfo(
             name=self.name,

@@ -12,13 +12,10 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    IndexType,
-    IntegerType,
-    MemRefType,
-    VectorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..narrowing import is_integer_type, is_memref_type, is_vector_type
 from .emitter import Emitter
 
 WORD_BITS = 32
@@ -42,7 +39,7 @@ class ArrayShape:
         self.array = array
         self.components = components
         self.stride = 4 if components == 3 else components
-        assert isinstance(array.type, MemRefType)
+        assert is_memref_type(array.type)
         self.lengths = tuple(None if n == DYNAMIC_INDEX else n for n in array.type.get_shape())
         self.name = f"{kind} array '{array.name_hint}'" if array.name_hint else f"the {kind} array"
         self._element = element
@@ -51,15 +48,15 @@ class ArrayShape:
     def of(array: SSAValue, kind: str) -> ArrayShape | None:
         """Returns the shape of a ``shared`` or ``private`` array; None where its elements are neither numbers nor
         vectors of up to four."""
-        assert isinstance(array.type, MemRefType)
+        assert is_memref_type(array.type)
         element: Attribute = array.type.element_type
         components = 1
-        if isinstance(element, VectorType):
+        if is_vector_type(element):
             shape = element.get_shape()
             element, components = element.element_type, math.prod(shape)
             if len(shape) != 1 or not 1 <= components <= _MAXIMUM_COMPONENTS:
                 return None
-        if not isinstance(element, _FLOATS | IntegerType) or not array.type.get_shape():
+        if not (isinstance(element, _FLOATS) or is_integer_type(element)) or not array.type.get_shape():
             return None
         return ArrayShape(array, kind, element, components)
 
@@ -70,10 +67,16 @@ class ArrayShape:
         return None if scalars is None else -(-scalars // WORD_BITS)
 
     @property
+    def array_bytes(self) -> int | None:
+        """The size of the array; None where constants of the launch decide."""
+        scalars = self._scalars()
+        return None if scalars is None else scalars * self._scalar_bytes()
+
+    @property
     def total_bytes(self) -> int | None:
         """The size of the array and its bits; None where constants of the launch decide."""
-        scalars, words = self._scalars(), self.word_count
-        return None if scalars is None or words is None else scalars * self._scalar_bytes() + 4 * words
+        size, words = self.array_bytes, self.word_count
+        return None if size is None or words is None else size + 4 * words
 
     def emit_word_count(self, emitter: Emitter) -> SSAValue:
         """Emits the number of words where the array itself need not have been made yet."""
@@ -100,9 +103,7 @@ class ArrayShape:
             linear = emitter.emit(arith.MuliOp, [linear, emitter.extent(self.array, dimension)])
             linear = emitter.emit(arith.AddiOp, [linear, emitter.as_i32(index)])
         return (
-            linear
-            if self.stride == 1
-            else emitter.emit(arith.MuliOp, [linear, emitter.number(self.stride)])
+            linear if self.stride == 1 else emitter.emit(arith.MuliOp, [linear, emitter.number(self.stride)])
         )
 
     def _scalars(self) -> int | None:
@@ -110,7 +111,7 @@ class ArrayShape:
         return math.prod(known) * self.stride if len(known) == len(self.lengths) else None
 
     def _scalar_bytes(self) -> int:
-        if isinstance(self._element, IntegerType):
+        if is_integer_type(self._element):
             bits = self._element.width.data
             return 4 if bits == 1 else -(-bits // 8)
         assert isinstance(self._element, _FLOATS)

@@ -19,12 +19,13 @@ Invariant: every branch and loop with a barrier of the work-group inside has a t
 from __future__ import annotations
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, i1
+from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.call_graph import Function
 from ...ir.divergence import is_work_group_barrier, varying_values
 from ...ir.location import location_of
+from ..narrowing import is_integer_type
 from .emitter import Emitter
 from .work_group import WorkGroup
 
@@ -86,7 +87,7 @@ def _as_word(emitter: Emitter, value: SSAValue) -> tuple[SSAValue, str]:
     """Returns a test or an end of a range as an integer of 32 or 64 bits, and what it is shown as."""
     if isinstance(value.type, IndexType):
         return emitter.as_i32(value), "i32"
-    assert isinstance(value.type, IntegerType)
+    assert is_integer_type(value.type)
     bits = value.type.width.data
     if bits >= 32:
         return value, f"i{bits}"

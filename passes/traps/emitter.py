@@ -21,6 +21,7 @@ from ...ir.dialects.kernel_atomic import AtomicLoadOp, AtomicRMWOp
 from ...ir.dialects.kernel_reports import CheckOp
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
+from ..narrowing import is_memref_type
 
 
 class Emitter:
@@ -78,7 +79,7 @@ class Emitter:
 
     def extent(self, array: SSAValue, dimension: int) -> SSAValue:
         """Returns an extent of an array as 32 bits."""
-        assert isinstance(array.type, MemRefType)
+        assert is_memref_type(array.type)
         length = array.type.get_shape()[dimension]
         if length != DYNAMIC_INDEX:
             return self.number(length)
@@ -96,7 +97,9 @@ class Emitter:
             is_shared: for the work-group, else for the work-item.
         """
         space = StorageClassAttr(StorageClass.Workgroup if is_shared else StorageClass.Function)
-        shape, sizes = ([length], []) if isinstance(length, int) else ([DYNAMIC_INDEX], [self.as_index(length)])
+        shape, sizes = (
+            ([length], []) if isinstance(length, int) else ([DYNAMIC_INDEX], [self.as_index(length)])
+        )
         op = (memref.AllocOp if is_shared else memref.AllocaOp).create(
             operands=sizes,
             result_types=[MemRefType(element, shape, memory_space=space)],
@@ -107,7 +110,7 @@ class Emitter:
 
     def load(self, array: SSAValue, index: SSAValue) -> SSAValue:
         """Returns an element of an array of one dimension."""
-        assert isinstance(array.type, MemRefType)
+        assert is_memref_type(array.type)
         return self.emit(memref.LoadOp, [array, index], array.type.element_type)
 
     def store(self, value: SSAValue, array: SSAValue, index: SSAValue) -> None:
@@ -140,7 +143,7 @@ class Emitter:
         *,
         at: Operation | None = None,
     ) -> None:
-        """Reports the work-item where `failed` holds, see `kernel_reports.CheckOp`; `at` says where it is, else here."""
+        """Reports the work-item where `failed` holds, see `kernel_reports.CheckOp`; in the line of `at`, if given."""
         properties = CheckOp.properties_of(kind, text, dtypes)
         made = self.add(CheckOp.create(operands=[failed, *values], properties=properties))
         if at is not None:

@@ -43,8 +43,7 @@ def _cooperates(function: Function, known: dict[Function, bool]) -> bool:
         known[function] = False  # a function that calls itself: an error of the lowering
         arrays = (isinstance(argument.type, MemRefType) for argument in function.body.blocks[0].args)
         known[function] = any(arrays) or any(
-            op.name in _NEEDS_GROUP
-            or ((callee := _callee(op)) is not None and _cooperates(callee, known))
+            op.name in _NEEDS_GROUP or ((callee := _callee(op)) is not None and _cooperates(callee, known))
             for op in operations(function.body)
         )
     return known[function]

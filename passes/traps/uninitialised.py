@@ -5,8 +5,8 @@ output:   %word = "kernel.atomic_load"(%written, %i / 32)
           "kernel.check"(%word lacks bit %i % 32, %i) <{kind = "uninitialised", …}>
           %v = memref.load %tile[%i]
 
-An array gets an array of bits beside it, one for each scalar, zero when the kernel begins, or for a private array when it
-is made.  A store sets its bit first; an atomic operation checks and sets.  Bits of a work-group are set and read
+An array gets an array of bits beside it, one for each scalar, zero when the kernel begins, or for a private array when
+it is made.  A store sets its bit first; an atomic operation checks and sets.  Bits of a work-group are set and read
 atomically, so neighbours that write at once lose none, and what orders a store before a load, a barrier or a fence,
 orders its bit as well: nothing that is right is reported.
 
@@ -19,12 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, MemRefType, i1, i32
+from xdsl.dialects.builtin import IndexType, i1, i32
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.attribute_values import integers
 from ...ir.dialects.kernel_atomic import AtomicLoadOp, AtomicOp, AtomicStoreOp
 from ...ir.dialects.kernel_fields import RUN_TIME_STEP, LoadFieldOp, StoreFieldOp
+from ..narrowing import is_memref_type
 from .array_shape import WORD_BITS, ArrayShape
 from .emitter import Emitter
 from .work_group import Bits
@@ -48,7 +49,7 @@ class Access:
 
 def accesses(array: SSAValue, ops: Sequence[Operation]) -> list[Access] | None:
     """Returns what `ops` do to an array; None where one does something else than reading and writing."""
-    assert isinstance(array.type, MemRefType)
+    assert is_memref_type(array.type)
     rank = array.type.get_num_dims()
     found: list[Access] = []
     for op in ops:

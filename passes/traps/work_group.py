@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, gpu, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, i32
+from xdsl.ir import Attribute, SSAValue
 
 from ...ir.call_graph import Function
 from ...ir.dialects.kernel import launch_rank
-from ...ir.dialects.spec_constant import DeclareOp, GetOp
-from ...ir.kernel_info import NOTES_SYMBOL
+from ...ir.dialects.kernel_reports import WithoutNotesOp
 from .array_shape import ArrayShape
 from .emitter import Emitter
 
 _GUARANTEED_BYTES = 16384
-"""Shared memory that every Vulkan device has (maxComputeSharedMemorySize)."""
-_OWN_BYTES = 64
+"""Shared memory that every Vulkan device has (maxComputeSharedMemorySize); devices with more have a multiple of it."""
+_OWN_BYTES = 16
 """Of it, what the words of `WorkGroup.first_item_says` may take."""
 _DIMENSIONS = (gpu.DimensionEnum.X, gpu.DimensionEnum.Y, gpu.DimensionEnum.Z)
 
@@ -34,6 +33,12 @@ class Bits:
     """Whether the launch had room; None: always."""
 
 
+def _fills_a_device(shared: list[ArrayShape | None]) -> bool:
+    used = sum(shape.array_bytes or 0 for shape in shared if shape is not None)
+    left = -used % _GUARANTEED_BYTES
+    return used > _GUARANTEED_BYTES and left < 4 * len(shared) + _OWN_BYTES
+
+
 class WorkGroup:
     """The beginning of one kernel: all that is emitted stands before its first operation."""
 
@@ -47,7 +52,10 @@ class WorkGroup:
         known = [size for size in sizes if size is not None]
         # A kernel that fits on every device needs no way to do without the bits.
         self._always_fits = len(known) == len(sizes) and sum(known) + _OWN_BYTES <= _GUARANTEED_BYTES
+        self.is_full = len(known) == len(sizes) and _fills_a_device(shared)
+        """Whether the arrays leave no room beside them on some devices, not even for what remains without bits."""
         self._notes: SSAValue | None = None
+        """1, or 0 where the launch has no room for bits."""
         self._first_item: SSAValue | None = None
         self._told: dict[Attribute, SSAValue] = {}
         self._needs_barrier = False
@@ -60,7 +68,10 @@ class WorkGroup:
             bits = Bits(emitter.new_array(i32, words, name, is_shared=True))
             self._clear(bits.words, emitter.number(words))
             return bits
-        notes = self._notes_constant()
+        if self._notes is None:
+            without = emitter.add(WithoutNotesOp()).results[0]
+            self._notes = emitter.emit(arith.SubiOp, [emitter.number(1), without])
+        notes = self._notes
         needed = emitter.emit(arith.MuliOp, [shape.emit_word_count(emitter), notes])
         count = emitter.emit(arith.MaxUIOp, [needed, emitter.number(1)])
         bits = Bits(
@@ -107,20 +118,3 @@ class WorkGroup:
                 total = emitter.emit(arith.OrIOp, [total, index])
             self._first_item = emitter.compare("eq", total, emitter.number(0))
         return self._first_item
-
-    def _notes_constant(self) -> SSAValue:
-        """Returns the constant that is 0 where a launch has no room for bits, else 1."""
-        if self._notes is None:
-            module: Operation = self._kernel
-            while (parent := module.parent_op()) is not None:
-                module = parent
-            assert isinstance(module, ModuleOp)
-            names = [op.sym_name.data for op in module.ops if isinstance(op, DeclareOp)]
-            if NOTES_SYMBOL not in names:
-                declaration = DeclareOp(NOTES_SYMBOL, i32, [IntegerAttr(1, i32)], lapilli_type="i32")
-                declaration.location = self._kernel.location
-                first = module.body.block.first_op
-                assert first is not None
-                module.body.block.insert_op_before(declaration, first)
-            self._notes = self._emitter.add(GetOp(NOTES_SYMBOL, i32)).results[0]
-        return self._notes
