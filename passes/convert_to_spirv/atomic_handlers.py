@@ -78,7 +78,7 @@ class _Place:
         self.element_type = array.element_type
         self.storage_type = array.storage_type
         if op.path is None:
-            self.pointer = array.element_pointer(fn.array_indices(op.operands[first:]))
+            self.pointer = array.element_pointer(fn.array_indices(op.operands[first:], array.index_type))
         else:
             self.pointer = self._field_pointer(op, array, first)
         self.values = [fn.value(value) for value in op.operands[: first - 1]]
@@ -89,7 +89,7 @@ class _Place:
         """Returns a pointer to a scalar inside of an element: of its bits where it is a float without instruction."""
         fn = self.fn
         operands, path = field_operands(op, first)
-        indices = fn.array_indices(operands)
+        indices = fn.array_indices(operands, array.index_type)
         self.element_type = self.storage_type = fn.type(op.element_type)
         if not op.is_float or NATIVE in op.attributes:
             steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr, SymbolRefAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
@@ -36,6 +36,9 @@ _STORAGE_CLASSES = {"memref.alloc": StorageClass.Workgroup, "memref.alloca": Sto
 
 class LocalArray:
     """One array of the kernel that is being lowered."""
+
+    index_type: Attribute = i32
+    """Of positions: the memory is small."""
 
     def __init__(
         self,
