@@ -32,7 +32,6 @@ def test_index_of_a_load(offset: int, device) -> None:
     assert trap.location.line == shift.function.__code__.co_firstlineno + 3
 
 
-@pytest.mark.native_only("the interpreter has no images")
 @pytest.mark.parametrize("offset", [-1, 3, 1000])
 def test_coordinate_of_an_image(offset: int, device) -> None:
     @lp.kernel
