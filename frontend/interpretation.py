@@ -1,8 +1,8 @@
 """Running kernels in the reference interpreter (`ir.interpret`) instead of on a device.
 
 Two ways lead here.  With ``lp.config.interpret`` (LAPILLI_INTERPRET=1) every launch is checked like any other and
-then interpreted: its arrays and images are read from their device, and written back before the launch returns.  `interpret`
-runs one kernel on NumPy arrays and needs no Vulkan device at all.
+then interpreted: its arrays and images are read from their device, and written back before the launch returns.
+`interpret` runs one kernel on NumPy arrays and needs no Vulkan device at all.
 """
 
 from __future__ import annotations

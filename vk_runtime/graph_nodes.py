@@ -12,6 +12,7 @@ import numpy as np
 from ..ir.errors import InvalidError, KernelArgumentError
 from ..ir.kernel_info import ImageParameter, LocalMemory
 from .array import Array
+from .barriers import record_barrier
 from .event import Event
 from .headers import make
 from .images import Image
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .launch import LaunchRecord
     from .memory import Buffer
+    from .preset_launch import BoundKernel
     from .profile_events import ProfileKind
     from .queue import Queue
     from .reports import KernelReport
@@ -147,6 +149,34 @@ def _arrays(
 
 def _frozen(arg: Any) -> Any:
     return cast("np.ndarray[Any, Any]", arg)[()] if isinstance(arg, np.ndarray) else arg
+
+
+class PresetNode(Node):
+    """A launch of a kernel whose arguments lie in a descriptor set of the application.
+
+    Nobody knows what it touches: it waits for all before, all later commands wait for it, and it has barriers of its
+    own for what runs behind the graph.
+    """
+
+    arrays = ()
+
+    def __init__(self, bound: BoundKernel) -> None:
+        self._bound = bound
+        self.what = f"kernel '{bound.name}'"
+
+    @property
+    def timed_as(self) -> tuple[ProfileKind, str, int]:
+        """As `Node.timed_as`."""
+        return "kernel", self._bound.name, 0
+
+    def replaced(self, old: Array | Image, new: Array | Image) -> PresetNode:
+        del old, new
+        return self
+
+    def encode(self, command_buffer: CommandBuffer) -> None:
+        record_barrier(self._bound.device, command_buffer)
+        self._bound.encode(command_buffer)
+        record_barrier(self._bound.device, command_buffer)
 
 
 class MarkerNode(Node):

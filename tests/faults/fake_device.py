@@ -34,6 +34,7 @@ LIMITS: dict[str, Any] = {
     "max_storage_buffer_range_bytes": 1 << 27,
     "max_storage_buffers": 16,
     "min_storage_buffer_offset_alignment": 16,
+    "min_uniform_buffer_offset_alignment": 16,
     "max_memory_allocation_bytes": HEAP_BYTES,
     "max_buffer_bytes": HEAP_BYTES,
     "timestamp_period_ns": 1.0,
