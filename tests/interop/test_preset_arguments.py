@@ -208,8 +208,9 @@ def test_in_a_graph_between_launches_and_copies(renderer: Renderer, theirs: lp.C
     with lp.profile() as p:
         g.replay(queue).wait()
     assert sum(e.name == "scale" for e in p.events if e.kind == "kernel") == 6
+    before = queue.marker()
     with pytest.raises(lp.InvalidError, match="events of the same graph"), lp.graph():
-        queue.submit(lambda h: (h.depends_on(queue.marker()), h.parallel_for(4, preset))[-1])
+        queue.submit(lambda h: (h.depends_on(before), h.parallel_for(4, preset))[-1])
     g.release()
 
 
