@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error
 from . import pipeline_binary, profile
+from .barriers import compute_barriers
 from .calibration import extension_of
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_features import USED_FEATURES
@@ -132,6 +133,8 @@ class LogicalDevice:
         self.raw = self._made() if adopted is None else adopted.raw
         raw, resolve = self.raw, physical.instance.vk.vkGetDeviceProcAddr
         self.vk = Functions(lambda name: resolve(raw, name), f"device '{physical.name}'")
+        self.barriers = compute_barriers(self)
+        """Of its queues that compute."""
         self.graveyard = Graveyard()
         self.vk_queue = self._queue_of(self._families[0]) if adopted is None else adopted.vk_queue
         self.memory = MemoryAllocator(self, plan)

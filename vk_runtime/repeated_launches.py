@@ -15,7 +15,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .barriers import record_barrier, record_host_barrier
 from .graph_commands import Batch, CommandPool
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class RepeatedLaunches:
         return batch
 
     def _record(self, owner: _Recording, record: LaunchRecord, args: Sequence[object]) -> Batch:
-        device = self._device
+        device, barriers = self._device, self._device.barriers
         pool = self._pool
         if pool is None:
             pool = self._pool = CommandPool(device)
@@ -89,9 +88,11 @@ class RepeatedLaunches:
         pool.return_with(owner, command_buffer)
         command_buffer.begin(is_reusable=True)
         try:
-            record_barrier(device, command_buffer)  # what ran before may have touched the same memory
+            barriers.record(
+                command_buffer.raw, *barriers.between
+            )  # what ran before may have touched the same memory
             record.encode(command_buffer, args, ())
-            record_host_barrier(device, command_buffer)
+            barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
             result = device.vk.vkEndCommandBuffer(command_buffer.raw)

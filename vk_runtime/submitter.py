@@ -32,7 +32,7 @@ class Submitter:
     def __init__(self, device: LogicalDevice, semaphore: TimelineSemaphore, barriers: Barriers) -> None:
         vk = device.vk
         self._host_barrier, self._wait_stages = barriers.for_host, barriers.wait_stages
-        self._record_barrier = vk.vkCmdPipelineBarrier
+        self._record_barrier = barriers.record
         self._end, self._submit_to_driver = vk.vkEndCommandBuffer, vk.vkQueueSubmit
         self._signal_value = ffi.new("uint64_t[]", 1)
         self._timeline = make(
