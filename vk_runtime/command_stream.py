@@ -338,7 +338,8 @@ class CommandStream(Handle):
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
         """
-        self.flush()
+        if self.recording is not None:
+            self.flush()
         self._make_room()
         self._logical.busy.add(self)
         batch.value = self._submitted + 1
@@ -349,10 +350,10 @@ class CommandStream(Handle):
                 for buffer, _ in uses:
                     if buffer.queue is not self:
                         self._take_over(buffer, batch.value)
+                self._note_uses(uses, batch.value, self._epoch)
                 self._submit(batch)
             except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                 interrupt = error
-        self._note_uses(uses, batch.value, self._epoch)
         if interrupt is not None:
             raise interrupt
 
@@ -378,26 +379,29 @@ class CommandStream(Handle):
 
     def retire(self) -> None:
         """Recycles the command buffers that the device has run.  Call it with the lock held."""
-        if self._in_flight:
-            if self._in_flight[-1].value > self._clock.completed:  # else a wait has just told
-                self._clock.read()
-            while self._in_flight and self._in_flight[0].value <= self._clock.completed:
-                self._retire(self._in_flight.popleft())
-        if not self._in_flight and self.recording is None:
+        in_flight, clock = self._in_flight, self._clock
+        if in_flight:
+            completed = clock.completed
+            if in_flight[-1].value > completed:  # else a wait has just told
+                completed = clock.read()
+            while in_flight and in_flight[0].value <= completed:
+                ended = in_flight.popleft()
+                if isinstance(ended, CommandBuffer):
+                    self._recycle(ended)
+                else:
+                    ended.retire()
+        if not in_flight and self.recording is None:
             self._logical.busy.discard(self)
 
-    def _retire(self, command_buffer: CommandBuffer | Batch) -> None:
-        if isinstance(command_buffer, CommandBuffer):
-            self.repeated.note_submission(command_buffer.launch_count)
+    def _recycle(self, command_buffer: CommandBuffer) -> None:
+        self.repeated.note_submission(command_buffer.launch_count)
         try:
             command_buffer.retire()
         except Error:  # its times could not be read; it can be used again all the same
-            if isinstance(command_buffer, CommandBuffer):
-                self._free.append(command_buffer)
+            self._free.append(command_buffer)
             raise
         # After Ctrl-C in there it is half cleared, and not used again.
-        if isinstance(command_buffer, CommandBuffer):
-            self._free.append(command_buffer)
+        self._free.append(command_buffer)
 
     def poll(self, value: int) -> bool:
         """Returns whether the timeline has reached `value`; submits what is recorded towards it."""

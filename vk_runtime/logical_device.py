@@ -290,15 +290,18 @@ class LogicalDevice:
 
     def require_usable(self) -> None:
         """Raises DeviceLostError where the device is lost, was taken down, or is another process's."""
+        if self.is_forked or self.lost_because or self.is_closed:
+            raise self._refusal()
+
+    def _refusal(self) -> DeviceLostError:
         if self.is_forked:
-            raise forked_error(self.name)
+            return forked_error(self.name)
         if self.lost_because:
-            raise DeviceLostError(
+            return DeviceLostError(
                 f"device '{self.name}' was lost earlier: {self.lost_because}; its arrays and queues cannot be used "
                 "any more, start a new process"
             )
-        if self.is_closed:
-            raise DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
+        return DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
 
     @contextlib.contextmanager
     def visit(self) -> Generator[None]:
