@@ -22,8 +22,10 @@ from .indirect_planner import (
     reported_kernel,
 )
 from .indirect_range import CheckedIndirectRange, IndirectRange, check_indirect_range, extents_on_host
-from .launch import KernelBinding, LaunchRecord, kernel_pipeline, launch
+from .kernel_pipeline import kernel_pipeline
+from .launch import launch
 from .launch_plan import LaunchPlan, plan_launch
+from .launch_record import KernelBinding, LaunchRecord
 from .reports import KernelReport, Streams
 from .requirements import require_device, require_limits
 from .specialization import emulated_values, local_entries
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from .descriptors import DescriptorSet
     from .device import Device
     from .event import Event
-    from .launch import Step
+    from .launch_record import Step
     from .memory import Buffer
     from .pipeline import Pipeline
     from .queue import Queue

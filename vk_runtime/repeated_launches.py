@@ -20,7 +20,7 @@ from .graph_commands import Batch, CommandPool
 
 if TYPE_CHECKING:
     from .arguments import Uses
-    from .launch import LaunchRecord
+    from .launch_record import LaunchRecord
     from .logical_device import LogicalDevice
 
 ENOUGH = 2
