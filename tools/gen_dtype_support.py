@@ -38,10 +38,10 @@ arrays of vectors.
 _TAIL = """
 Atomic operations of f32 are instructions where the device has `vk_float_atomic_add` and `vk_float_atomic_min_max`,
 which the kernel then needs; the table is for devices without. Those of f64 work on its 64 bits. Vulkan has no atomics
-of 8 and 16 bits: they are compare-exchange loops on the 32-bit word around the element (`and_`, `or_` and `xor` are one
-instruction on it), so a plain access to a neighbour in the same word stays what it is. f16 and bf16 are rounded after each
-operation. A shared array of such elements takes a word for each where a kernel of the module has atomics on its type. A
-bool has `or_`, `and_`, `xor`, `exchange`, `compare_exchange`, `load` and `store`.
+of 8 and 16 bits: they are compare-exchange loops on the 32-bit word around the element (`and_`, `or_` and `xor` are
+one instruction on it), which leave the other bytes of the word alone. f16 and bf16 are rounded after each operation. A
+shared array of such elements takes a word for each where a kernel of the module has atomics on its type. A bool has
+`or_`, `and_`, `xor`, `exchange`, `compare_exchange`, `load` and `store`.
 """
 
 
