@@ -124,7 +124,9 @@ class ArrayParameter:
         fn = self._fn
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         linear = self._position(indices)
-        return fn.emit(spirv.AccessChainOp, (self._view(self.storage_type), fn.index(0), linear, *path), pointer)
+        return fn.emit(
+            spirv.AccessChainOp, (self._view(self.storage_type), fn.index(0), linear, *path), pointer
+        )
 
     def load_uniform(self, indices: Sequence[SSAValue]) -> SSAValue:
         """Returns an element of a uniform buffer, which is an array of vectors of 16 bytes."""
