@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
-    IntegerType,
     MemRefType,
     StringAttr,
     i32,
@@ -87,10 +86,8 @@ class AtomicOp(IRDLOperation):
     @property
     def is_narrow(self) -> bool:
         """Whether less than 32 bits are changed: devices do that in the 32-bit word around them."""
-        found = self.element_type
-        if isinstance(found, IntegerType):
-            return found.width.data < 32
-        return isinstance(found, Float16Type | BFloat16Type)
+        width = getattr(self.element_type, "bitwidth", 32)
+        return isinstance(width, int) and width < 32
 
     @property
     def keeps_bits(self) -> bool:
