@@ -34,7 +34,7 @@ from .runtime_parameters import parameters_of
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ..vk_runtime.launch import LaunchRecord
+    from ..vk_runtime.launch_record import LaunchRecord
     from ..vk_runtime.queue import Queue
     from .kernel import KernelFunction
     from .spec_constant import SpecializationId

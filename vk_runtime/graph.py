@@ -44,7 +44,7 @@ from .queue import Queue
 if TYPE_CHECKING:
     from .arguments import CheckedArguments
     from .device import Device
-    from .launch import LaunchRecord
+    from .launch_record import LaunchRecord
     from .memory import Buffer
     from .preset_launch import BoundKernel
     from .tracked import Tracked

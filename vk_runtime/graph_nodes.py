@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .arguments import CheckedArguments
     from .command_buffer import CommandBuffer
     from .device import Device
-    from .launch import LaunchRecord
+    from .launch_record import LaunchRecord
     from .memory import Buffer
     from .preset_launch import BoundKernel
     from .profile_events import ProfileKind

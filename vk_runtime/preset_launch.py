@@ -17,7 +17,7 @@ from . import graph_recording, profile
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
 from .event import Event
 from .headers import NULL, ffi
-from .launch import kernel_pipeline
+from .kernel_pipeline import kernel_pipeline
 from .launch_plan import plan_launch
 
 if TYPE_CHECKING:

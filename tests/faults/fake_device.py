@@ -60,7 +60,9 @@ def physical_device(driver: FakeDriver, *, is_gpu: bool, **changes: Any) -> Phys
         "reported_api_version": (1, 3, 0),
         "api_version": (1, 3),
         "extensions": frozenset(),
-        "features": frozenset({"robustBufferAccess", "timelineSemaphore"}),
+        "features": frozenset(
+            {"robustBufferAccess", "timelineSemaphore", *(("synchronization2",) if is_gpu else ())}
+        ),
         "limits": filled(DeviceLimits, LIMITS),
         "signed_zero_inf_nan_preserve_bits": (32,),
         "subgroup_size": 4,
