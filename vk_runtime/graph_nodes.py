@@ -12,7 +12,6 @@ import numpy as np
 from ..ir.errors import InvalidError, KernelArgumentError
 from ..ir.kernel_info import ImageParameter, LocalMemory
 from .array import Array
-from .barriers import record_barrier
 from .event import Event
 from .headers import make
 from .images import Image
@@ -174,9 +173,10 @@ class PresetNode(Node):
         return self
 
     def encode(self, command_buffer: CommandBuffer) -> None:
-        record_barrier(self._bound.device, command_buffer)
+        barriers = self._bound.device.barriers
+        barriers.record(command_buffer.raw, *barriers.between)
         self._bound.encode(command_buffer)
-        record_barrier(self._bound.device, command_buffer)
+        barriers.record(command_buffer.raw, *barriers.between)
 
 
 class MarkerNode(Node):

@@ -98,9 +98,9 @@ class Texels:
         """Makes an image of the host what this has become."""
         image.pixels[...] = self._rows.reshape(image.pixels.shape)
 
-    def spell(self, position: int) -> str:
+    def spell(self, offset: int) -> str:
         """Returns what messages call a pixel."""
-        indices = ", ".join(str(int(i)) for i in np.unravel_index(position, self.shape))
+        indices = ", ".join(str(int(i)) for i in np.unravel_index(offset, self.shape))
         return f"pixel [{indices}] of image '{self._name}'"
 
 
