@@ -164,7 +164,7 @@ class NumPyArguments:
             data = _in_order(array)
             host = HostImage(data.reshape(*shape, image_format.channels), image_format)
             found = self._images[id(array)] = _Copied(array, data, data.tobytes(), host)
-        return ImageArgument(found.host, None if sampler is None else _sampling(sampler))
+        return ImageArgument(found.host, _sampling(sampler) if isinstance(sampler, ImageSampler) else None)
 
     def write_back(self) -> None:
         """Copies the elements of each array back, where any changed."""
