@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from ..vk_runtime.arguments import check_arguments
 from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.event import Event
 from ..vk_runtime.indirect_range import IndirectRange, check_indirect_range, extents_on_host
 from ..vk_runtime.indirect_record import IndirectRecord, prepare_indirect
-from ..vk_runtime.launch import check_arguments
 from .captures import Captures
 from .compile import environment_of, executable_for
 from .constant_arguments import Constants
