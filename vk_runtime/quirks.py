@@ -28,7 +28,7 @@ class Quirk:
     drivers: tuple[int, ...]
     """VkDriverId of the drivers that have it."""
     versions: tuple[Version, Version] | None
-    """The first version that is known to have it, and the first of which that is not known; None: every version seen."""
+    """The first version that is known to have it, and the first beyond of which that is not known; None: every one."""
     fault: str
     remedy: str
     """What we do, and where."""
