@@ -158,7 +158,8 @@ def test_operations_have_the_values_of_the_specification() -> None:
     expected = {
         "add": (2**32 - 5,), "divide": (2**32 - 3,), "remainder": (2**32 - 1,), "modulo": (1,),
         "shift right": (2**32 - 2,),
-        "divide unsigned": ((2**32 - 4) // 3,), "modulo unsigned": ((2**32 - 4) % 3,), "less": True, "less unsigned": False, "logical": False,
+        "divide unsigned": ((2**32 - 4) // 3,), "modulo unsigned": ((2**32 - 4) % 3,),
+        "less": True, "less unsigned": False, "logical": False,
         "select": (2**32 - 7,), "insert": [(2,), (2,)], "shuffle": [(2,), (2**32 - 7,)], "chain": (25,),
         "vector": [(2**32 - 14,), (4,)], "vector comparison": [False, False],
     }  # fmt: skip
