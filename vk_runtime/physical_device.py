@@ -55,6 +55,7 @@ class DeviceLimits:
     max_image_extents: tuple[int, int, int]
     """Largest extent of images of one, two and three dimensions."""
     min_storage_buffer_offset_alignment: int
+    min_uniform_buffer_offset_alignment: int
     max_memory_allocation_bytes: int
     sparse_address_space_bytes: int
     """Bytes of all arrays that are put together of several allocations; see `PhysicalDevice.can_bind_sparse`."""
@@ -293,6 +294,7 @@ def _limits(limits: Any, of_11: Any, of_13: Any) -> DeviceLimits:
             limits.maxImageDimension3D,
         ),
         min_storage_buffer_offset_alignment=limits.minStorageBufferOffsetAlignment,
+        min_uniform_buffer_offset_alignment=limits.minUniformBufferOffsetAlignment,
         max_memory_allocation_bytes=allocation,
         sparse_address_space_bytes=limits.sparseAddressSpaceSize,
         max_buffer_bytes=of_13.maxBufferSize or allocation,

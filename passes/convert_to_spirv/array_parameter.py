@@ -130,7 +130,9 @@ class ArrayParameter:
         fn = self._fn
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         linear = self._position(indices)
-        return fn.emit(spirv.AccessChainOp, (self._base_pointer(), fn.index(0), linear, *path), pointer)
+        return fn.emit(
+            spirv.AccessChainOp, (self._view(self.storage_type), fn.index(0), linear, *path), pointer
+        )
 
     def load_uniform(self, indices: Sequence[SSAValue]) -> SSAValue:
         """Returns an element of a uniform buffer, which is an array of vectors of 16 bytes."""
@@ -183,9 +185,36 @@ class ArrayParameter:
             field: its type.
             bits: the integer type.
         """
+        fn = self._fn
+        number = self._field_number(indices, path, field)
+        pointer = fn.module.types.pointer(bits, self._storage_class)
+        return fn.emit(spirv.AccessChainOp, (self._view(bits), fn.index(0), number), pointer)
+
+    def word_pointer(
+        self, indices: Sequence[SSAValue], path: Sequence[SSAValue | int], field: Attribute
+    ) -> tuple[SSAValue, SSAValue]:
+        """Returns a pointer to the 32-bit word around a field of 8 or 16 bits, and by how many bits that is shifted.
+
+        The buffer is seen as an array of words: it begins at one, and descriptors show whole ones.
+        """
         fn, size, type_ = self._fn, scalar_bytes(field), self.index_type
-        stride = self._number(storage_bytes(self.element_type) // size)
-        number = fn.emit(spirv.IMulOp, (self._position(indices), stride), type_)
+        number = self._field_number(indices, path, field)
+        per_word = 4 // size
+        shift = self._number(per_word.bit_length() - 1)
+        word = fn.emit(spirv.ShiftRightLogicalOp, (number, shift), type_)
+        place = fn.resized(fn.emit(spirv.BitwiseAndOp, (number, self._number(per_word - 1)), type_), i32)
+        distance = fn.emit(spirv.IMulOp, (place, fn.index(8 * size)), i32)
+        pointer = fn.module.types.pointer(i32, self._storage_class)
+        return fn.emit(spirv.AccessChainOp, (self._view(i32), fn.index(0), word), pointer), distance
+
+    def _field_number(
+        self, indices: Sequence[SSAValue], path: Sequence[SSAValue | int], field: Attribute
+    ) -> SSAValue:
+        """Returns the position of a field of an element, counted in fields of its size from the buffer's begin."""
+        fn, size, type_ = self._fn, scalar_bytes(field), self.index_type
+        number = self._position(indices)
+        if (stride := storage_bytes(self.element_type) // size) != 1:
+            number = fn.emit(spirv.IMulOp, (number, self._number(stride)), type_)
         held, start = self.element_type, 0
         for step in path:
             if isinstance(step, int):
@@ -199,15 +228,7 @@ class ArrayParameter:
             held = inner
         if start:
             number = fn.emit(spirv.IAddOp, (number, self._number(start // size)), type_)
-        pointer = fn.module.types.pointer(bits, self._storage_class)
-        return fn.emit(spirv.AccessChainOp, (self._bits_base(bits), fn.index(0), number), pointer)
-
-    def _bits_base(self, bits: Attribute) -> SSAValue:
-        if not self._is_address:
-            return self._view(bits)
-        module = self._fn.module
-        pointer = module.types.pointer(module.types.buffer_block(bits), self._storage_class)
-        return self._fn.emit(spirv.BitcastOp, (self._base_pointer(),), pointer)
+        return number
 
     @property
     def global_symbols(self) -> tuple[str, ...]:
@@ -247,17 +268,10 @@ class ArrayParameter:
             linear = fn.sum(fn.product(linear, self.extent(dimension)), index)
         return linear
 
-    def _base_pointer(self) -> SSAValue:
-        if not self._is_address:
-            return self._view(self.storage_type)
-        if self._base is None:
-            module = self._fn.module
-            pointer = module.types.pointer(module.types.buffer_block(self.storage_type), self._storage_class)
-            self._base = self._block.field(FieldKey(self.number, FieldKind.ADDRESS), pointer)
-        return self._base
-
     def _view(self, held: Attribute) -> SSAValue:
         """Returns a pointer to the buffer as an array of `held`."""
+        if self._is_address:
+            return self._addressed(held)
         known = self._views.get(id(held))
         if known is not None:
             return known[1]
@@ -270,6 +284,16 @@ class ArrayParameter:
                 variable.attributes.pop("non_readable", None)
                 variable.attributes.update(_ALIASED)
         return made[1]
+
+    def _addressed(self, held: Attribute) -> SSAValue:
+        """Returns the buffer's address as one of an array of `held`; the argument block has it for what came first."""
+        types = self._fn.module.types
+        pointer = types.pointer(types.buffer_block(held), self._storage_class)
+        if self._base is None:
+            self._base = self._block.field(FieldKey(self.number, FieldKind.ADDRESS), pointer)
+        if self._base.type == pointer:
+            return self._base
+        return self._fn.emit(spirv.BitcastOp, (self._base,), pointer)
 
     def _buffer(self, pointer: spirv.PointerType) -> tuple[spirv.GlobalVariableOp, SSAValue]:
         fn = self._fn

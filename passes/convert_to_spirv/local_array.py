@@ -64,8 +64,11 @@ class LocalArray:
         self._fn = fn
         self._storage_class = storage_class
         self.element_type = fn.type(type_.element_type)
-        self.storage_type = fn.module.storage_type(self.element_type, is_atomic=self.is_shared)
-        """What the memory holds; an integer where floats are kept as their bits."""
+        in_words = self.is_shared and type_.element_type in fn.module.word_elements
+        self.storage_type = (
+            i32 if in_words else fn.module.storage_type(self.element_type, is_atomic=self.is_shared)
+        )
+        """What the memory holds; an integer where floats are kept as their bits, or elements in words."""
         self.access: Mapping[str, Attribute] = NO_ATTRIBUTES
         self._extents = list(extents)
         self._lengths = [entry.sizes.of(extent) for extent in self._extents]

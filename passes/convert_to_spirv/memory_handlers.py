@@ -13,25 +13,26 @@ from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
 from ...ir.dialects.spirv.types import component_count
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering, Handler
+from .words import from_word, is_narrow, to_word
 from .work_item_handlers import entry_of
 
 
 def from_storage(fn: FunctionLowering, value: SSAValue, element_type: Attribute) -> SSAValue:
-    """Returns what memory holds as an element: arrays of floats may be kept as their bits."""
-    return (
-        value
-        if value.type is element_type or value.type == element_type
-        else fn.emit(spirv.BitcastOp, (value,), element_type)
-    )
+    """Returns what memory holds as an element: its bits, or a word, where atomics reach the array."""
+    if value.type is element_type or value.type == element_type:
+        return value
+    if is_narrow(element_type):
+        return from_word(fn, value, element_type)
+    return fn.emit(spirv.BitcastOp, (value,), element_type)
 
 
 def to_storage(fn: FunctionLowering, value: SSAValue, storage_type: Attribute) -> SSAValue:
     """Returns an element as memory holds it."""
-    return (
-        value
-        if value.type is storage_type or value.type == storage_type
-        else fn.emit(spirv.BitcastOp, (value,), storage_type)
-    )
+    if value.type is storage_type or value.type == storage_type:
+        return value
+    if is_narrow(value.type):
+        return to_word(fn, value)
+    return fn.emit(spirv.BitcastOp, (value,), storage_type)
 
 
 def _load(fn: FunctionLowering, op: Operation) -> None:

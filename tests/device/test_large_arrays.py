@@ -398,6 +398,19 @@ def test_fields_and_atomics_beyond_32_bits(wide):
     assert counts.numpy().tolist() == [0] * 5 + [400]
 
 
+def test_atomics_on_single_bytes_beyond_32_bits(wide):
+    if not wide.has(lp.Aspect.VK_STORAGE_8BIT):
+        pytest.skip("needs vk_storage_8bit")
+
+    @lp.kernel(index=lp.i64)
+    def count(n: lp.Array[lp.u8]):
+        lp.atomic.add(n, n.size - 1 - lp.global_id(0) % 3, lp.u8(1))
+
+    counts = lp.zeros(8, lp.u8, device=wide)
+    count[300](shifted(counts, (BEFORE + 8,))).wait()
+    assert counts.numpy().tolist() == [0] * 5 + [100] * 3
+
+
 @lp.kernel
 def set_first(x: lp.Array[lp.i8]):
     x[lp.global_id(0)] = lp.i8(1)
