@@ -260,7 +260,9 @@ class LaunchAbi:
     argument_block_bytes: int = 0
     """Size of the argument block, a multiple of 4."""
     argument_block_binding: int | None = None
-    """None: the block is the push-constant range.  Else the binding, in set 0, of a storage buffer that holds it."""
+    """None: the block is the push-constant range.  Else the binding, in set 0, of a buffer that holds it."""
+    is_argument_block_uniform: bool = False
+    """Whether that is a uniform buffer, as only foreign kernels have it; else it is a storage buffer."""
     report_binding: int | None = None
     """Binding, in set 0, of the storage buffer for `KernelInfo.sites` (laid out in `kernel_info.ReportWord`); None:
     the kernel has no sites."""

@@ -16,6 +16,7 @@ from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
     VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+    VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC,
     VK_SHADER_STAGE_COMPUTE_BIT,
 )
 from .errors import ArrayRangeError
@@ -34,7 +35,7 @@ CACHED_SETS = 512
 
 def _range(buffer: Any, kind: int, block_bytes: int) -> int:
     """Returns the bytes that a descriptor shows."""
-    if kind == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+    if kind in (VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC):
         return block_bytes
     # The last vector of 16 bytes of a uniform buffer may be only partly the array's.
     is_uniform = kind == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER

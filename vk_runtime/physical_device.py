@@ -54,6 +54,7 @@ class DeviceLimits:
     max_image_extents: tuple[int, int, int]
     """Largest extent of images of one, two and three dimensions."""
     min_storage_buffer_offset_alignment: int
+    min_uniform_buffer_offset_alignment: int
     max_memory_allocation_bytes: int
     max_buffer_bytes: int
     timestamp_period_ns: float
@@ -273,6 +274,7 @@ def _limits(limits: Any, of_11: Any, of_13: Any) -> DeviceLimits:
             limits.maxImageDimension3D,
         ),
         min_storage_buffer_offset_alignment=limits.minStorageBufferOffsetAlignment,
+        min_uniform_buffer_offset_alignment=limits.minUniformBufferOffsetAlignment,
         max_memory_allocation_bytes=allocation,
         max_buffer_bytes=of_13.maxBufferSize or allocation,
         timestamp_period_ns=limits.timestampPeriod,

@@ -316,6 +316,9 @@ class FakeDriver:
     def vkCmdPipelineBarrier(self, handle: Any, *_: Any) -> None:
         self._recording(handle)
 
+    def vkCmdPipelineBarrier2(self, handle: Any, info: Any) -> None:
+        self._recording(handle)
+
     def vkCmdPushConstants(self, handle: Any, layout: Any, *_: Any) -> None:
         self._recording(handle, self._find("PipelineLayout", layout))
 
