@@ -38,6 +38,7 @@ from .values import (
     Value,
     constant,
     describe,
+    number_hint,
 )
 from .vector_types import Vec
 from .work_item_values import IdType, WorkItem
@@ -130,6 +131,8 @@ def _written_type(fb: FunctionBuilder, written: Any, node: ast.Subscript) -> Val
 
 
 def _subscript_hint(base: Value) -> str | None:
+    if isinstance(base, Static) and isinstance(base.obj, str):
+        return number_hint(base)
     if isinstance(base, Static):
         return "types are written in annotations; inside of kernels there are no generic ones"
     return None
@@ -211,7 +214,9 @@ def _is_index_tuple(value: Tuple) -> bool:
 def element_at(fb: FunctionBuilder, array: Array, values: Sequence[Scalar], node: ast.AST) -> Element:
     """Returns the element at indices that are evaluated; CompileError where their number is wrong."""
     if len(values) != array.type.ndim:
-        raise fb.error(node, f"'{array.name}' takes {array.type.ndim} indices, found {len(values)}", "LP2041")
+        ndim = array.type.ndim
+        found = f"takes {ndim} ind{'ex' if ndim == 1 else 'ices'}, found {len(values)}"
+        raise fb.error(node, f"'{array.name}' is {array.type!r} and {found}", "LP2041")
     for dimension, value in enumerate(values):
         _check_range(fb, array, dimension, value, node)
     indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
@@ -447,5 +452,10 @@ def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int
         )
     position = int(index.const)
     if not -length <= position < length:
-        raise fb.error(nodes[0], f"index {position} is out of range of a tuple of {length}", "LP2042")
+        raise fb.error(
+            nodes[0],
+            f"index {position} is out of range of a tuple of {length}",
+            "LP2042",
+            hint=f"indices go from {-length} to {length - 1}" if length else "the tuple is empty",
+        )
     return position % length
