@@ -7,6 +7,7 @@ into structs that are already there.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
+
+
+_serials = itertools.count()
 
 
 class KernelBinding:
@@ -67,6 +71,8 @@ class LaunchRecord:
         spec_values: tuple[Scalar, ...] = (),
         rest: LaunchRecord | None = None,
     ) -> None:
+        self.serial = next(_serials)
+        """Names it in caches; never used again."""
         self._spec_values = spec_values
         self._rest = rest
         self._device = device
@@ -102,6 +108,9 @@ class LaunchRecord:
         has_streams = bool(self._checker.stream_names)
         is_whole = not self._has_more and plan.regions is None
         self._is_repeatable = self._is_block_pushed and is_whole and not has_streams
+        """Whether a launch right behind an equal one may leave out what is bound already."""
+        self._is_kept = self._is_repeatable and not self._has_report
+        """Whether `RepeatedLaunches` may keep it."""
         self._sets = ffi.new("VkDescriptorSet[]", 1)
         self._dynamic_offset = ffi.new("uint32_t[]", 1)
 
@@ -164,11 +173,9 @@ class LaunchRecord:
     def _streams(self, args: Sequence[object]) -> Streams:
         """Returns the streams among the arguments of a launch, by the names of their parameters."""
         names = self._checker.stream_names
-        return (
-            {name: stream for name, stream in zip(names, args, strict=True) if isinstance(stream, Stream)}
-            if names
-            else {}
-        )
+        if not names:
+            return {}
+        return {name: stream for name, stream in zip(names, args, strict=True) if isinstance(stream, Stream)}
 
     def encode(
         self, command_buffer: CommandBuffer, args: Sequence[object], reports: Sequence[KernelReport]
@@ -263,7 +270,6 @@ class LaunchRecord:
             if wait_events:
                 self._wait_on_device(queue, wait_events)
             latest = queue.latest
-            streams: Streams = self._streams(args) if self._checker.stream_names else {}
             if latest is not None and latest[0] is self and latest[1] == uses:
                 self._dispatch_again(queue, event, first, uses, values)
             elif (
@@ -271,8 +277,9 @@ class LaunchRecord:
                 or queue.recording is not None
                 or not self._repeat(queue, event, args, first[0], uses, values)
             ):
-                self._dispatch(queue, event, first, uses, values, streams)
+                self._dispatch(queue, event, first, uses, values, self._streams(args))
             if self._has_more:
+                streams = self._streams(args)
                 pieces = self.plan.pieces
                 next(pieces)
                 for piece in pieces:
@@ -383,10 +390,13 @@ class LaunchRecord:
         if not queue.is_idle:
             repeated.note_haste()
             return False
-        if not (repeated.is_expected and self._is_repeatable) or self._has_report or queue.is_timed:
+        if not (repeated.is_expected and self._is_kept) or queue.is_timed:
             return False
-        self._pack_into(self._block_memory, 0, *hidden, *values)
-        batch = repeated.find(self, args, uses, self._block_memory[:])
+        block = b""
+        if self._has_values:
+            self._pack_into(self._block_memory, 0, *hidden, *values)
+            block = self._block_memory[:]
+        batch = repeated.find(self, args, uses, block)
         if batch is None:
             return False
         queue.submit_batch(batch, uses)
