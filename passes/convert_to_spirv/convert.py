@@ -95,7 +95,7 @@ def convert_to_spirv(
 
 def _coarsened(kernels: list[Function], env: TargetEnv) -> list[Function]:
     """Returns the kernels, in their coarsened form where the environment asks for it and it pays."""
-    lanes = env.lanes_per_invocation
+    lanes = 1 if "coarsen" in env.disabled_passes else env.lanes_per_invocation
     if lanes < 2 or env.optimisation_level < 1 or env.binding_model is not BindingModel.DESCRIPTOR:
         return kernels
     from ..coarsen.coarsen import coarsened
