@@ -48,7 +48,11 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 @click.option("-O1", "opt_level", flag_value=1, type=int, help="The default.")
 @click.option("-O2", "opt_level", flag_value=2, type=int, help="Spend more time.")
 @click.option(
-    "--disable-pass", "disabled_passes", multiple=True, metavar="PASS", help="An optimisation pass that does not run."
+    "--disable-pass",
+    "disabled_passes",
+    multiple=True,
+    metavar="PASS",
+    help="An optimisation pass that does not run.",
 )
 @click.option("-g", "debug", is_flag=True, help="Images say which source line they come from.")
 def command(
