@@ -43,6 +43,7 @@ OPTIMISATION_PASSES = (
     "cse",
     "dce",
     "hoist-invariants",
+    "linearise-indices",
     "narrow-barriers",
     "promote-arrays",
 )

@@ -113,7 +113,8 @@ def analyse(
         config=config,
     )
     done("propagate-aspects", module)
-    optimise(module, env.optimisation_level, disabled=env.disabled_passes)
+    keeps = env.lanes_per_invocation > 1
+    optimise(module, env.optimisation_level, disabled=env.disabled_passes, keeps_dimensions=keeps)
     done("optimise", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)

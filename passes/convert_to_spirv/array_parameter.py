@@ -130,7 +130,7 @@ class ArrayParameter:
         """Returns an element of a uniform buffer, which is an array of vectors of 16 bytes."""
         fn, vector = self._fn, self._uniform_view
         assert vector is not None, "it is no uniform buffer"
-        linear = self._linear(indices)
+        linear = self._fn.linear(indices, self.extent)
         is_whole = vector is self.storage_type
         number = linear if is_whole else fn.emit(spirv.ShiftRightLogicalOp, (linear, fn.index(2)), i32)
         pointer = fn.module.types.pointer(vector, StorageClass.Uniform)
@@ -160,7 +160,7 @@ class ArrayParameter:
         vector = fn.type(VectorType(self.storage_type, [width]))
         pointer = fn.module.types.pointer(vector, self._storage_class)
         shift = fn.index(width.bit_length() - 1)
-        number = fn.emit(spirv.ShiftRightLogicalOp, (self._linear(indices), shift), i32)
+        number = fn.emit(spirv.ShiftRightLogicalOp, (self._fn.linear(indices, self.extent), shift), i32)
         chain = fn.emit(spirv.AccessChainOp, (self._view(vector), fn.index(0), number), pointer)
         return chain, vector
 
@@ -209,7 +209,7 @@ class ArrayParameter:
 
     def _position(self, indices: Sequence[SSAValue]) -> SSAValue:
         """Returns the position of an element in C order, inside of the array: no robustness covers addresses."""
-        linear = self._linear(indices)
+        linear = self._fn.linear(indices, self.extent)
         # As unsigned numbers, negative positions are the largest: one minimum clamps both ends.
         return (
             self._fn.emit(spirv.GLUMinOp, (linear, self._last_position()), i32)
@@ -230,14 +230,6 @@ class ArrayParameter:
                 count = first(spirv.IMulOp, count, self.extent(dimension))
             self._last = first(spirv.ISubOp, first(spirv.GLUMaxOp, count, fn.index(1)), fn.index(1))
         return self._last
-
-    def _linear(self, indices: Sequence[SSAValue]) -> SSAValue:
-        """Returns the position of an element in C order: the last index is the fastest."""
-        fn = self._fn
-        linear = indices[0]
-        for dimension, index in enumerate(indices[1:], start=1):
-            linear = fn.sum(fn.product(linear, self.extent(dimension)), index)
-        return linear
 
     def _base_pointer(self) -> SSAValue:
         if not self._is_address:

@@ -12,11 +12,14 @@ from .dce import eliminate_dead_code
 from .effects import functions_of
 from .forward_walk import ForwardWalk
 from .hoist_invariants import hoist_invariants
+from .linearise_indices import has_wide_ids, linearise_indices
 from .narrow_barriers import narrow_barriers
 from .promote_arrays import promote_arrays
 
 
-def optimise(module: Operation, level: int, *, disabled: Collection[str] = ()) -> None:
+def optimise(
+    module: Operation, level: int, *, disabled: Collection[str] = (), keeps_dimensions: bool = False
+) -> None:
     """Optimises every function of `module` in place; level 0 changes nothing, 2 repeats what 1 does once.
 
     A function with the attribute `kernel.opt_level` has its own level.
@@ -25,12 +28,16 @@ def optimise(module: Operation, level: int, *, disabled: Collection[str] = ()) -
         module: changed in place.
         level: of functions that have none of their own.
         disabled: names of passes that do not run.
+        keeps_dimensions: whether arrays keep their dimensions, which coarsening needs; `optimise_positions` follows.
     """
     fold, number = "canonicalize" not in disabled, "cse" not in disabled
+    linearises = not (keeps_dimensions or "linearise-indices" in disabled or has_wide_ids(module))
     steps = [step for name, step in _STEPS if name not in disabled]
     for function in functions_of(module):
         if _level_of(function, level) and "promote-arrays" not in disabled:
             promote_arrays(function)
+        if _level_of(function, level) and linearises:
+            linearise_indices(function)
         for _ in range(min(_level_of(function, level), 2)):
             if fold or number:
                 ForwardWalk(fold=fold, number=number).run(function)
@@ -44,6 +51,19 @@ _STEPS = (
     ("narrow-barriers", narrow_barriers),
 )
 """What follows the walk, by the name that switches it off."""
+
+
+def optimise_positions(function: Operation, *, disabled: Collection[str] = ()) -> None:
+    """Linearises the indices of a function that kept its dimensions, and optimises what that makes."""
+    if "linearise-indices" in disabled:
+        return
+    linearise_indices(function)
+    fold, number = "canonicalize" not in disabled, "cse" not in disabled
+    if fold or number:
+        ForwardWalk(fold=fold, number=number).run(function)
+    for name, step in _STEPS:
+        if name not in disabled:
+            step(function)
 
 
 def _level_of(function: Operation, default: int) -> int:
