@@ -47,12 +47,14 @@ CASES = {
     ),
     ("linearise-indices", "ids of 64 bits stay"): (
         """
-        func.func @f(%x : memref<?x?xf32>, %v : f32, %i : index) attributes {gpu.kernel, kernel.rank = 1 : i32, kernel.wide} {
+        func.func @f(%x : memref<?x?xf32>, %v : f32, %i : index) attributes {gpu.kernel,
+            kernel.rank = 1 : i32, kernel.wide} {
           memref.store %v, %x[%i, %i] : memref<?x?xf32>
           func.return
         }""",
         """
-        func.func @f(%x : memref<?x?xf32>, %v : f32, %i : index) attributes {gpu.kernel, kernel.rank = 1 : i32, kernel.wide} {
+        func.func @f(%x : memref<?x?xf32>, %v : f32, %i : index) attributes {gpu.kernel,
+            kernel.rank = 1 : i32, kernel.wide} {
           memref.store %v, %x[%i, %i] : memref<?x?xf32>
           func.return
         }""",
