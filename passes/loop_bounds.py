@@ -18,7 +18,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..ir.call_graph import Function, has_body, resolve
 from ..ir.dialects.kernel import GlobalRangeOp
-from ..ir.dialects.kernel_atomic import NATIVE, AtomicRMWOp
+from ..ir.dialects.kernel_atomic import AtomicOp
 from .optimise.constants import constant_integer, integer_width
 from .optimise.fold_control_flow import trip_count
 from .optimise.fold_integers import compares, computes
@@ -38,12 +38,7 @@ def callee_of(op: Operation) -> Function | None:
 
 def has_loop_inside(op: Operation) -> bool:
     """Whether an atomic operation is a loop on the device: compare-exchange until it succeeds."""
-    return (
-        isinstance(op, AtomicRMWOp)
-        and op.is_float
-        and NATIVE not in op.attributes
-        and op.kind.data != "exchange"
-    )
+    return isinstance(op, AtomicOp) and op.is_loop
 
 
 class Bounds:

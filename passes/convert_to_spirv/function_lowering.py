@@ -77,12 +77,18 @@ class FunctionLowering:
 
     # Values
 
-    def array_indices(self, indices: Sequence[SSAValue]) -> list[SSAValue]:
-        """Returns lowered indices of an array, which have 32 bits: an id of 64 is narrowed."""
-        return [
-            value if value.type is i32 else self.emit(spirv.SConvertOp, (value,), i32)
-            for value in (self.value(index) for index in indices)
-        ]
+    def array_indices(self, indices: Sequence[SSAValue], type_: Attribute = i32) -> list[SSAValue]:
+        """Returns lowered indices of an array in the type that its positions have."""
+        return [self.resized(self.value(index), type_) for index in indices]
+
+    def resized(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """Returns an integer in another integer type, extended with its sign or narrowed."""
+        if value.type is type_:
+            return value
+        number = self.constant_number(value)
+        if number is None:
+            return self.emit(spirv.SConvertOp, (value,), type_)
+        return self.constant(type_, _wrapped(int(number), type_))
 
     def value(self, value: SSAValue) -> SSAValue:
         """Returns what `value` has become; a kernel's scalar argument is loaded at its first use."""
@@ -134,8 +140,8 @@ class FunctionLowering:
         """
         position = indices[0]
         for dimension, index in enumerate(indices[1:], start=1):
-            row = self.emit(spirv.IMulOp, (position, extents(dimension)), i32)
-            position = self.emit(spirv.IAddOp, (row, index), i32)
+            row = self.emit(spirv.IMulOp, (position, extents(dimension)), position.type)
+            position = self.emit(spirv.IAddOp, (row, index), position.type)
         return position
 
     def constant(self, type_: Attribute, number: float) -> SSAValue:
@@ -241,6 +247,13 @@ class FunctionLowering:
         elif front:
             self.body.insert_ops_before(front, first)
         return self.body
+
+
+def _wrapped(number: int, type_: Attribute) -> int:
+    """Returns a number as a signed integer of a type has it."""
+    assert is_integer_type(type_)
+    half = 1 << (type_.width.data - 1)
+    return (number + half) % (2 * half) - half
 
 
 def _attribute(type_: Attribute, number: float) -> Attribute:

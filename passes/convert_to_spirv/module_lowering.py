@@ -20,16 +20,17 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from ...ir.call_graph import Function, function_name, has_body, resolve
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
-from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
+from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_image import IMAGE_NAMES, ImageType
 from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ...ir.dialects.spec_constant import GetOp
-from ...ir.dialects.spirv.attributes import MemorySemanticsAttr
+from ...ir.dialects.spirv.attributes import MemorySemanticsAttr, StorageClassAttr
 from ...ir.dialects.spirv.enums import MemorySemantics, StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.target_env import TargetEnv
 from ...ir.walk import operations
 from ..errors import PassError
+from ..narrowing import is_memref_type
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
 from .spec_constant_table import SpecConstantTable
@@ -95,6 +96,8 @@ class ModuleLowering:
         self.functions: list[spirv.FuncOp] = []
         self.keeps_float_bits = False
         """Whether arrays of floats that atomics may reach are kept as integers; see `storage_type`."""
+        self.word_elements: set[Attribute] = set()
+        """Types of less than 32 bits whose shared arrays have a word for each element: atomics reach them."""
         self.orders_memory = False
         """Whether work-items tell each other of what they stored: barriers, fences, ordered atomics."""
         self.orders_images = False
@@ -108,6 +111,7 @@ class ModuleLowering:
         """Whether functions of other modules are called."""
         self._local_size_symbols: dict[int, str] = {}
         self._length_symbols: list[str] = []
+        self._without_notes_symbol: str | None = None
         self._symbols: dict[str, SymbolRefAttr] = {}
         self._helpers: dict[Operation, LoweredFunction] = {}
         self._inlined: dict[Operation, bool | None] = {}
@@ -130,7 +134,9 @@ class ModuleLowering:
                 )
             elif isinstance(op, AtomicOp):
                 self.orders_memory |= op.order.data != "relaxed"
-                self.keeps_float_bits |= op.is_float and NATIVE not in op.attributes
+                self.keeps_float_bits |= op.keeps_bits
+                if op.is_narrow and _is_shared(op.array.type):
+                    self.word_elements.add(op.element_type)
 
     def storage_type(self, element: Attribute, *, is_atomic: bool) -> Attribute:
         """Returns what memory that atomics may reach holds for elements of a type.
@@ -189,8 +195,14 @@ class ModuleLowering:
         self._length_symbols.append(symbol)
         return symbol
 
+    def without_notes_symbol(self) -> str:
+        """Returns the symbol of the constant that is `LaunchAbi.without_notes_spec_id`."""
+        if self._without_notes_symbol is None:
+            self._without_notes_symbol = self.reserve("__without_notes")
+        return self._without_notes_symbol
+
     def finish_spec_constants(self, default_local_size: tuple[int, int, int]) -> None:
-        """Gives the local size and the lengths that a launch gives their SpecIds, behind the user's."""
+        """Gives what the runtime sets its SpecIds, behind the user's: local size, lengths, the switch of debug mode."""
         first = self.spec_constants.next_spec_id
         if self.has_local_size_constants:
             self.local_size_spec_ids = (first, first + 1, first + 2)
@@ -200,6 +212,9 @@ class ModuleLowering:
             first += 3
         for number, symbol in enumerate(self._length_symbols, start=first):
             self.spec_constants.add_scalar(symbol, integer_attribute(1, 32), number)
+        if self._without_notes_symbol is not None:
+            number = first + len(self._length_symbols)
+            self.spec_constants.add_scalar(self._without_notes_symbol, integer_attribute(0, 32), number)
 
     # Helpers
 
@@ -315,6 +330,11 @@ class ModuleLowering:
 
 def _has_images(kernel: Function) -> bool:
     return any(isinstance(type_, ImageType) for type_ in kernel.function_type.inputs)
+
+
+def _is_shared(array: Attribute) -> bool:
+    space = array.memory_space if is_memref_type(array) else None
+    return isinstance(space, StorageClassAttr) and space.data is StorageClass.Workgroup
 
 
 def only_block(function: Function) -> Block:
