@@ -223,7 +223,12 @@ def export(array: Array) -> int:
     """Returns a file descriptor of an array's memory, moving the array first where needed; see `Array.export_fd`."""
     device, logical = array.device, array.device.logical
     buffer = array.buffer
-    if not buffer.allocation_bytes or buffer.is_borrowed:
+    if buffer.is_borrowed:
+        raise InvalidError(
+            "a.export_fd: the array's memory is the host's or the application's, and moving it would part the two; "
+            "export a copy, lp.asarray(a.numpy())"
+        )
+    if not buffer.allocation_bytes:
         queue = device.default_queue
         with logical.lock:
             moved = allocate_exportable(logical, array.nbytes)

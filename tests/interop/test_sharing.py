@@ -208,6 +208,33 @@ def test_file_descriptors_that_are_none(device: lp.Device, tmp_path: Path):
             lp.import_fd(wrong, 4, device=device)  # pyright: ignore[reportArgumentType]
     with (tmp_path / "short").open("wb+") as file, pytest.raises(lp.InvalidError, match="holds 0 bytes"):
         lp.import_fd(file.fileno(), 4, device=device)
+    (tmp_path / "long").write_bytes(bytes(100))
+    pipe, folder = os.pipe(), os.open(tmp_path, os.O_RDONLY)
+    zeros, read_only = os.open("/dev/zero", os.O_RDWR), os.open(tmp_path / "long", os.O_RDONLY)
+    cases = [(pipe[0], "a pipe"), (folder, "a folder")]
+    if device.logical.is_cpu:  # the drivers of GPUs have files of their own kinds
+        cases += [(zeros, "no file"), (read_only, "not open for reading and writing")]
+    for (
+        fd,
+        message,
+    ) in cases:  # a driver would wait for the pipe, and end the process at an access to the file
+        with pytest.raises(lp.InvalidError, match=message):
+            lp.import_fd(fd, 4, device=device)
+    for fd in (*pipe, folder, zeros, read_only):
+        os.close(fd)  # still the caller's
+
+
+def test_what_is_not_the_arrays_own_is_not_exported(importing: lp.Device):
+    host = lp.page_aligned(16)
+    array = lp.from_host(host, device=importing)
+    try:
+        lp.zeros(4, device=importing).export_fd()
+    except lp.FeatureNotSupportedError as error:
+        pytest.skip(str(error))
+    with pytest.raises(lp.InvalidError, match="export a copy"):
+        array.export_fd()
+    double[16](array).wait()
+    assert np.shares_memory(host, np.asarray(array))
 
 
 _CHILD = """
