@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .barriers import Barrier, Barriers
     from .device import Device
     from .graph_commands import Batch
+    from .latest_launch import LatestLaunch
     from .memory import Buffer
     from .tracked import Tracked
 
@@ -79,8 +80,8 @@ class CommandStream(Handle):
         """Commands that make the open command buffer be submitted."""
         self.recording: CommandBuffer | None = None
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
-        self.latest: tuple[object, object] | None = None
-        """The launch record of the last command of the open command buffer, and the memory that it uses."""
+        self.latest: LatestLaunch | None = None
+        """The last command of the open command buffer, where it is a launch that may be repeated."""
         self.repeated = RepeatedLaunches(logical)
         """Launches that are waited for one at a time, again and again."""
         self._in_flight: deque[CommandBuffer | Batch] = deque()
@@ -229,25 +230,23 @@ class CommandStream(Handle):
             else:
                 buffer.read_epoch = epoch
 
-    def barrier(self, barrier: Barrier | None = None) -> int:
-        """Records a barrier between everything before and everything after; returns the new epoch.
-
-        Args:
-            barrier: another than `Barriers.between`.
-        """
+    def barrier(self) -> int:
+        """Records a barrier between everything before and everything after; returns the new epoch."""
         command_buffer = self.recording or self.open()
-        self._record_barrier(command_buffer.raw, *(barrier or self._between))
+        self._record_barrier(command_buffer.raw, *self._between)
         self._epoch += 1
         return self._epoch
 
-    def order_again(self, uses: Sequence[tuple[Tracked, bool]], barrier: Barrier | None = None) -> None:
-        """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
-        epoch = self.barrier(barrier)
-        for buffer, writes in uses:
-            if writes:
-                buffer.write_epoch = epoch
-            else:
-                buffer.read_epoch = epoch
+    def order_again(self, command_buffer: CommandBuffer, barrier: Barrier | None = None) -> None:
+        """Does what `order` does for a command that uses what the command before it uses, and writes some of it.
+
+        The epoch goes on: what the commands behind the barrier use is marked with it already.
+
+        Args:
+            command_buffer: the open one.
+            barrier: another than `Barriers.between`.
+        """
+        self._record_barrier(command_buffer.raw, *(barrier or self._between))
 
     def _take_over(self, buffer: Tracked, value: int) -> None:
         """Makes this queue the one that orders the uses of `buffer`, from the submission of `value` on."""
@@ -338,10 +337,12 @@ class CommandStream(Handle):
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
         """
+        busy = self._logical.busy
         if self.recording is not None:
             self.flush()
-        self._make_room()
-        self._logical.busy.add(self)
+        if self._in_flight or self.is_closed or len(busy) >= MAX_BUSY:
+            self._make_room()
+        busy.add(self)
         batch.value = self._submitted + 1
         self._epoch += 1
         interrupt: KeyboardInterrupt | None = None

@@ -209,7 +209,8 @@ class Queue(CommandStream):
         if self._in_flight:
             with self._lock:
                 self.retire()
-                self._logical.drain()
+                if self._logical.graveyard.pending:
+                    self._logical.drain()
         if self.reports.pending and not is_quiet():
             self._read_reports()
 
