@@ -84,7 +84,8 @@ class CommandStream(Handle):
         """The last command of the open command buffer, where it is a launch that may be repeated."""
         self.repeated = RepeatedLaunches(logical)
         """Launches that are waited for one at a time, again and again."""
-        self._in_flight: deque[CommandBuffer | Batch] = deque()
+        self.in_flight: deque[CommandBuffer | Batch] = deque()
+        """What was submitted and is not known to have run."""
         self._free: list[CommandBuffer] = []
         self._submitted = 0
         self._epoch = 0
@@ -127,11 +128,6 @@ class CommandStream(Handle):
         return self._clock.raw
 
     @property
-    def is_idle(self) -> bool:
-        """Whether everything that was submitted is known to have run."""
-        return not self._in_flight
-
-    @property
     def is_timed(self) -> bool:
         """Whether a command that is recorded now is timed."""
         return self.is_profiling or bool(profile.active)
@@ -144,7 +140,7 @@ class CommandStream(Handle):
     def running(self) -> list[str]:
         """Returns the names of the kernels that are submitted and have not ended.  Call it with the lock held."""
         completed = self._clock.completed
-        submitted = [item for item in self._in_flight if item.value > completed]
+        submitted = [item for item in self.in_flight if item.value > completed]
         return [name for item in submitted for name in item.kernel_names()]
 
     @abstractmethod
@@ -185,10 +181,10 @@ class CommandStream(Handle):
     def _make_room(self) -> None:
         """Makes sure that one more submission may follow; waits where too many are in flight."""
         self.require_open()
-        if self._in_flight:
+        if self.in_flight:
             self.retire()
-            if len(self._in_flight) >= MAX_IN_FLIGHT:
-                self._clock.block_until(self._in_flight[0].value)
+            if len(self.in_flight) >= MAX_IN_FLIGHT:
+                self._clock.block_until(self.in_flight[0].value)
                 self.retire()
         busy = self._logical.busy
         if self not in busy and len(busy) >= MAX_BUSY:
@@ -219,9 +215,6 @@ class CommandStream(Handle):
                 is_hazard = True
         if is_hazard:
             epoch = self.barrier()
-        self._note_uses(uses, value, epoch)
-
-    def _note_uses(self, uses: Sequence[tuple[Tracked, bool]], value: int, epoch: int) -> None:
         for buffer, writes in uses:
             buffer.last_use = value
             if writes:
@@ -340,18 +333,22 @@ class CommandStream(Handle):
         busy = self._logical.busy
         if self.recording is not None:
             self.flush()
-        if self._in_flight or self.is_closed or len(busy) >= MAX_BUSY:
+        if self.in_flight or self.is_closed or len(busy) >= MAX_BUSY:
             self._make_room()
         busy.add(self)
-        batch.value = self._submitted + 1
-        self._epoch += 1
+        batch.value = value = self._submitted + 1
+        self._epoch = epoch = self._epoch + 1
         interrupt: KeyboardInterrupt | None = None
-        while self._submitted < batch.value:
+        while self._submitted < value:
             try:
-                for buffer, _ in uses:
+                for buffer, writes in uses:
                     if buffer.queue is not self:
-                        self._take_over(buffer, batch.value)
-                self._note_uses(uses, batch.value, self._epoch)
+                        self._take_over(buffer, value)
+                    buffer.last_use = value
+                    if writes:
+                        buffer.write_epoch, buffer.last_write = epoch, value
+                    else:
+                        buffer.read_epoch = epoch
                 self._submit(batch)
             except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                 interrupt = error
@@ -371,8 +368,8 @@ class CommandStream(Handle):
         if results[-1] < 0:
             self.recording = self.latest = None
             logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
-        if not self._in_flight or self._in_flight[-1] is not command_buffer:
-            self._in_flight.append(command_buffer)
+        if not self.in_flight or self.in_flight[-1] is not command_buffer:
+            self.in_flight.append(command_buffer)
         if self._waits:
             self._waits = {}
         self._submitted = command_buffer.value
@@ -380,7 +377,7 @@ class CommandStream(Handle):
 
     def retire(self) -> None:
         """Recycles the command buffers that the device has run.  Call it with the lock held."""
-        in_flight, clock = self._in_flight, self._clock
+        in_flight, clock = self.in_flight, self._clock
         if in_flight:
             completed = clock.completed
             if in_flight[-1].value > completed:  # else a wait has just told
@@ -451,9 +448,9 @@ class CommandStream(Handle):
 
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""
-        for command_buffer in (*self._in_flight, *([self.recording] if self.recording else [])):
+        for command_buffer in (*self.in_flight, *([self.recording] if self.recording else [])):
             command_buffer.forget()
-        self._in_flight.clear()
+        self.in_flight.clear()
         self._free.clear()
         self.repeated.clear()
         self.recording = self.latest = None

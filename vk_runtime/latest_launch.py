@@ -1,7 +1,7 @@
 """What a queue knows of the last launch in its open command buffer.
 
-A launch of the same record with the same arrays finds everything bound and kept: a barrier, its scalars and the dispatch
-are what is left.  With the very same arguments not even these need be looked at again.
+A launch of the same record with the same arrays finds everything bound and kept: a barrier, its scalars and the
+dispatch are what is left.  The very same arguments need not even be looked at again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .launch_record import LaunchRecord
 
 _FIXED = frozenset((Array, bool, int, float))
-"""Arguments that mean the same as long as they are the same object, and no array of any device has changed its memory."""
+"""Arguments that mean the same as long as they are the same objects, and no array has let go of its memory."""
 
 
 class LatestLaunch:
@@ -31,14 +31,13 @@ class LatestLaunch:
         block: its packed argument block; empty where it is always the same.
     """
 
-    __slots__ = ("_args", "_generation", "block", "record", "uses")
+    _args: Sequence[object] | None = None
+    _generation: object = None
 
     def __init__(self, record: LaunchRecord, uses: Uses, block: bytes) -> None:
         self.record = record
         self.uses = uses
         self.block = block
-        self._args: Sequence[object] | None = None
-        self._generation: object = None
 
     def note_arguments(self, args: Sequence[object]) -> None:
         """Remembers the arguments of a launch behind it that were checked, and lead to the same arrays and block."""

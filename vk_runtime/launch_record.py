@@ -285,7 +285,7 @@ class LaunchRecord:
             elif (
                 wait_events
                 or queue.recording is not None
-                or not self._repeat(queue, event, args, first[0], uses, values)
+                or not self._repeat(queue, event, args, uses, self._packed(first[0], values))
             ):
                 self._dispatch(queue, event, first, uses, values, self._streams(args))
             if self._has_more:
@@ -395,23 +395,15 @@ class LaunchRecord:
         self._pack_into(self._block_memory, 0, *hidden, *values)
         return self._block_memory[:]
 
-    def _repeat(
-        self,
-        queue: Queue,
-        event: Event,
-        args: Sequence[object],
-        hidden: tuple[Scalar, ...],
-        uses: Uses,
-        values: Sequence[Scalar],
-    ) -> bool:
+    def _repeat(self, queue: Queue, event: Event, args: Sequence[object], uses: Uses, block: bytes) -> bool:
         """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""
         repeated = queue.repeated
-        if not queue.is_idle:
+        if queue.in_flight:
             repeated.note_haste()
             return False
         if not (repeated.is_expected and self._is_kept) or queue.is_timed:
             return False
-        batch = repeated.find(self, args, uses, self._packed(hidden, values))
+        batch = repeated.find(self, args, uses, block)
         if batch is None:
             return False
         queue.submit_batch(batch, uses)

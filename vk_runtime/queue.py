@@ -206,7 +206,7 @@ class Queue(CommandStream):
                     self._clock.block_until(value)
             else:
                 self._clock.block_until(value)
-        if self._in_flight:
+        if self.in_flight:
             with self._lock:
                 self.retire()
                 if self._logical.graveyard.pending:
