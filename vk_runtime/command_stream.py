@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from .barriers import Barrier, Barriers
     from .device import Device
     from .graph_commands import Batch
-    from .latest_launch import LatestLaunch
     from .memory import Buffer
+    from .same_arguments import Latest, SameArguments
     from .tracked import Tracked
 
 SUBMIT_AFTER = 64
@@ -80,8 +80,10 @@ class CommandStream(Handle):
         """Commands that make the open command buffer be submitted."""
         self.recording: CommandBuffer | None = None
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
-        self.latest: LatestLaunch | None = None
+        self.latest: Latest | None = None
         """The last command of the open command buffer, where it is a launch that may be repeated."""
+        self.same: SameArguments | None = None
+        """The arguments that it was repeated with; as long as that command buffer is open."""
         self.repeated = RepeatedLaunches(logical)
         """Launches that are waited for one at a time, again and again."""
         self.in_flight: deque[CommandBuffer | Batch] = deque()
@@ -366,14 +368,14 @@ class CommandStream(Handle):
                 profile.note_submission(command_buffer)
             submitter.submit(self.vk_queue, command_buffer, self._waits)
         if results[-1] < 0:
-            self.recording = self.latest = None
+            self.recording = self.latest = self.same = None
             logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
         if not self.in_flight or self.in_flight[-1] is not command_buffer:
             self.in_flight.append(command_buffer)
         if self._waits:
             self._waits = {}
         self._submitted = command_buffer.value
-        self.recording = self.latest = None
+        self.recording = self.latest = self.same = None
 
     def retire(self) -> None:
         """Recycles the command buffers that the device has run.  Call it with the lock held."""
@@ -418,7 +420,7 @@ class CommandStream(Handle):
         """Forgets what is recorded and will never be submitted.  Call it with the lock held."""
         if self.recording is not None:
             self.recording.forget()
-        self.recording = self.latest = None
+        self.recording = self.latest = self.same = None
 
     def wait_slice(self, value: int) -> bool:
         """Waits until the timeline reaches `value`, or a fifth of a second; returns whether it has.
@@ -453,5 +455,5 @@ class CommandStream(Handle):
         self.in_flight.clear()
         self._free.clear()
         self.repeated.clear()
-        self.recording = self.latest = None
+        self.recording = self.latest = self.same = None
         self._waits.clear()

@@ -127,12 +127,12 @@ class IndirectRecord(LaunchRecord):
         step: Step,
         uses: Uses,
         values: Sequence[Scalar],
-        streams: Streams,
+        args: Sequence[object],
     ) -> None:
         """Records planner and kernel; in the order of `LaunchRecord._dispatch`, for the same reasons."""
         reports = [queue.reports.of(self.device.logical, (self._binding, "range"), self._reported, 1)]
         if self._has_report:
-            reports.append(self._report_of(queue, streams))
+            reports.append(self._report_of(queue, args))
         place = queue.argument_block(self._block_at + self._block_bytes)
         planner_set, kernel_set = self._descriptors(place, uses, values, reports)
         command_buffer = queue.open()

@@ -20,11 +20,11 @@ from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_B
 from .errors import ArrayRangeError
 from .event import Event
 from .headers import ffi
-from .latest_launch import LatestLaunch
 from .launch_plan import LaunchPlan, Piece
 from .memory import Buffer
 from .pipeline import Pipeline
 from .reports import KernelReport, Streams
+from .same_arguments import Latest, SameArguments, are_fixed
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
@@ -131,9 +131,9 @@ class LaunchRecord:
         """Records the kernel on the default queue of its device, or returns None where its arguments need a
         closer look: by `launch`, or by that of another device."""
         queue = self._device.default_queue
-        latest = queue.latest
-        if latest is not None and latest.record is self and latest.has(args):
-            event = self._launch_same(queue, latest)
+        same = queue.same
+        if same is not None and same.latest[0] is self and same.are(args):
+            event = self._launch_same(queue, same.latest)
             if event is not None:
                 return event
         checked = self._checker.quick_check(args, self._device)
@@ -277,38 +277,35 @@ class LaunchRecord:
             if wait_events:
                 self._wait_on_device(queue, wait_events)
             latest = queue.latest
-            if latest is not None and latest.record is self and latest.uses == uses:
+            if latest is not None and latest[0] is self and latest[1] == uses:
                 block = self._packed(first[0], values)
-                if block == latest.block:
-                    latest.note_arguments(args)
                 self._dispatch_again(queue, event, latest, block)
+                if queue.latest is latest and are_fixed(args):
+                    queue.same = SameArguments(latest, args)
             elif (
                 wait_events
                 or queue.recording is not None
                 or not self._repeat(queue, event, args, uses, self._packed(first[0], values))
             ):
-                self._dispatch(queue, event, first, uses, values, self._streams(args))
+                self._dispatch(queue, event, first, uses, values, args)
             if self._has_more:
-                streams = self._streams(args)
                 pieces = self.plan.pieces
                 next(pieces)
                 for piece in pieces:
-                    self._dispatch(queue, event, self._step(piece), uses, values, streams)
+                    self._dispatch(queue, event, self._step(piece), uses, values, args)
                 if self._rest is not None:
-                    self._rest.add_to(queue, event, args, checked, streams)
+                    self._rest.add_to(queue, event, args, checked)
             if trace.active:
                 self.note_launch()
         return event
 
-    def add_to(
-        self, queue: Queue, event: Event, args: Sequence[object], checked: CheckedArguments, streams: Streams
-    ) -> None:
+    def add_to(self, queue: Queue, event: Event, args: Sequence[object], checked: CheckedArguments) -> None:
         """Records all dispatches as part of another record's launch.  Call it with the device's lock held."""
         uses, values = checked
         if not self._takes_scalars_only:
             values = self._packer.values(args, checked)
         for piece in self.plan.pieces:
-            self._dispatch(queue, event, self._step(piece), uses, values, streams)
+            self._dispatch(queue, event, self._step(piece), uses, values, args)
 
     def _dispatch(
         self,
@@ -317,7 +314,7 @@ class LaunchRecord:
         step: Step,
         uses: Uses,
         values: Sequence[Scalar],
-        streams: Streams,
+        args: Sequence[object],
     ) -> None:
         """Records one dispatch.
 
@@ -328,7 +325,7 @@ class LaunchRecord:
         descriptor_set = None
         if queue.recording is None:
             queue.open()  # first: it refuses where the device cannot be used any more
-        report = self._report_of(queue, streams) if self._has_report else None
+        report = self._report_of(queue, args) if self._has_report else None
         if not self._is_block_pushed:
             place = queue.argument_block(self._block_bytes)
             descriptor_set = self._write_block(place, uses, hidden, values, report)
@@ -349,12 +346,12 @@ class LaunchRecord:
         if command_buffer.is_timed:
             command_buffer.end_timing()
         elif self._is_repeatable:
-            queue.latest = LatestLaunch(self, uses, self._block_memory[:] if self._has_values else b"")
+            queue.latest = self, uses, self._block_memory[:] if self._has_values else b""
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
 
-    def _dispatch_again(self, queue: Queue, event: Event, latest: LatestLaunch, block: bytes) -> None:
+    def _dispatch_again(self, queue: Queue, event: Event, latest: Latest, block: bytes) -> None:
         """Does what `_dispatch` does, right after a dispatch of the same record with the same arrays.
 
         Everything is bound and kept, so a barrier, where the kernel writes, and scalars that changed are what is left.
@@ -366,16 +363,16 @@ class LaunchRecord:
         if self._writes:
             queue.order_again(command_buffer)
         event.value = command_buffer.value
-        if block != latest.block:
+        if block != latest[2]:
             queue.latest = None  # if Ctrl-C comes in between, nothing is known
             self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
-            queue.latest = LatestLaunch(self, latest.uses, block)
+            queue.latest = self, latest[1], block
         self._dispatch_groups(raw, *first[1])
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
 
-    def _launch_same(self, queue: Queue, latest: LatestLaunch) -> Event | None:
+    def _launch_same(self, queue: Queue, latest: Latest) -> Event | None:
         """Records a launch with the very arguments of the last one; None where it is the last one no more."""
         if graph_recording.active:
             return None
@@ -383,7 +380,7 @@ class LaunchRecord:
         with self._lock:
             if queue.latest is not latest:  # another thread has submitted it, or recorded something else
                 return None
-            self._dispatch_again(queue, event, latest, latest.block)
+            self._dispatch_again(queue, event, latest, latest[2])
             if trace.active:
                 self.note_launch()
         return event
@@ -443,8 +440,8 @@ class LaunchRecord:
         arrays = [] if self._packer.has_addresses else uses
         return arrays if report is None else [*arrays, (report.buffer, True)]
 
-    def _report_of(self, queue: Queue, streams: Streams) -> KernelReport:
-        binding = self._binding
+    def _report_of(self, queue: Queue, args: Sequence[object]) -> KernelReport:
+        binding, streams = self._binding, self._streams(args)
         return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank, streams)
 
     def _write_block(
