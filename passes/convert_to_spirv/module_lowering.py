@@ -125,7 +125,7 @@ class ModuleLowering:
         ops = operations(kernel_ir)
         kinds = set(map(type, ops))
         self.counts_rounds = not kinds.isdisjoint(ROUND_OPS)
-        decisive = {kind for kind in kinds if issubclass(kind, _DECISIVE) or kind.name in _BARRIERS}
+        decisive = {kind for kind in kinds if kind.name in _BARRIERS or issubclass(kind, _DECISIVE)}
         for op in (op for op in ops if type(op) in decisive):
             if op.name in _BARRIERS:
                 orders = op.properties.get("memory_semantics")
