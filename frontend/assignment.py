@@ -65,9 +65,19 @@ def _unpacked(fb: FunctionBuilder, targets: list[ast.expr], value: Value, node: 
                 target, "kernels have no starred assignment", "LP2030", hint="name each item of the tuple"
             )
     if not isinstance(value, Tuple) or (isinstance(value, Composite) and not value.is_vector):
-        raise fb.error(node, f"expected a tuple of {len(targets)} values, found {describe(value)}", "LP2033")
+        raise fb.error(
+            node,
+            f"expected a tuple of {len(targets)} values, found {describe(value)}",
+            "LP2033",
+            hint="write as many values as there are names: a, b = v, w",
+        )
     if len(value.items) != len(targets):
-        raise fb.error(node, f"expected {len(targets)} values to unpack, found {len(value.items)}", "LP2033")
+        raise fb.error(
+            node,
+            f"expected {len(targets)} values to unpack, found {len(value.items)}",
+            "LP2033",
+            hint=f"name {len(value.items)} variables, or index the tuple",
+        )
     return value.items
 
 
@@ -253,6 +263,7 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
             node.annotation,
             f"a variable's annotation is a type such as lp.f32, found {describe(annotation)}",
             "LP2012",
+            hint="leave it out: the type of a variable follows from its values",
         )
     name = node.target.id
     if fb.variable_types.get(name, scalar) != scalar:

@@ -57,7 +57,7 @@ def part_hint(array: Array, found: Type) -> str:
         return f'name a component: ({index}, "x")'
     if found is not array.type.element and isinstance(found, StructType | FixedArrayType | VecType):
         return "go on to a number inside of it: a field by its name, an element by its index"
-    return "keep what is updated so in an array of lp.i32, lp.u32 or lp.f32"
+    return "keep what is updated so in an array of numbers"
 
 
 def _flattened(index: Value, node: ast.expr) -> tuple[list[Value], list[ast.expr]]:

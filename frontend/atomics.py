@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 
@@ -21,13 +22,14 @@ from .conversions import store_convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .intrinsics import ATOMIC_FUNCTIONS
-from .ir_types import ir_type
-from .part_memory import path_operands, path_properties
+from .ir_types import BOOL, ir_type, storage_type
+from .part_memory import bool_of_byte, path_operands, path_properties
 from .types import ArrayType, ScalarType
 from .values import Array, Image, LocalArray, Scalar, Static, Value, describe
 
 _KINDS = {"and_": "and", "or_": "or"}
 _INTEGERS_ONLY = ("and_", "or_", "xor")
+_NUMBERS_ONLY = ("add", "sub", "min", "max")
 _ORDERS = {name: name for name in ORDERS}
 _SCOPES = {name: name for name in SCOPES}
 _COUNTS = {"load": 2, "compare_exchange": 4}
@@ -62,7 +64,22 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     fb.node = node
     op = _operation(fb, name, scalar, values, place, order, scope)
     fb.append(op)
-    return Scalar(scalar, op.results[0]) if op.results else Static(None, "None")
+    return _result(fb, op, scalar)
+
+
+def _is_byte(scalar: ScalarType, place: AtomicPlace) -> bool:
+    """Whether what is changed is a bool that memory holds as a byte of 0 or 1."""
+    return scalar is BOOL and not isinstance(place.element.array, LocalArray)
+
+
+def _result(fb: FunctionBuilder, op: Operation, scalar: ScalarType) -> Value:
+    """Returns the old value."""
+    if not op.results:
+        return Static(None, "None")
+    (old,) = op.results
+    if scalar is not BOOL or old.type == ir_type(BOOL):
+        return Scalar(scalar, old)
+    return bool_of_byte(fb, old)
 
 
 def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Array:
@@ -104,17 +121,18 @@ def _checked_type(fb: FunctionBuilder, node: ast.Call, place: AtomicPlace, name:
             "LP2033",
             hint=part_hint(array, found),
         )
-    if found.kind == "bool" or found.bits < 32:
+    if found is BOOL and name in _NUMBERS_ONLY:
         raise fb.error(
-            node.args[1] if place.path else node.args[0],
-            f"there are no atomics on {'fields' if place.path else 'elements'} of lp.{found.name}",
+            node.args[0],
+            f"lp.atomic.{name} works on numbers, found lp.bool_ in '{array.name}'",
             "LP2033",
-            hint=f"use {'a field' if place.path else 'an array'} of lp.i32, lp.u32 or lp.f32",
+            hint="change a bool with or_, and_, xor, exchange or compare_exchange",
         )
-    if place.path and found.is_float and isinstance(array, LocalArray):
+    if place.path and (found.is_float or found.bits < 32) and isinstance(array, LocalArray):
         raise fb.error(
             node.args[1],
-            f"lp.atomic.{name} works on components of shared vectors of integers, found {describe(array)}",
+            f"lp.atomic.{name} works on components of shared vectors of integers of 32 bits or more, "
+            f"found {describe(array)}",
             "LP2033",
             hint=f"use a shared array of lp.{found.name} with one more dimension",
         )
@@ -144,8 +162,13 @@ def _operation(
 ) -> Operation:
     array = place.element.array.ssa
     assert array is not None
+    stored = ir_type(scalar)
+    given = [fb.ssa(value) for value in values]
+    if _is_byte(scalar, place):
+        stored = storage_type(scalar)
+        given = [fb.emit(arith.ExtUIOp, [value], stored) for value in given]
     found = [
-        *(fb.ssa(value) for value in values),
+        *given,
         array,
         *place.element.indices,
         *path_operands(fb, place.path),
@@ -154,7 +177,7 @@ def _operation(
     properties: dict[str, Attribute] = {"order": StringAttr(order), "scope": StringAttr(scope)}
     if place.path:
         properties |= path_properties(place.path)
-    result = () if name == "store" else (ir_type(scalar),)
+    result = () if name == "store" else (stored,)
     if name == "load":
         return AtomicLoadOp.create(operands=operands, result_types=result, properties=properties)
     if name == "store":

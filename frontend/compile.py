@@ -21,8 +21,8 @@ from ..ir.target_env import TargetEnv
 from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device
 from ..vk_runtime.disk_cache import open_cache
-from ..vk_runtime.launch import require_device
 from ..vk_runtime.profile import Stages, span
+from ..vk_runtime.requirements import require_device
 from ..vk_runtime.trace import record
 from .aspect_warnings import warn_once
 from .captures import Captures

@@ -41,21 +41,27 @@ def compile_error(
         the help line.
     """
     finding = source.diagnostic(node, message)
-    return _error([finding, *notes], hint, code)
+    return finding_error([finding, *notes], code=code, hint=hint)
 
 
 def signature_error(
-    message: str, *, code: str, location: Location | None = None, hint: str | None = None
+    message: str,
+    *,
+    code: str,
+    location: Location | None = None,
+    hint: str | None = None,
+    notes: Sequence[Diagnostic] = (),
 ) -> CompileError:
     """Makes the error for a function whose source text is not at hand: a location without line and caret."""
-    return _error([Diagnostic(message, location)], hint, code)
+    return finding_error([Diagnostic(message, location), *notes], code=code, hint=hint)
 
 
-def _error(findings: list[Diagnostic], hint: str | None, code: str) -> CompileError:
+def finding_error(findings: Sequence[Diagnostic], *, code: str, hint: str | None = None) -> CompileError:
+    """Makes the error of findings, the first of which is what is wrong."""
     lines = [str(finding) for finding in findings]
     if hint is not None:
         lines.append(f"    help: {hint}")
-    return CompileError("\n".join(lines), code=code, diagnostics=findings)
+    return CompileError("\n".join(lines), code=code, diagnostics=tuple(findings))
 
 
 _HOST_CODES: dict[str, str] = {

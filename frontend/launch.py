@@ -18,7 +18,7 @@ from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
 from ..vk_runtime.image_base import ImageBase
 from ..vk_runtime.indirect_range import IndirectRange
-from ..vk_runtime.launch import LaunchRecord
+from ..vk_runtime.launch_record import LaunchRecord
 from ..vk_runtime.launchable import SINGLE_TASK
 from ..vk_runtime.queue import Queue
 from .arguments import bind_arguments, taken_apart

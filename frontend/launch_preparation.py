@@ -14,12 +14,14 @@ from ..ir.config import config
 from ..ir.errors import BuildError
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import BindingModel, TargetEnv
+from ..vk_runtime.arguments import check_arguments
 from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.coarse_record import CoarseRecord, Form, prepare_coarse
 from ..vk_runtime.device import Device
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
-from ..vk_runtime.launch import LaunchRecord, check_arguments, prepare
+from ..vk_runtime.launch import prepare
+from ..vk_runtime.launch_record import LaunchRecord
 from ..vk_runtime.launchable import SINGLE_TASK
 from .captures import Captures
 from .compile import Executable, environment_of, executable_for

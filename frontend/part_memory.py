@@ -119,13 +119,16 @@ def _load_scalar(fb: FunctionBuilder, element: Element, kind: ScalarType, path: 
     is_bytes = kind is BOOL and not isinstance(element.array, LocalArray)
     stored = storage_type(kind) if is_bytes else ir_type(kind)
     loaded = fb.emit(LoadFieldOp, operands, stored, path_properties(path))
-    if not is_bytes:
-        return Scalar(kind, loaded)
+    return bool_of_byte(fb, loaded) if is_bytes else Scalar(kind, loaded)
+
+
+def bool_of_byte(fb: FunctionBuilder, stored: SSAValue | None) -> Scalar:
+    """Returns the bool that a byte of memory holds."""
     byte = storage_type(BOOL)
     zero = fb.prologue_value(
         ("i8", 0), arith.ConstantOp, byte, properties={"value": integer_attribute(0, byte)}
     )
-    return Scalar(BOOL, fb.emit(arith.CmpiOp, [loaded, zero], ir_type(BOOL), CMPI["ne"]))
+    return Scalar(BOOL, fb.emit(arith.CmpiOp, [stored, zero], ir_type(BOOL), CMPI["ne"]))
 
 
 def store_place(

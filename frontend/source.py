@@ -10,12 +10,14 @@ import ast
 import inspect
 import tokenize
 import types
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from ..ir.errors import Diagnostic, Location
 from .elif_chains import flatten_chains
-from .errors import signature_error
+from .errors import finding_error, signature_error
+from .refused_functions import finding, refusal
 from .scope import resolve
 
 
@@ -34,22 +36,27 @@ class FunctionSource:
     """All lines of the file, with their line ends."""
 
     @classmethod
-    def of(cls, function: object) -> FunctionSource:
+    def of(cls, function: object, notes: Sequence[Diagnostic] = ()) -> FunctionSource:
         """Finds and parses the text of `function`.
+
+        Args:
+            function: a plain function.
+            notes: what an error says besides, such as where it is called.
 
         Raises:
             CompileError: it is no plain function, or its text cannot be found or is not what it was made of.
         """
-        plain = plain_function(function)
-        lines = _file_lines(plain)
+        plain = plain_function(function, notes)
+        lines = _file_lines(plain, notes)
         try:
-            tree = _definition(plain, lines)
+            tree = _definition(plain, lines, notes)
         except (RecursionError, MemoryError):
             raise signature_error(
                 f"'{plain.__qualname__}' is nested too deeply to be parsed",
                 code="LP2030",
                 location=definition_location(plain),
                 hint="split its expressions into statements",
+                notes=notes,
             ) from None
         flatten_chains(tree)
         return cls(
@@ -127,7 +134,7 @@ class FunctionSource:
         return len(text.encode()[:column_bytes].decode(errors="replace")) + 1
 
 
-def plain_function(function: object) -> types.FunctionType:
+def plain_function(function: object, notes: Sequence[Diagnostic] = ()) -> types.FunctionType:
     """Returns `function` if it is written with ``def`` and can be a kernel or helper.
 
     Raises:
@@ -137,29 +144,14 @@ def plain_function(function: object) -> types.FunctionType:
         raise signature_error(
             f"expected a function written with def, found {function!r} of type {type(function).__name__}",
             code="LP2004",
+            notes=notes,
         )
-    kind = _refused_kind(function)
-    if kind is not None:
-        raise signature_error(
-            f"'{function.__qualname__}' is {kind}; expected a plain function",
-            code="LP2004",
-            location=definition_location(function),
-            hint="write results into an array parameter instead of yielding them"
-            if "generator" in kind
-            else "write it as def name(…): with a type annotation on each parameter",
-        )
+    why = refusal(function)
+    if why is not None:
+        message = f"'{function.__qualname__}' is {why.kind}; expected a plain function"
+        place = finding(function, why, message) or Diagnostic(message, definition_location(function))
+        raise finding_error([place, *notes], code="LP2004", hint=why.hint)
     return function
-
-
-def _refused_kind(function: types.FunctionType) -> str | None:
-    if function.__name__ == "<lambda>":
-        return "a lambda"
-    flags = function.__code__.co_flags
-    if flags & (inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE):
-        return "a coroutine"
-    if flags & inspect.CO_ASYNC_GENERATOR:
-        return "an asynchronous generator"
-    return "a generator" if flags & inspect.CO_GENERATOR else None
 
 
 def definition_location(function: types.FunctionType) -> Location:
@@ -168,7 +160,7 @@ def definition_location(function: types.FunctionType) -> Location:
     return Location(code.co_filename, code.co_firstlineno, 1, function.__qualname__)
 
 
-def _file_lines(function: types.FunctionType) -> list[str]:
+def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> list[str]:
     try:
         return inspect.findsource(function)[0]
     except (OSError, TypeError, IndexError, SyntaxError, UnicodeDecodeError) as error:
@@ -177,10 +169,13 @@ def _file_lines(function: types.FunctionType) -> list[str]:
             code="LP2002",
             location=definition_location(function),
             hint="put the function into a file, or give its text to lp.kernel_from_source(text)",
+            notes=notes,
         ) from error
 
 
-def _definition(function: types.FunctionType, lines: list[str]) -> ast.FunctionDef:
+def _definition(
+    function: types.FunctionType, lines: list[str], notes: Sequence[Diagnostic]
+) -> ast.FunctionDef:
     """Returns the ``def`` of `function` in the file `lines`."""
     tree = _parse_block(function, lines) or _parse_file(function, lines)
     if tree is None or not _matches(tree, function):
@@ -189,6 +184,7 @@ def _definition(function: types.FunctionType, lines: list[str]) -> ast.FunctionD
             code="LP2003",
             location=definition_location(function),
             hint="the file changed after it was imported: start the program again or reload the module",
+            notes=notes,
         )
     return tree
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -42,15 +43,15 @@ MAX_DIMENSIONS = 3
 """Dimensions of arrays and launch ranges (Vulkan has three)."""
 
 
-class Type:
+class Type(ABC):
     """Base of the types of the kernel language.  Immutable, hashable, equal by content."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def spelling(self) -> str:
         """The type as messages, IR and `parse_type` write it: ``f32``, ``FixedArray[f32, 3, 3]``."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         return self.spelling

@@ -159,7 +159,8 @@ class AspectRules:
             yield Need(self.number(member), f"sub-group operation '{kind}'")
 
     def _of_atomic(self, op: AtomicOp) -> Iterator[Need]:
-        yield from self._of_access(op.array)
+        if not op.is_narrow:  # those reach the words of the buffer
+            yield from self._of_access(op.array)
         if NATIVE in op.attributes:
             yield Need(native_aspect(op), "atomic operation on f32")
         elif isinstance(op.element_type, Float64Type):  # done on its bits

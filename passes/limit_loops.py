@@ -30,7 +30,7 @@ from xdsl.passes import ModulePass
 from ..ir.call_graph import Function, function_name, functions, has_body, resolve
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import is_kernel
-from ..ir.dialects.kernel_atomic import NATIVE, AtomicRMWOp
+from ..ir.dialects.kernel_atomic import AtomicOp
 from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRoundsOp
 from .errors import UncountedLoopError
 from .optimise.constants import constant_integer
@@ -112,12 +112,7 @@ def _callee(op: Operation) -> Function | None:
 
 def _has_loop_inside(op: Operation) -> bool:
     """Whether an atomic operation is a loop on the device: compare-exchange until it succeeds."""
-    return (
-        isinstance(op, AtomicRMWOp)
-        and op.is_float
-        and NATIVE not in op.attributes
-        and op.kind.data != "exchange"
-    )
+    return isinstance(op, AtomicOp) and op.is_loop
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ input:    "kernel.atomic_rmw"(%v, %a, %i) {kind = "add", …} : f32     (the dev
 output:   "kernel.atomic_rmw"(%v, %a, %i) {kind = "add", native, …} : f32
 
 Invariant: either all atomics of floats in a module are native or none is, and none where all only exchange.  The
-others work on the floats' bits, and memory that both would reach has one type only.
+others work on the floats' bits, and memory that both would reach has one type only.  Those of 16 bits go another way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ def select_instructions(module: Operation, env: TargetEnv) -> None:
     """Chooses instructions for the device, in place."""
     if not has_any(module, AtomicOp):
         return
-    floats = [op for op in operations(module) if isinstance(op, AtomicOp) and op.is_float]
+    floats = [
+        op for op in operations(module) if isinstance(op, AtomicOp) and op.is_float and not op.is_narrow
+    ]
     # Exchanging bits is as good as exchanging floats, and needs nothing of the device.
     gains = any(isinstance(op, AtomicRMWOp) and op.kind.data != "exchange" for op in floats)
     if gains and all(native_aspect(op) in env.optional_aspects for op in floats):

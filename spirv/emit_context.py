@@ -18,7 +18,7 @@ from ..ir.dialects.spirv import (
     ModuleOp,
     VariableOp,
 )
-from ..ir.dialects.spirv.attributes import FPRoundingModeAttr
+from ..ir.dialects.spirv.attributes import FPRoundingModeAttr, ScopeAttr
 from ..ir.errors import BuildError
 from ..ir.location import location_of
 from ..ir.target_env import TargetEnv
@@ -171,6 +171,10 @@ class EmitContext:
         mode = attributes.get("fp_rounding_mode")
         if isinstance(mode, FPRoundingModeAttr):
             self.decorate(target, Decoration.FPRoundingMode, mode.data)
+        scope = attributes.get("uniform_id")
+        if isinstance(scope, ScopeAttr):
+            words = (target, Decoration.UniformId, self.types.u32(scope.data))
+            self.builder.add(Section.ANNOTATIONS, Op.DecorateId, words)
 
 
 def cannot_emit(message: str, operation: Operation) -> NoReturn:

@@ -197,7 +197,7 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
     for parameter in kernel.parameters:
         if isinstance(parameter, BufferParameter):
             extents = parameter.extent_offsets_bytes
-            yield from ((offset, 4) for offset in extents if offset is not None)
+            yield from ((offset, kernel.abi.index_bits // 8) for offset in extents if offset is not None)
             if parameter.address_offset_bytes is not None:
                 yield (parameter.address_offset_bytes, 8)
         elif isinstance(parameter, ImageParameter):

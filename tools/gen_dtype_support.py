@@ -37,8 +37,11 @@ arrays of vectors.
 """
 _TAIL = """
 Atomic operations of f32 are instructions where the device has `vk_float_atomic_add` and `vk_float_atomic_min_max`,
-which the kernel then needs; the table is for devices without. Those of f64 work on its 64 bits. There are no atomics of
-8 and 16 bits in core Vulkan, and none of bool.
+which the kernel then needs; the table is for devices without. Those of f64 work on its 64 bits. Vulkan has no atomics
+of 8 and 16 bits: they are compare-exchange loops on the 32-bit word around the element (`and_`, `or_` and `xor` are
+one instruction on it), which leave the other bytes of the word alone. f16 and bf16 are rounded after each operation. A
+shared array of such elements takes a word for each where a kernel of the module has atomics on its type. A bool has
+`or_`, `and_`, `xor`, `exchange`, `compare_exchange`, `load` and `store`.
 """
 
 
@@ -51,7 +54,7 @@ def cell(place: Place, dtype: str) -> str:
         return "refused"
     needed = sorted(set(image.kernels[0].aspects), key=_order)
     names = [f"`{aspect_spelling(number)}`" for number in needed]
-    is_emulated = place.name.startswith("atomic") and "f" in dtype
+    is_emulated = place.name.startswith("atomic") and dtype not in ("i32", "u32", "i64", "u64")
     is_emulated |= dtype == "bf16" and place.name != "array element"
     if is_emulated:
         return ", ".join(["emulated", *names])

@@ -24,7 +24,7 @@ from .bundle_image import DeviceImage
 from .device import Device
 from .handle import Handle
 from .kernel_id import KernelId
-from .launch import kernel_pipeline
+from .kernel_pipeline import kernel_pipeline
 from .launch_plan import check_local_size, default_local_size, plan_launch
 from .pipeline import Pipeline, ShaderModule
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..spirv.device_image import DeviceImage
     from .device import Device
     from .event import Event
-    from .launch import LaunchRecord
     from .launch_plan import LaunchPlan
+    from .launch_record import LaunchRecord
     from .queue import Queue
 
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import Error, InvalidError
 from . import profile
-from .barriers import COMPUTE_BARRIERS, Barriers
 from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
 from .handle import Handle
@@ -30,6 +29,7 @@ from .timeline_semaphore import TimelineSemaphore
 from .watcher import Watcher, call
 
 if TYPE_CHECKING:
+    from .barriers import Barrier, Barriers
     from .device import Device
     from .graph_commands import Batch
     from .memory import Buffer
@@ -55,7 +55,7 @@ class CommandStream(Handle):
         is_in_order: commands run one after the other.
         is_profiling: every command is timed; commands then run one after the other, too.
         family: of the VkQueue; None: the one that computes.
-        barriers: that the family can record.
+        barriers: that the family can record; None: those of queues that compute.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class CommandStream(Handle):
         is_in_order: bool = False,
         is_profiling: bool = False,
         family: int | None = None,
-        barriers: Barriers = COMPUTE_BARRIERS,
+        barriers: Barriers | None = None,
     ) -> None:
         logical = device.logical
         self._device = device
@@ -95,9 +95,9 @@ class CommandStream(Handle):
             # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
             self._clock = TimelineSemaphore(logical)
             self._pool = self._create_pool(logical.physical.queue_family_index if family is None else family)
+        barriers = barriers or logical.barriers
         self._submitter = Submitter(logical, self._clock, barriers)
-        self._barrier_arguments = barriers.between
-        self._record_barrier = logical.vk.vkCmdPipelineBarrier
+        self._record_barrier, self._between = barriers.record, barriers.between
         self._watcher: Watcher | None = None
 
     def _create_pool(self, family: int) -> Any:
@@ -229,22 +229,20 @@ class CommandStream(Handle):
             else:
                 buffer.read_epoch = epoch
 
-    def barrier(self, arguments: tuple[Any, ...] | None = None) -> int:
+    def barrier(self, barrier: Barrier | None = None) -> int:
         """Records a barrier between everything before and everything after; returns the new epoch.
 
         Args:
-            arguments: of vkCmdPipelineBarrier, where it is not that of the queue's commands.
+            barrier: another than `Barriers.between`.
         """
         command_buffer = self.recording or self.open()
-        self._record_barrier(command_buffer.raw, *(arguments or self._barrier_arguments))
+        self._record_barrier(command_buffer.raw, *(barrier or self._between))
         self._epoch += 1
         return self._epoch
 
-    def order_again(
-        self, uses: Sequence[tuple[Tracked, bool]], arguments: tuple[Any, ...] | None = None
-    ) -> None:
+    def order_again(self, uses: Sequence[tuple[Tracked, bool]], barrier: Barrier | None = None) -> None:
         """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
-        epoch = self.barrier(arguments)
+        epoch = self.barrier(barrier)
         for buffer, writes in uses:
             if writes:
                 buffer.write_epoch = epoch
@@ -340,7 +338,8 @@ class CommandStream(Handle):
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
         """
-        self.flush()
+        if self.recording is not None:
+            self.flush()
         self._make_room()
         self._logical.busy.add(self)
         batch.value = self._submitted + 1
@@ -351,10 +350,10 @@ class CommandStream(Handle):
                 for buffer, _ in uses:
                     if buffer.queue is not self:
                         self._take_over(buffer, batch.value)
+                self._note_uses(uses, batch.value, self._epoch)
                 self._submit(batch)
             except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                 interrupt = error
-        self._note_uses(uses, batch.value, self._epoch)
         if interrupt is not None:
             raise interrupt
 
@@ -380,26 +379,29 @@ class CommandStream(Handle):
 
     def retire(self) -> None:
         """Recycles the command buffers that the device has run.  Call it with the lock held."""
-        if self._in_flight:
-            if self._in_flight[-1].value > self._clock.completed:  # else a wait has just told
-                self._clock.read()
-            while self._in_flight and self._in_flight[0].value <= self._clock.completed:
-                self._retire(self._in_flight.popleft())
-        if not self._in_flight and self.recording is None:
+        in_flight, clock = self._in_flight, self._clock
+        if in_flight:
+            completed = clock.completed
+            if in_flight[-1].value > completed:  # else a wait has just told
+                completed = clock.read()
+            while in_flight and in_flight[0].value <= completed:
+                ended = in_flight.popleft()
+                if isinstance(ended, CommandBuffer):
+                    self._recycle(ended)
+                else:
+                    ended.retire()
+        if not in_flight and self.recording is None:
             self._logical.busy.discard(self)
 
-    def _retire(self, command_buffer: CommandBuffer | Batch) -> None:
-        if isinstance(command_buffer, CommandBuffer):
-            self.repeated.note_submission(command_buffer.launch_count)
+    def _recycle(self, command_buffer: CommandBuffer) -> None:
+        self.repeated.note_submission(command_buffer.launch_count)
         try:
             command_buffer.retire()
         except Error:  # its times could not be read; it can be used again all the same
-            if isinstance(command_buffer, CommandBuffer):
-                self._free.append(command_buffer)
+            self._free.append(command_buffer)
             raise
         # After Ctrl-C in there it is half cleared, and not used again.
-        if isinstance(command_buffer, CommandBuffer):
-            self._free.append(command_buffer)
+        self._free.append(command_buffer)
 
     def poll(self, value: int) -> bool:
         """Returns whether the timeline has reached `value`; submits what is recorded towards it."""

@@ -10,7 +10,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ..ir.aspects import Aspect
@@ -175,13 +175,16 @@ class Device:
             max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
             signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
             optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
-            loop_iteration_cap=loop_iteration_cap(physical, self._probe_loop_cap),
+            loop_iteration_cap=self._loop_iteration_cap,
         )
 
-    def _probe_loop_cap(self) -> int | None:
+    @cached_property
+    def _loop_iteration_cap(self) -> int | None:
         from .loop_probe import probe_loop_cap
 
-        return probe_loop_cap(self)
+        if self._base is not None:  # a mask changes nothing about it
+            return self._base._loop_iteration_cap
+        return loop_iteration_cap(self._physical, partial(probe_loop_cap, self))
 
     @property
     def coarsening(self) -> Coarsening:

@@ -123,7 +123,7 @@ def import_host(device: LogicalDevice, address: int, nbytes: int, owner: object)
     imported = make("VkImportMemoryHostPointerInfoEXT", handleType=_HOST, pHostPointer=pointer)
     allocation = (nbytes + alignment - 1) // alignment * alignment
     buffer = _make_buffer(
-        device, nbytes, allocation, _HOST, imported, types, host_address=address, lender=owner
+        device, (nbytes + 3) & ~3, allocation, _HOST, imported, types, host_address=address, lender=owner
     )
     buffer.lender, buffer.is_borrowed = owner, True
     return buffer

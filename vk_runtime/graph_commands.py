@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .barriers import record_barrier, record_host_barrier
 from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
 from .handle import Handle
@@ -73,17 +72,17 @@ class Segment:
     ) -> None:
         self.content = (tuple(steps), is_last)
         """What was recorded: an equal one need not be recorded again."""
-        self._pool = pool
+        self._pool, barriers = pool, device.barriers
         self._command_buffer = command_buffer = pool.take()
         pool.return_with(self, command_buffer)
         command_buffer.begin(is_reusable=True)
         try:
             for node, has_barrier in steps:
                 if has_barrier:
-                    record_barrier(device, command_buffer)
+                    barriers.record(command_buffer.raw, *barriers.between)
                 node.encode(command_buffer)
             if is_last:
-                record_host_barrier(device, command_buffer)
+                barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
             result = device.vk.vkEndCommandBuffer(command_buffer.raw)

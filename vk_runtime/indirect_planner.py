@@ -15,8 +15,9 @@ from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Requirement
 from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage
 from .indirect_assembly import ARGUMENT_COUNT, WORDS
-from .launch import KernelBinding, LaunchRecord, kernel_pipeline
+from .kernel_pipeline import kernel_pipeline
 from .launch_plan import as_xyz, plan_launch
+from .launch_record import KernelBinding, LaunchRecord
 
 if TYPE_CHECKING:
     from .device import Device

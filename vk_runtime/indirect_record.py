@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, cast
 from ..ir.errors import NdRangeError
 from ..ir.kernel_info import LocalMemory
 from . import profile
-from .barriers import INDIRECT_BARRIER, record_indirect_barrier
 from .indirect_planner import (
     COMMAND_BYTES,
     is_range_pushed,
@@ -22,8 +21,10 @@ from .indirect_planner import (
     reported_kernel,
 )
 from .indirect_range import CheckedIndirectRange, IndirectRange, check_indirect_range, extents_on_host
-from .launch import KernelBinding, LaunchRecord, kernel_pipeline, launch
+from .kernel_pipeline import kernel_pipeline
+from .launch import launch
 from .launch_plan import LaunchPlan, plan_launch
+from .launch_record import KernelBinding, LaunchRecord
 from .reports import KernelReport, Streams
 from .requirements import require_device, require_limits
 from .specialization import emulated_values, local_entries
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from .descriptors import DescriptorSet
     from .device import Device
     from .event import Event
-    from .launch import Step
+    from .launch_record import Step
     from .memory import Buffer
     from .pipeline import Pipeline
     from .queue import Queue
@@ -74,7 +75,7 @@ class IndirectRecord(LaunchRecord):
         self._planner = planner_record(device)
         assert self._first is not None and not is_range_pushed(binding.kernel), "the planner writes the range"
         self._hidden = self._first[0]
-        self._is_repeatable = False  # it is more than the one dispatch that is repeated
+        self._is_repeatable = self._is_kept = False  # it is more than the one dispatch that is repeated
         self._reported = reported_kernel(binding.kernel, plan)
         self._dispatch_indirect = device.logical.vk.vkCmdDispatchIndirect
         # The block follows the command, where a descriptor may begin.
@@ -115,7 +116,8 @@ class IndirectRecord(LaunchRecord):
         place = command_buffer.argument_block(self._block_at + self._block_bytes)
         planner_set, kernel_set = self._descriptors(place, uses, values, reports)
         self._plan_range(command_buffer, place, planner_set)
-        record_indirect_barrier(self.device.logical, command_buffer)
+        barriers = self.device.logical.barriers
+        barriers.record(command_buffer.raw, *barriers.before_indirect)
         self._dispatch_planned(command_buffer, place, kernel_set, values)
 
     def _dispatch(
@@ -143,7 +145,7 @@ class IndirectRecord(LaunchRecord):
             command = profile.command("kernel", self.kernel.name, queue, event.value)
             command_buffer.begin_timing(event, command)
         self._plan_range(command_buffer, place, planner_set)
-        queue.order_again(uses, INDIRECT_BARRIER)
+        queue.order_again(uses, self.device.logical.barriers.before_indirect)
         self._dispatch_planned(command_buffer, place, kernel_set, values)
         if command_buffer.is_timed:
             command_buffer.end_timing()

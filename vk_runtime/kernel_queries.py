@@ -12,7 +12,7 @@ from .bundle_errors import ConstraintError, type_name
 from .bundle_image import DeviceImage
 from .bundle_pipelines import bundle_local_size, values_for
 from .device import Device
-from .launch import pipeline_statistics
+from .kernel_pipeline import pipeline_statistics
 from .launch_plan import plan_launch
 from .specialization import spec_entries
 

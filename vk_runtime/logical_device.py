@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error
 from . import pipeline_binary, profile
+from .barriers import compute_barriers
 from .calibration import extension_of
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_features import USED_FEATURES
@@ -132,6 +133,8 @@ class LogicalDevice:
         self.raw = self._made() if adopted is None else adopted.raw
         raw, resolve = self.raw, physical.instance.vk.vkGetDeviceProcAddr
         self.vk = Functions(lambda name: resolve(raw, name), f"device '{physical.name}'")
+        self.barriers = compute_barriers(self)
+        """Of its queues that compute."""
         self.graveyard = Graveyard()
         self.vk_queue = self._queue_of(self._families[0]) if adopted is None else adopted.vk_queue
         self.memory = MemoryAllocator(self, plan)
@@ -287,15 +290,18 @@ class LogicalDevice:
 
     def require_usable(self) -> None:
         """Raises DeviceLostError where the device is lost, was taken down, or is another process's."""
+        if self.is_forked or self.lost_because or self.is_closed:
+            raise self._refusal()
+
+    def _refusal(self) -> DeviceLostError:
         if self.is_forked:
-            raise forked_error(self.name)
+            return forked_error(self.name)
         if self.lost_because:
-            raise DeviceLostError(
+            return DeviceLostError(
                 f"device '{self.name}' was lost earlier: {self.lost_because}; its arrays and queues cannot be used "
                 "any more, start a new process"
             )
-        if self.is_closed:
-            raise DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
+        return DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
 
     @contextlib.contextmanager
     def visit(self) -> Generator[None]:

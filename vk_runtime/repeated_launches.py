@@ -10,17 +10,15 @@ anything else in it is recorded anew.  It keeps no array alive between two submi
 
 from __future__ import annotations
 
-import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .barriers import record_barrier, record_host_barrier
 from .graph_commands import Batch, CommandPool
 
 if TYPE_CHECKING:
     from .arguments import Uses
-    from .launch import LaunchRecord
+    from .launch_record import LaunchRecord
     from .logical_device import LogicalDevice
 
 ENOUGH = 2
@@ -41,19 +39,17 @@ class RepeatedLaunches:
         self._pool: CommandPool | None = None
         self._kept: OrderedDict[tuple[int, ...], _Recording] = OrderedDict()
         self._streak = 0
+        self.is_expected = False
+        """Whether the next launch is likely to be waited for alone."""
 
     def note_submission(self, command_count: int) -> None:
         """Notes that a command buffer has run that was recorded for once."""
         self._streak = self._streak + 1 if command_count == 1 else 0
+        self.is_expected = self._streak >= ENOUGH
 
     def note_haste(self) -> None:
         """Notes a launch while the one before it still runs: the pattern is another."""
-        self._streak = -PATIENCE
-
-    @property
-    def is_expected(self) -> bool:
-        """Whether the next launch is likely to be waited for alone."""
-        return self._streak >= ENOUGH
+        self._streak, self.is_expected = -PATIENCE, False
 
     def find(self, record: LaunchRecord, args: Sequence[object], uses: Uses, block: bytes) -> Batch | None:
         """Returns what submits a launch that came before, ready for `CommandStream.submit_batch`; else notes it.
@@ -62,17 +58,17 @@ class RepeatedLaunches:
             record: of the launch.
             args: checked.
             uses: the memory of its arrays.
-            block: its packed argument block.
+            block: its packed argument block; empty where it is always the same.
         """
-        self._device.require_usable()
-        key = (id(record), *[buffer.serial for buffer, _ in uses])
-        found = self._kept.get(key)
-        if found is None or found.record() is not record or found.block != block:
-            self._kept[key] = _Recording(record, block)
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+        kept = self._kept
+        key = (record.serial, *[memory.serial for memory, _ in uses])
+        found = kept.get(key)
+        if found is None or found.block != block:
+            kept[key] = _Recording(block)
+            if len(kept) > KEPT:
+                kept.popitem(last=False)
             return None
-        self._kept.move_to_end(key)
+        kept.move_to_end(key)
         batch = found.batch
         if batch is None:
             batch = found.batch = self._record(found, record, args)
@@ -81,7 +77,8 @@ class RepeatedLaunches:
         return batch
 
     def _record(self, owner: _Recording, record: LaunchRecord, args: Sequence[object]) -> Batch:
-        device = self._device
+        device, barriers = self._device, self._device.barriers
+        device.require_usable()
         pool = self._pool
         if pool is None:
             pool = self._pool = CommandPool(device)
@@ -89,9 +86,11 @@ class RepeatedLaunches:
         pool.return_with(owner, command_buffer)
         command_buffer.begin(is_reusable=True)
         try:
-            record_barrier(device, command_buffer)  # what ran before may have touched the same memory
+            barriers.record(
+                command_buffer.raw, *barriers.between
+            )  # what ran before may have touched the same memory
             record.encode(command_buffer, args, ())
-            record_host_barrier(device, command_buffer)
+            barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
             result = device.vk.vkEndCommandBuffer(command_buffer.raw)
@@ -107,8 +106,7 @@ class RepeatedLaunches:
 class _Recording:
     """A launch that may come again; its command buffer is recorded when it does."""
 
-    def __init__(self, record: LaunchRecord, block: bytes) -> None:
-        self.record = weakref.ref(record)
+    def __init__(self, block: bytes) -> None:
         self.block = block
         self.batch: Batch | None = None
         self.keep: list[object] = []

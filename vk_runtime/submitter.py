@@ -1,12 +1,14 @@
 """Ending and submitting command buffers: the two driver calls, with structs that are made once.
 
 Ctrl-C may stop Python between any two steps, and a submission cannot be taken back or made twice.  So each of the two
-calls is made by `map`, which notes its result before Python looks for signals; calling again goes on behind them.
+calls is made by `map` or `starmap`, which notes its result before Python looks for signals; calling again goes on
+behind them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from .headers import NULL, ffi, make
@@ -32,7 +34,7 @@ class Submitter:
     def __init__(self, device: LogicalDevice, semaphore: TimelineSemaphore, barriers: Barriers) -> None:
         vk = device.vk
         self._host_barrier, self._wait_stages = barriers.for_host, barriers.wait_stages
-        self._record_barrier = vk.vkCmdPipelineBarrier
+        self._record_barrier = barriers.record
         self._end, self._submit_to_driver = vk.vkEndCommandBuffer, vk.vkQueueSubmit
         self._signal_value = ffi.new("uint64_t[]", 1)
         self._timeline = make(
@@ -47,6 +49,10 @@ class Submitter:
             signalSemaphoreCount=1,
             pSignalSemaphores=semaphore.raw_array,
         )
+        self._submitted: Any = None
+        """What `_info` names: VkCommandBuffer[]."""
+        self._has_waits = False
+        """Whether `_info` may name semaphores to wait for."""
 
     def end(self, command_buffer: CommandBuffer | Batch) -> None:
         """Ends a command buffer; its first result says how that went."""
@@ -64,20 +70,25 @@ class Submitter:
             command_buffer: signals its `value`.
             waits: timelines, each with the value that it must have reached first.
         """
-        info = self._info
-        info.pCommandBuffers, info.commandBufferCount = command_buffer.submitted, command_buffer.count
+        info, submitted = self._info, command_buffer.submitted
+        if submitted is not self._submitted:
+            info.pCommandBuffers, info.commandBufferCount = submitted, command_buffer.count
+            self._submitted = submitted
         self._signal_value[0] = command_buffer.value
-        if waits or info.waitSemaphoreCount:
+        if waits or self._has_waits:
             command_buffer.keep.append(self._set_waits(waits))
-        command_buffer.results.extend(map(self._submit_to_driver, (vk_queue,), (1,), (info,), (NULL,)))
+        arguments = (vk_queue, 1, info, NULL)
+        command_buffer.results.extend(starmap(self._submit_to_driver, (arguments,)))
 
     def _set_waits(self, waits: Mapping[Timeline, int]) -> tuple[object, ...]:
         """Fills in the semaphores that the submission waits for; returns what must live until it has run."""
         info, timeline = self._info, self._timeline
+        self._has_waits = True
         points = [point for other, value in waits.items() for point in other.points(value)]
         count = len(points)
         if not count:
             info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = 0
+            self._has_waits = False
             return ()
         info.waitSemaphoreCount = timeline.waitSemaphoreValueCount = count
         semaphores = ffi.new("VkSemaphore[]", [semaphore for semaphore, _ in points])

@@ -100,7 +100,8 @@ class TimelineSemaphore(Handle):
             visits.pop()
         if result == VK_TIMEOUT:
             return False
-        device.check(result, "vkWaitSemaphores")
+        if result:
+            device.check(result, "vkWaitSemaphores")
         self.completed = max(self.completed, value)
         return True
 

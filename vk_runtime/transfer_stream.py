@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ..ir.errors import InvalidError
-from .barriers import COMPUTE_BARRIERS, TRANSFER_BARRIERS
+from .barriers import transfer_barriers
 from .command_stream import CommandStream
 from .event import Event
 
@@ -33,7 +33,7 @@ class TransferStream(CommandStream):
     """
 
     def __init__(self, device: Device, family: int | None, vk_queue: Any) -> None:
-        barriers = COMPUTE_BARRIERS if family is None else TRANSFER_BARRIERS
+        barriers = None if family is None else transfer_barriers(device.logical)
         super().__init__(device, family=family, barriers=barriers)
         self.vk_queue = vk_queue
 

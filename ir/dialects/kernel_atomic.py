@@ -6,7 +6,9 @@ Upstream's `memref.atomic_rmw` has neither order nor scope, no exclusive or, and
 from __future__ import annotations
 
 from xdsl.dialects.builtin import (
+    BFloat16Type,
     DenseArrayBase,
+    Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
@@ -36,6 +38,8 @@ ORDERS = ("relaxed", "acquire", "release", "acq_rel")
 """Memory orders."""
 SCOPES = ("work_item", "sub_group", "work_group", "device")
 """Memory scopes."""
+BITWISE_KINDS = ("and", "or", "xor")
+"""What changes bits one by one, so that a word's instruction serves a part of it."""
 INTEGER_KINDS = ("add", "sub", "smin", "umin", "smax", "umax", "and", "or", "xor", "exchange")
 """What `kernel.atomic_rmw` does to integers."""
 FLOAT_KINDS = ("add", "sub", "min", "max", "exchange")
@@ -77,7 +81,26 @@ class AtomicOp(IRDLOperation):
     @property
     def is_float(self) -> bool:
         """Whether a float is changed."""
-        return isinstance(self.element_type, Float32Type | Float64Type)
+        return isinstance(self.element_type, Float16Type | BFloat16Type | Float32Type | Float64Type)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether less than 32 bits are changed: devices do that in the 32-bit word around them."""
+        width = getattr(self.element_type, "bitwidth", 32)
+        return isinstance(width, int) and width < 32
+
+    @property
+    def keeps_bits(self) -> bool:
+        """Whether the operation needs arrays of its floats to be kept as integers."""
+        return self.is_float and not self.is_narrow and NATIVE not in self.attributes
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether devices do it by compare-exchange until that succeeds."""
+        if self.is_narrow:
+            kind = self.kind.data if isinstance(self, AtomicRMWOp) else ""
+            return not isinstance(self, AtomicLoadOp) and kind not in BITWISE_KINDS
+        return isinstance(self, AtomicRMWOp) and self.keeps_bits and self.kind.data != "exchange"
 
     def verify_(self) -> None:
         if self.order.data not in ORDERS or self.scope.data not in SCOPES:

@@ -24,7 +24,7 @@ from .integer_ops import maximum_unsigned, minimum_unsigned
 from .memory import Memory
 from .memory_ops import field_offsets
 from .races import Access
-from .scalars import Lanes
+from .scalars import Lanes, is_bf16, rounded_to_bf16
 from .values import ArrayRef, spread
 
 _COMBINED: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
@@ -100,7 +100,8 @@ def read_modify_write(frame: Frame, op: Operation, operands: list[Any]) -> Seque
     old = np.zeros(len(values), values.dtype)
     for chosen in _rounds(place.offsets):
         old[chosen] = place.load(chosen)
-        place.store(chosen, combined(old[chosen], values[chosen]))
+        renewed = combined(old[chosen], values[chosen])
+        place.store(chosen, rounded_to_bf16(renewed) if is_bf16(place.type) else renewed)
     return (spread(old, frame.lanes, frame.batch.size),)
 
 

@@ -1,17 +1,14 @@
 """Handlers of the atomics of the kernel dialect.
 
 What SPIR-V has for integers only is done on the bits of floats: exchange, load and store directly, the
-others by a compare-exchange loop:
-
-    old = load(p);  do { wanted = op(old, v); found = compare_exchange(p, old → wanted) } while (found != old)
+others by a compare-exchange loop.  What is narrower than 32 bits is changed inside of its word (`narrow_atomics`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import DenseArrayBase, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel_atomic import (
@@ -23,28 +20,14 @@ from ...ir.dialects.kernel_atomic import (
     AtomicStoreOp,
 )
 from ...ir.dialects.kernel_fields import field_operands
-from ...ir.dialects.spirv.attributes import LoopControlAttr, MemorySemanticsAttr, ScopeAttr
-from ...ir.dialects.spirv.enums import LoopControl, MemorySemantics, Scope
 from .array_parameter import ArrayParameter
+from .atomic_place import AtomicPlace, compare_exchange_loop
 from .function_lowering import FunctionLowering, Handler
 from .local_array import LocalArray
 from .memory_handlers import from_storage, to_storage
-from .report_handlers import count_rounds
+from .narrow_atomics import lower_narrow
 from .work_item_handlers import entry_of
 
-_SCOPES = {
-    "work_item": Scope.Invocation,
-    "sub_group": Scope.Subgroup,
-    "work_group": Scope.Workgroup,
-    "device": Scope.Device,
-}
-_MEMORY = MemorySemantics.WorkgroupMemory | MemorySemantics.UniformMemory
-_ORDERS = {
-    "relaxed": MemorySemantics.None_,
-    "acquire": MemorySemantics.Acquire | _MEMORY,
-    "release": MemorySemantics.Release | _MEMORY,
-    "acq_rel": MemorySemantics.AcquireRelease | _MEMORY,
-}
 _INTEGER: dict[str, type[Operation]] = {
     "add": spirv.AtomicIAddOp,
     "sub": spirv.AtomicISubOp,
@@ -64,43 +47,22 @@ _NATIVE: dict[str, type[Operation]] = {
     "max": spirv.EXTAtomicFMaxOp,
     "exchange": spirv.AtomicExchangeOp,
 }
-_LOOP = {"loop_control": LoopControlAttr(LoopControl.None_)}
-_NO_BLOCK_ARGUMENTS = {"operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 0, 0])}
 
 
-class _Place:
-    """The element, or part of one, that an atomic works on."""
+class _Place(AtomicPlace):
+    """An element, or part of one, that an atomic instruction works on."""
 
     def __init__(self, fn: FunctionLowering, op: AtomicOp) -> None:
         first = op.first_index
         array = entry_of(fn, op).array(op.array)
-        self.fn = fn
         self.element_type = array.element_type
-        self.storage_type = array.storage_type
         if op.path is None:
-            self.pointer = array.element_pointer(fn.array_indices(op.operands[first:]))
+            indices = fn.array_indices(op.operands[first:], array.index_type)
+            pointer, stored = array.element_pointer(indices), array.storage_type
         else:
-            self.pointer = self._field_pointer(op, array, first)
-        self.values = [fn.value(value) for value in op.operands[: first - 1]]
-        self.scope = ScopeAttr(_SCOPES[op.scope.data])
-        self.order = _ORDERS[op.order.data]
-
-    def _field_pointer(self, op: AtomicOp, array: ArrayParameter | LocalArray, first: int) -> SSAValue:
-        """Returns a pointer to a scalar inside of an element: of its bits where it is a float without instruction."""
-        fn = self.fn
-        operands, path = field_operands(op, first)
-        indices = fn.array_indices(operands)
-        self.element_type = self.storage_type = fn.type(op.element_type)
-        if not op.is_float or NATIVE in op.attributes:
-            steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]
-            return array.element_pointer(indices, steps, self.element_type)
-        if isinstance(array, LocalArray):
-            raise TypeError(
-                "atomics on floats inside of elements are of arrays that are parameters of the kernel"
-            )
-        self.storage_type = fn.module.types.bits_like(self.element_type)
-        steps = [step if isinstance(step, int) else fn.value(step) for step in path]
-        return array.bits_pointer(indices, steps, self.element_type, self.storage_type)
+            self.element_type = fn.type(op.element_type)
+            pointer, stored = _field_pointer(fn, op, array, self.element_type)
+        super().__init__(fn, op, pointer, stored)
 
     def stored(self, value: SSAValue) -> SSAValue:
         """Returns an element as memory holds it."""
@@ -110,32 +72,27 @@ class _Place:
         """Returns what memory holds as an element."""
         return from_storage(self.fn, value, self.element_type)
 
-    def properties(self, order: MemorySemantics | None = None) -> dict[str, Attribute]:
-        """Returns scope and semantics of an instruction."""
-        chosen = self.order if order is None else order
-        return {"memory_scope": self.scope, "semantics": MemorySemanticsAttr(chosen)}
-
     def update(self, kind: type[Operation], value: SSAValue) -> SSAValue:
         """Adds a read-modify-write of what memory holds."""
         return self.fn.emit(kind, (self.pointer, value), self.storage_type, self.properties())
 
-    def load(self, order: MemorySemantics | None = None) -> SSAValue:
-        """Adds an atomic load of what memory holds."""
-        return self.fn.emit(spirv.AtomicLoadOp, (self.pointer,), self.storage_type, self.properties(order))
 
-    def compare_exchange(self, expected: SSAValue, desired: SSAValue) -> SSAValue:
-        """Adds a compare-exchange of what memory holds; a failure only reads, so it releases nothing."""
-        failure = self.order
-        if failure & (MemorySemantics.Release | MemorySemantics.AcquireRelease):
-            acquires = bool(failure & MemorySemantics.AcquireRelease)
-            failure = MemorySemantics.Acquire | _MEMORY if acquires else MemorySemantics.None_
-        properties = {
-            "memory_scope": self.scope,
-            "equal_semantics": MemorySemanticsAttr(self.order),
-            "unequal_semantics": MemorySemanticsAttr(failure),
-        }
-        operands = (self.pointer, desired, expected)
-        return self.fn.emit(spirv.AtomicCompareExchangeOp, operands, self.storage_type, properties)
+def _field_pointer(
+    fn: FunctionLowering, op: AtomicOp, array: ArrayParameter | LocalArray, field: Attribute
+) -> tuple[SSAValue, Attribute]:
+    """Returns a pointer to a scalar inside of an element, and what it holds: bits of a float without instruction."""
+    operands, path = field_operands(op, op.first_index)
+    indices = fn.array_indices(operands, array.index_type)
+    if not op.keeps_bits:
+        steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]
+        return array.element_pointer(indices, steps, field), field
+    if isinstance(array, LocalArray):
+        raise TypeError(
+            "atomics on floats inside of elements are of arrays that are parameters of the kernel"
+        )
+    bits = fn.module.types.bits_like(field)
+    steps = [step if isinstance(step, int) else fn.value(step) for step in path]
+    return array.bits_pointer(indices, steps, field, bits), bits
 
 
 def _update(fn: FunctionLowering, op: Operation) -> None:
@@ -151,42 +108,12 @@ def _update(fn: FunctionLowering, op: Operation) -> None:
     elif kind == "exchange":
         result = place.element(place.update(spirv.AtomicExchangeOp, place.stored(value)))
     else:
-        result = place.element(_loop(fn, op, place, lambda old: _FLOAT[kind](fn, old, value)))
-    fn.values[op.results[0]] = result
-
-
-def _loop(
-    fn: FunctionLowering, op: Operation, place: _Place, compute: Callable[[SSAValue], SSAValue]
-) -> SSAValue:
-    """Adds the compare-exchange loop; returns the bits that the new value replaced."""
-    outer = fn.block
-    bits = place.storage_type
-    result = fn.variable(bits)
-    first = place.load(MemorySemantics.None_)
-    entry, header, next_ = Block(), Block(arg_types=[bits]), Block()
-    merge = Block([spirv.MergeOp.create(location=fn.location)])
-    fn.block = entry
-    fn.add(spirv.BranchOp.create(operands=(first,), successors=(header,)))
-    fn.block = header
-    (old,) = header.args
-    if fn.module.env.loop_iteration_cap is not None:  # limit-loops checks the count after the operation
-        count_rounds(fn, op, 1)
-    fn.loop_depth += 1
-    wanted = place.stored(compute(place.element(old)))
-    found = place.compare_exchange(old, wanted)
-    fn.loop_depth -= 1
-    fn.store(result, found)
-    is_done = fn.emit(spirv.IEqualOp, (found, old), fn.module.types.bool_like(bits))
-    fn.add(
-        spirv.BranchConditionalOp.create(
-            operands=(is_done,), successors=(merge, next_), properties=_NO_BLOCK_ARGUMENTS
+        compute = _FLOAT[kind]
+        found = compare_exchange_loop(
+            fn, op, place, lambda old: place.stored(compute(fn, place.element(old), value))
         )
-    )
-    fn.block = next_
-    fn.add(spirv.BranchOp.create(operands=(found,), successors=(header,)))
-    fn.block = outer
-    fn.add(spirv.LoopOp.create(properties=_LOOP, regions=[Region([entry, header, next_, merge])]))
-    return fn.load(result, bits)
+        result = place.element(found)
+    fn.values[op.results[0]] = result
 
 
 def _plus(kind: type[Operation]) -> Callable[[FunctionLowering, SSAValue, SSAValue], SSAValue]:
@@ -221,10 +148,20 @@ def _store(fn: FunctionLowering, op: Operation) -> None:
     fn.add(spirv.AtomicStoreOp.create(operands=(place.pointer, stored), properties=place.properties()))
 
 
+def _by_width(lower: Handler) -> Handler:
+    """Returns the handler of an operation that `lower` lowers where it changes 32 bits or more."""
+
+    def choose(fn: FunctionLowering, op: Operation) -> None:
+        assert isinstance(op, AtomicOp)
+        (lower_narrow if op.is_narrow else lower)(fn, op)
+
+    return choose
+
+
 ATOMIC_HANDLERS: dict[type[Operation], Handler] = {
-    AtomicRMWOp: _update,
-    AtomicCompareExchangeOp: _compare_exchange,
-    AtomicLoadOp: _load,
-    AtomicStoreOp: _store,
+    AtomicRMWOp: _by_width(_update),
+    AtomicCompareExchangeOp: _by_width(_compare_exchange),
+    AtomicLoadOp: _by_width(_load),
+    AtomicStoreOp: _by_width(_store),
 }
 """Handlers of the atomics of the kernel dialect."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
@@ -21,6 +21,8 @@ def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) ->
     def lower(fn: FunctionLowering, op: Operation) -> None:
         lhs, rhs = op.operands
         a, b = fn.value(lhs), fn.value(rhs)
+        if a.type is not b.type:  # an index of 64 bits and one of 32
+            a, b = fn.array_indices(op.operands, i64)
         type_ = a.type
         chosen = kind
         if is_bool(type_):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, f32, i32
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, IndexType, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
@@ -43,9 +43,13 @@ def _narrow(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue
 
 
 def _index_cast(fn: FunctionLowering, op: Operation) -> None:
-    """Between index (32 bits here) and an integer: nothing, a sign extension or a truncation."""
+    """Between index (32 bits; 64 where ids have 64) and an integer: nothing, a sign extension or a truncation."""
     value, type_ = fn.value(op.operands[0]), fn.type(op.results[0].type)
-    if value.type is type_:
+    if value.type is type_ or (
+        isinstance(op.results[0].type, IndexType)
+        and fn.entry is not None
+        and value.type is fn.entry.index_type
+    ):
         fn.values[op.results[0]] = value
     elif is_bool(value.type):
         fn.values[op.results[0]] = _from_bool(fn, value, type_, -1)
@@ -84,14 +88,14 @@ def _float_to_float(fn: FunctionLowering, op: Operation) -> None:
     source, target = scalar_of(op.operands[0].type), scalar_of(op.results[0].type)
     value, type_ = fn.value(op.operands[0]), fn.type(op.results[0].type)
     if isinstance(source, BFloat16Type):
-        fn.values[op.results[0]] = _from_bf16(fn, value, type_)
+        fn.values[op.results[0]] = from_bf16(fn, value, type_)
     elif isinstance(target, BFloat16Type):
-        fn.values[op.results[0]] = _to_bf16(fn, value, type_)
+        fn.values[op.results[0]] = to_bf16(fn, value, type_)
     else:
         fn.values[op.results[0]] = fn.emit(spirv.FConvertOp, (value,), type_)
 
 
-def _from_bf16(fn: FunctionLowering, bits: SSAValue, type_: Attribute) -> SSAValue:
+def from_bf16(fn: FunctionLowering, bits: SSAValue, type_: Attribute) -> SSAValue:
     if is_vector_type(bits.type):
         raise TypeError("vectors of bf16 are not lowered; convert component by component")
     wide = fn.emit(spirv.UConvertOp, (bits,), i32)
@@ -100,7 +104,7 @@ def _from_bf16(fn: FunctionLowering, bits: SSAValue, type_: Attribute) -> SSAVal
     return value if isinstance(type_, Float32Type) else fn.emit(spirv.FConvertOp, (value,), type_)
 
 
-def _to_bf16(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:
+def to_bf16(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:
     """Rounds to nearest even; a NaN stays one."""
     if is_vector_type(value.type):
         raise TypeError("vectors of bf16 are not lowered; convert component by component")

@@ -81,12 +81,18 @@ class FunctionLowering:
 
     # Values
 
-    def array_indices(self, indices: Sequence[SSAValue]) -> list[SSAValue]:
-        """Returns lowered indices of an array, which have 32 bits: an id of 64 is narrowed."""
-        return [
-            value if value.type is i32 else self.emit(spirv.SConvertOp, (value,), i32)
-            for value in (self.value(index) for index in indices)
-        ]
+    def array_indices(self, indices: Sequence[SSAValue], type_: Attribute = i32) -> list[SSAValue]:
+        """Returns lowered indices of an array in the type that its positions have."""
+        return [self.resized(self.value(index), type_) for index in indices]
+
+    def resized(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """Returns an integer in another integer type, extended with its sign or narrowed."""
+        if value.type is type_:
+            return value
+        number = self.constant_number(value)
+        if number is None:
+            return self.emit(spirv.SConvertOp, (value,), type_)
+        return self.constant(type_, _wrapped(int(number), type_))
 
     def value(self, value: SSAValue) -> SSAValue:
         """Returns what `value` has become; a kernel's scalar argument is loaded at its first use."""
@@ -124,37 +130,38 @@ class FunctionLowering:
         append(self.block, op)
 
     def product(self, index: SSAValue, extent: SSAValue) -> SSAValue:
-        """Returns the product of two i32 values, computed once and where `index` is: in no loop that `index` is not in.
+        """Returns the product of two integers, computed once and where `index` is: in no loop that `index` is not in.
 
         Args:
             index: any value.
-            extent: any value; of use are constants and what stands at the function's start.
+            extent: any value of its type; of use are constants and what stands at the function's start.
         """
+        type_ = index.type
         numbers = self.constant_number(index), self.constant_number(extent)
         if numbers[0] is not None and numbers[1] is not None:
-            return self.index(_wrapped(int(numbers[0]) * int(numbers[1])))
+            return self.constant(type_, _wrapped(int(numbers[0]) * int(numbers[1]), type_))
         if (
             isinstance(extent.owner, Block) or extent.owner.parent is not None
         ):  # it may be known later than `index`
-            return self.emit(spirv.IMulOp, (index, extent), i32)
+            return self.emit(spirv.IMulOp, (index, extent), type_)
         key = (id(index), id(extent))
         known = self._products.get(key)
         if known is None:
-            op = spirv.IMulOp.create(operands=(index, extent), result_types=(i32,), location=self.location)
+            op = spirv.IMulOp.create(operands=(index, extent), result_types=(type_,), location=self.location)
             known = self._products[key] = self._behind(index, op)
         return known
 
     def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Returns the sum of two i32 values, computed once a block."""
+        """Returns the sum of two integers of a type, computed once a block."""
         numbers = self.constant_number(a), self.constant_number(b)
         if numbers[0] is not None and numbers[1] is not None:
-            return self.index(_wrapped(int(numbers[0]) + int(numbers[1])))
+            return self.constant(a.type, _wrapped(int(numbers[0]) + int(numbers[1]), a.type))
         if numbers[0] == 0 or numbers[1] == 0:
             return b if numbers[0] == 0 else a
         key = (id(a), id(b), id(self.block))
         known = self._sums.get(key)
         if known is None:
-            known = self._sums[key] = self.emit(spirv.IAddOp, (a, b), i32)
+            known = self._sums[key] = self.emit(spirv.IAddOp, (a, b), a.type)
         return known
 
     def _behind(self, value: SSAValue, op: Operation) -> SSAValue:
@@ -284,9 +291,11 @@ class FunctionLowering:
         return self.body
 
 
-def _wrapped(number: int) -> int:
-    """Returns a number as an i32 has it."""
-    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
+def _wrapped(number: int, type_: Attribute) -> int:
+    """Returns a number as a signed integer of a type has it."""
+    assert is_integer_type(type_)
+    half = 1 << (type_.width.data - 1)
+    return (number + half) % (2 * half) - half
 
 
 def _attribute(type_: Attribute, number: float) -> Attribute:

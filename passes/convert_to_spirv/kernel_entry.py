@@ -115,8 +115,8 @@ class KernelEntry:
         self._block_binding: int | None = None
         self._rank = kernel_rank(kernel) or _highest_dimension(kernel) + 1
         self._local_size = local_size(kernel)
-        self._index_type = i64 if WIDE in kernel.attributes else i32
-        """Of the launch range, and of what is counted in it."""
+        self.index_type = i64 if WIDE in kernel.attributes else i32
+        """Of the launch range, of extents, and of what is counted in them."""
         try:
             self._parameters = kernel_parameters(kernel)
         except VerifyException as error:
@@ -144,6 +144,7 @@ class KernelEntry:
                         argument.type,
                         number,
                         binding,
+                        index_type=self.index_type,
                         may_be_uniform=LANES not in kernel.attributes,  # which moves several elements at once
                     )
                     binding += 1
@@ -247,7 +248,7 @@ class KernelEntry:
 
     def global_range(self, dimension: int) -> SSAValue:
         """Returns n of ``k[n]`` along lapilli's `dimension`."""
-        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), self._index_type)
+        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), self.index_type)
 
     def launch_value(self, kind: str, dimension: int) -> SSAValue:
         """Returns a work-item's or work-group's index or size along a dimension, made once per kernel.
@@ -278,15 +279,15 @@ class KernelEntry:
     def _block_id(self, dimension: int) -> SSAValue:
         group = self._indexed(self._built_in("WorkgroupId", dimension))
         base = self._base(dimension)
-        return group if base is None else self._first(spirv.IAddOp, (group, base), self._index_type)
+        return group if base is None else self._first(spirv.IAddOp, (group, base), self.index_type)
 
     def _indexed(self, value: SSAValue) -> SSAValue:
         """Returns an unsigned number of 32 bits in the type of indices."""
-        return value if self._index_type is i32 else self._first(spirv.UConvertOp, (value,), i64)
+        return value if self.index_type is i32 else self._first(spirv.UConvertOp, (value,), i64)
 
     def _global_id(self, dimension: int) -> SSAValue:
         if (
-            self._index_type is not i32
+            self.index_type is not i32
         ):  # GlobalInvocationId has 32 bits, one dispatch may have more work-items
             size = self._indexed(self.launch_value("block_dim", dimension))
             first = self._first(spirv.IMulOp, (self.launch_value("block_id", dimension), size), i64)
@@ -323,7 +324,7 @@ class KernelEntry:
         if dimension >= self._rank:
             return None
         return self._block.field(
-            FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), self._index_type
+            FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), self.index_type
         )
 
     def _built_in(self, name: str, dimension: int) -> SSAValue:

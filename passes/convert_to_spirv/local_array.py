@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr, SymbolRefAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
@@ -36,6 +36,9 @@ _STORAGE_CLASSES = {"memref.alloc": StorageClass.Workgroup, "memref.alloca": Sto
 
 class LocalArray:
     """One array of the kernel that is being lowered."""
+
+    index_type: Attribute = i32
+    """Of positions: the memory is small."""
 
     def __init__(
         self,
@@ -61,8 +64,11 @@ class LocalArray:
         self._fn = fn
         self._storage_class = storage_class
         self.element_type = fn.type(type_.element_type)
-        self.storage_type = fn.module.storage_type(self.element_type, is_atomic=self.is_shared)
-        """What the memory holds; an integer where floats are kept as their bits."""
+        in_words = self.is_shared and type_.element_type in fn.module.word_elements
+        self.storage_type = (
+            i32 if in_words else fn.module.storage_type(self.element_type, is_atomic=self.is_shared)
+        )
+        """What the memory holds; an integer where floats are kept as their bits, or elements in words."""
         self.access: Mapping[str, Attribute] = NO_ATTRIBUTES
         self._extents = list(extents)
         self._lengths = [entry.sizes.of(extent) for extent in self._extents]

@@ -21,16 +21,17 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from ...ir.call_graph import Function, function_name, has_body, resolve
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
-from ...ir.dialects.kernel_atomic import NATIVE, AtomicOp
+from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_image import IMAGE_NAMES, ImageType
 from ...ir.dialects.kernel_reports import REPORT_NAMES, ROUND_OPS
 from ...ir.dialects.spec_constant import GetOp
-from ...ir.dialects.spirv.attributes import MemorySemanticsAttr
+from ...ir.dialects.spirv.attributes import MemorySemanticsAttr, StorageClassAttr
 from ...ir.dialects.spirv.enums import MemorySemantics, StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.target_env import TargetEnv
 from ...ir.walk import operations
 from ..errors import PassError
+from ..narrowing import is_memref_type
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
 from .spec_constant_table import SpecConstantTable
@@ -98,6 +99,8 @@ class ModuleLowering:
         self.functions: list[spirv.FuncOp] = []
         self.keeps_float_bits = False
         """Whether arrays of floats that atomics may reach are kept as integers; see `storage_type`."""
+        self.word_elements: set[Attribute] = set()
+        """Types of less than 32 bits whose shared arrays have a word for each element: atomics reach them."""
         self.orders_memory = False
         """Whether work-items tell each other of what they stored: barriers, fences, ordered atomics."""
         self.orders_images = False
@@ -139,7 +142,9 @@ class ModuleLowering:
                 )
             elif isinstance(op, AtomicOp):
                 self.orders_memory |= op.order.data != "relaxed"
-                self.keeps_float_bits |= op.is_float and NATIVE not in op.attributes
+                self.keeps_float_bits |= op.keeps_bits
+                if op.is_narrow and _is_shared(op.array.type):
+                    self.word_elements.add(op.element_type)
 
     def storage_type(self, element: Attribute, *, is_atomic: bool) -> Attribute:
         """Returns what memory that atomics may reach holds for elements of a type.
@@ -324,6 +329,11 @@ class ModuleLowering:
 
 def _has_images(kernel: Function) -> bool:
     return any(isinstance(type_, ImageType) for type_ in kernel.function_type.inputs)
+
+
+def _is_shared(array: Attribute) -> bool:
+    space = array.memory_space if is_memref_type(array) else None
+    return isinstance(space, StorageClassAttr) and space.data is StorageClass.Workgroup
 
 
 def only_block(function: Function) -> Block:

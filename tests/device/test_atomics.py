@@ -189,10 +189,6 @@ def _on_read_only(x: lp.In[lp.i32]):
     lp.atomic.add(x, 0, 1)
 
 
-def _on_narrow(x: lp.Array[lp.i16]):
-    lp.atomic.add(x, 0, 1)
-
-
 def _bits_of_floats(x: lp.Array[lp.f32]):
     lp.atomic.xor(x, 0, 1.0)
 
@@ -209,7 +205,6 @@ def _releasing_load(x: lp.Array[lp.i32]):
     ("function", "message"),
     [
         (_on_read_only, "reads and writes 'x', which is lp.In"),
-        (_on_narrow, "no atomics on elements of lp.i16"),
         (_bits_of_floats, "lp.atomic.xor works on integers"),
         (_unknown_order, "\"acq_rel\"; found 'seq_cst'"),
         (_releasing_load, 'has no order "release"'),

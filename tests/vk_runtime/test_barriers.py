@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.vk_runtime.barriers import FEATURE
 from lapilli.vk_runtime.constants import VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT
+from lapilli.vk_runtime.device import Device
 
 pytestmark = pytest.mark.device
 
@@ -16,9 +20,28 @@ def add_one(x: lp.Array[lp.f32]):
     x[lp.global_id(0)] += 1.0
 
 
+@pytest.fixture(params=["as it is", "without synchronization2"])
+def barriers_device(request, device):
+    """The device, and one on the same driver that has only the barriers of Vulkan 1.0."""
+    if request.param == "as it is":
+        yield device
+        return
+    physical = device.logical.physical
+    older = replace(physical, features=physical.features - {FEATURE})
+    made = Device(older, f"{device.selector}-older")
+    yield made
+    made.shut_down()
+
+
 @pytest.fixture
-def queue(device):
-    return lp.Queue(device)
+def queue(barriers_device):
+    return lp.Queue(barriers_device)
+
+
+def second_stages(args):
+    """The second stage mask of a barrier, by its arguments behind the command buffer."""
+    is_struct = len(args) == 2
+    return args[1].pMemoryBarriers.dstStageMask if is_struct else args[2]
 
 
 @pytest.fixture
@@ -33,24 +56,37 @@ def recorded(queue, monkeypatch):
 
         return call
 
-    monkeypatch.setattr(queue, "_record_barrier", note(lambda args: args[2], queue._record_barrier))
+    monkeypatch.setattr(queue, "_record_barrier", note(second_stages, queue._record_barrier))
     monkeypatch.setattr(
         vk, "vkCmdDispatchIndirect", note(lambda _: "indirect", vk.vkCmdDispatchIndirect), raising=False
     )
     return found
 
 
-def test_ordinary_barriers_leave_indirect_commands_out(device, queue, recorded):
-    x = lp.zeros(64, device=device)
+def test_ordinary_barriers_leave_indirect_commands_out(barriers_device, queue, recorded):
+    x = lp.zeros(64, device=barriers_device)
     for _ in range(3):
         add_one[64].on(queue)(x)
     assert len(recorded) == 2
     assert not any(stages & VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT for stages in recorded)
 
 
-def test_an_indirect_dispatch_waits_for_its_counts(device, queue, recorded):
-    x, n = lp.zeros(64, device=device), lp.asarray(np.array([40], np.int32), device=device)
+def test_an_indirect_dispatch_waits_for_its_counts(barriers_device, queue, recorded):
+    x, n = lp.zeros(64, device=barriers_device), lp.asarray(np.array([40], np.int32), device=barriers_device)
     add_one[lp.IndirectRange(n)].on(queue)(x).wait()
     assert recorded[-1] == "indirect"
     assert recorded[-2] & VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT
     assert x.numpy().sum() == 40
+
+
+def test_the_newer_function_is_taken_where_the_device_has_it(barriers_device, queue, recorded):
+    vk = barriers_device.logical.vk
+    has_it = FEATURE in barriers_device.logical.features
+    newer = vk.vkCmdPipelineBarrier2 if has_it else vk.vkCmdPipelineBarrier
+    assert barriers_device.logical.barriers.record == newer
+    x = lp.zeros(64, device=barriers_device)
+    for _ in range(5):
+        add_one[64].on(queue)(x)
+    queue.wait()
+    assert len(recorded) == 4
+    assert np.all(x.numpy() == 5)

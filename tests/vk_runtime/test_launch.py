@@ -14,7 +14,8 @@ from lapilli.ir.errors import Location
 from lapilli.ir.kernel_info import AspectUse
 from lapilli.vk_runtime import launch_plan
 from lapilli.vk_runtime.device import Device
-from lapilli.vk_runtime.launch import launch, prepare, require_device
+from lapilli.vk_runtime.launch import launch, prepare
+from lapilli.vk_runtime.requirements import require_device
 
 from . import kernels
 

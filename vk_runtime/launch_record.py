@@ -1,0 +1,488 @@
+"""LaunchRecord: a kernel with its range, ready to be launched again and again.
+
+It holds everything about a kernel, range, local size and specialization values that does not depend on the arguments.
+Its `launch` is the hot path: check the arguments, pack them, and record four commands through raw function pointers
+into structs that are already there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
+from ..ir.stream import Stream
+from ..spirv.device_image import DeviceImage
+from . import graph_recording, profile, trace
+from .arguments import ArgumentChecker, ArgumentPacker
+from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
+from .errors import ArrayRangeError
+from .event import Event
+from .headers import ffi
+from .launch_plan import LaunchPlan, Piece
+from .memory import Buffer
+from .pipeline import Pipeline
+from .reports import KernelReport, Streams
+
+if TYPE_CHECKING:
+    from .arguments import CheckedArguments, Scalar, Uses
+    from .command_buffer import CommandBuffer
+    from .descriptors import DescriptorSet, DescriptorSetLayout
+    from .device import Device
+    from .queue import Queue
+    from .tracked import Tracked
+
+Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
+"""One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
+
+
+_serials = itertools.count()
+
+
+class KernelBinding:
+    """How the arguments of one kernel reach it; shared by its launch records."""
+
+    def __init__(self, image: DeviceImage, kernel: KernelInfo) -> None:
+        self.image = image
+        self.kernel = kernel
+        self.checker = ArgumentChecker(kernel.name, kernel.parameters)
+        self.packer = ArgumentPacker(kernel)
+
+
+class LaunchRecord:
+    """A kernel with its range, local size and specialization values, ready to be launched again and again.
+
+    Args:
+        device: where it runs.
+        binding: of the kernel.
+        plan: the checked range.
+        pipeline: specialised for the values and the local size.
+        spec_values: of emulated specialization constants.
+        rest: does the part of the range that `plan` leaves out, with the same arguments.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        binding: KernelBinding,
+        plan: LaunchPlan,
+        pipeline: Pipeline | None,
+        spec_values: tuple[Scalar, ...] = (),
+        rest: LaunchRecord | None = None,
+    ) -> None:
+        self.serial = next(_serials)
+        """Names it in caches; never used again."""
+        self._spec_values = spec_values
+        self._rest = rest
+        self._device = device
+        self._lock = device.logical.lock
+        self._binding = binding
+        self._checker = binding.checker
+        self._packer = binding.packer
+        self._pack_into = binding.packer.pack_into
+        self._takes_scalars_only = binding.packer.is_scalars_only
+        self._pipeline = pipeline
+        self._set_layout = None if pipeline is None else pipeline.layout.set_layout
+        self._layout: Any = None if pipeline is None else pipeline.layout.raw
+        self.plan = plan
+        self._is_block_pushed = binding.kernel.abi.argument_block_binding is None
+        self._dynamic_count = 0 if self._is_block_pushed else 1
+        self._block_bytes = binding.kernel.abi.argument_block_bytes
+        self._push_bytes = self._block_bytes if self._is_block_pushed else 0
+        self._has_report = binding.kernel.abi.report_binding is not None
+        self._report_rank = _rank_to_show(binding.kernel, plan.range_)
+        self._look_up_functions()
+        self._block = ffi.new("char[]", max(self._block_bytes, 1))
+        self._block_memory = ffi.buffer(self._block)
+        pieces = plan.pieces
+        first = next(pieces, None)
+        self._first = None if first is None else self._step(first)
+        self._has_more = rest is not None or next(pieces, None) is not None
+        self._writes = any(
+            isinstance(p, BufferParameter | ImageParameter) and p.access != "read"
+            for p in binding.kernel.parameters
+        )
+        self._has_values = binding.packer.has_values
+        # Each stream has a report buffer of its own.
+        has_streams = bool(self._checker.stream_names)
+        is_whole = not self._has_more and plan.regions is None
+        self._is_repeatable = self._is_block_pushed and is_whole and not has_streams
+        """Whether a launch right behind an equal one may leave out what is bound already."""
+        self._is_kept = self._is_repeatable and not self._has_report
+        """Whether `RepeatedLaunches` may keep it."""
+        self._sets = ffi.new("VkDescriptorSet[]", 1)
+        self._dynamic_offset = ffi.new("uint32_t[]", 1)
+
+    def _look_up_functions(self) -> None:
+        vk = self._device.logical.vk
+        self._push, self._dispatch_groups = vk.vkCmdPushConstants, vk.vkCmdDispatch
+        self._bind_pipelines, self._bind_sets = vk.vkCmdBindPipeline, vk.vkCmdBindDescriptorSets
+
+    def _step(self, piece: Piece) -> Step:
+        """Returns the values of the hidden fields of a dispatch, and its work-group counts."""
+        packer = self._packer
+        range_ = [self.plan.range_[d] for d in packer.range_dimensions]
+        base = [piece.base[d] for d in packer.base_dimensions]
+        return (*range_, *base, *self._spec_values), piece.groups
+
+    def launch_again(self, args: Sequence[object]) -> Event | None:
+        """Records the kernel on the default queue of its device, or returns None where its arguments need a
+        closer look: by `launch`, or by that of another device."""
+        checked = self._checker.quick_check(args, self._device)
+        if checked is None:
+            return None
+        try:
+            return self._record(self._device.default_queue, args, checked, ())
+        except ArrayRangeError:
+            return None
+
+    def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
+        """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
+        return self._record(queue, args, self._checker.check(args, self._device), wait_events)
+
+    @property
+    def kernel(self) -> KernelInfo:
+        """What it launches."""
+        return self._binding.kernel
+
+    @property
+    def set_layout(self) -> DescriptorSetLayout | None:
+        """Of its descriptors; None where it has none, or runs nothing."""
+        return self._set_layout
+
+    @property
+    def device(self) -> Device:
+        """Where it runs."""
+        return self._device
+
+    def check(self, args: Sequence[object]) -> CheckedArguments:
+        """Checks arguments as `launch` does and returns them taken apart."""
+        return self._checker.check(args, self._device)
+
+    def new_reports(self, args: Sequence[object]) -> tuple[KernelReport, ...]:
+        """Returns report buffers for launches by a graph: none where there is nothing to report.  Call it with the
+        device's lock held."""
+        of_rest = () if self._rest is None else self._rest.new_reports(args)
+        if not self._has_report:
+            return of_rest
+        kernel = self._binding.kernel
+        mine = KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args))
+        return (mine, *of_rest)
+
+    def _streams(self, args: Sequence[object]) -> Streams:
+        """Returns the streams among the arguments of a launch, by the names of their parameters."""
+        names = self._checker.stream_names
+        if not names:
+            return {}
+        return {name: stream for name, stream in zip(names, args, strict=True) if isinstance(stream, Stream)}
+
+    def encode(
+        self, command_buffer: CommandBuffer, args: Sequence[object], reports: Sequence[KernelReport]
+    ) -> None:
+        """Records the launch into a command buffer of a graph.  Call it with the device's lock held.
+
+        Orders nothing, and keeps no array alive: the graph does both.
+        """
+        checked = uses, values = self.check(args)
+        if not self._takes_scalars_only:
+            values = self._packer.values(args, checked)
+        report, *of_rest = reports if self._has_report else (None, *reports)
+        for piece in self.plan.pieces:
+            hidden, groups = self._step(piece)
+            place = None if self._is_block_pushed else command_buffer.argument_block(self._block_bytes)
+            shown = self._show(place, uses, hidden, values, report)
+            self.bind(command_buffer, shown, hidden, values)
+            self._dispatch_groups(command_buffer.raw, *groups)
+        if self._rest is not None:
+            self._rest.encode(command_buffer, args, of_rest)
+
+    def _show(
+        self,
+        place: tuple[Buffer, int] | None,
+        uses: Uses,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+        report: KernelReport | None,
+    ) -> DescriptorSet | None:
+        """Returns the descriptors of a launch, None where it has none; fills the argument block at `place`."""
+        if place is not None:
+            return self._write_block(place, uses, hidden, values, report)
+        if self._set_layout is None:
+            return None
+        return self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
+
+    def bind(
+        self,
+        command_buffer: CommandBuffer,
+        descriptor_set: DescriptorSet | None,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+    ) -> None:
+        """Records everything before the dispatch: pipeline, descriptors, pushed arguments."""
+        if command_buffer.pipeline is not self._pipeline:
+            self._bind_pipeline(command_buffer)
+        if descriptor_set is not None and (
+            command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
+        ):
+            self._bind_set(command_buffer, descriptor_set)
+        if self._push_bytes:
+            self._pack_into(self._block_memory, 0, *hidden, *values)
+            self._push(
+                command_buffer.raw,
+                self._layout,
+                VK_SHADER_STAGE_COMPUTE_BIT,
+                0,
+                self._push_bytes,
+                self._block,
+            )
+
+    def _require_ranges(self, uses: Uses) -> None:
+        """Raises ArrayRangeError where descriptors cannot show an array; a graph would find out at its end."""
+        limit = self._device.logical.physical.limits.max_storage_buffer_range_bytes
+        for memory, _ in () if self._packer.has_addresses else uses:
+            if isinstance(memory, Buffer) and memory.nbytes > limit:
+                raise ArrayRangeError(
+                    f"kernel '{self.kernel.name}': an array has {memory.nbytes:,} bytes; device "
+                    f"'{self._device.name}' shows a kernel at most {limit:,} bytes of one array (maxStorageBufferRange)"
+                )
+
+    def scalars(self, args: Sequence[object]) -> list[Scalar]:
+        """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
+        return self._checker.check(args, self._device)[1]
+
+    def _record(
+        self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
+    ) -> Event:
+        if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+            self._require_ranges(checked[0])
+            return graph.add_launch(self, queue, args, checked, wait_events)
+        event = Event(queue, 0)
+        first = self._first
+        if first is None:
+            return event
+        uses, values = checked
+        if not self._takes_scalars_only:
+            values = self._packer.values(args, checked)
+        if wait_events:
+            self._wait_for_other_devices(wait_events)
+        with self._lock:
+            if wait_events:
+                self._wait_on_device(queue, wait_events)
+            latest = queue.latest
+            if latest is not None and latest[0] is self and latest[1] == uses:
+                self._dispatch_again(queue, event, first, uses, values)
+            elif (
+                wait_events
+                or queue.recording is not None
+                or not self._repeat(queue, event, args, first[0], uses, values)
+            ):
+                self._dispatch(queue, event, first, uses, values, self._streams(args))
+            if self._has_more:
+                streams = self._streams(args)
+                pieces = self.plan.pieces
+                next(pieces)
+                for piece in pieces:
+                    self._dispatch(queue, event, self._step(piece), uses, values, streams)
+                if self._rest is not None:
+                    self._rest.add_to(queue, event, args, checked, streams)
+            if trace.active:
+                self.note_launch()
+        return event
+
+    def add_to(
+        self, queue: Queue, event: Event, args: Sequence[object], checked: CheckedArguments, streams: Streams
+    ) -> None:
+        """Records all dispatches as part of another record's launch.  Call it with the device's lock held."""
+        uses, values = checked
+        if not self._takes_scalars_only:
+            values = self._packer.values(args, checked)
+        for piece in self.plan.pieces:
+            self._dispatch(queue, event, self._step(piece), uses, values, streams)
+
+    def _dispatch(
+        self,
+        queue: Queue,
+        event: Event,
+        step: Step,
+        uses: Uses,
+        values: Sequence[Scalar],
+        streams: Streams,
+    ) -> None:
+        """Records one dispatch.
+
+        What may fail, or submit the open command buffer, comes first; what the commands use is kept before they
+        are recorded, and noted as bound after, because Ctrl-C may come in between.
+        """
+        hidden, groups = step
+        descriptor_set = None
+        if queue.recording is None:
+            queue.open()  # first: it refuses where the device cannot be used any more
+        report = self._report_of(queue, streams) if self._has_report else None
+        if self._is_block_pushed:
+            self._pack_into(self._block_memory, 0, *hidden, *values)
+            if self._set_layout is not None:
+                descriptor_set = self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
+        else:
+            place = queue.argument_block(self._block_bytes)
+            descriptor_set = self._write_block(place, uses, hidden, values, report)
+        command_buffer = queue.recording or queue.open()
+        raw = command_buffer.raw
+        if report is not None:
+            queue.reports.note_launch(report, command_buffer.value)
+            command_buffer.keep.append(report)
+        queue.order(uses, command_buffer.value)
+        event.value = command_buffer.value
+        command_buffer.keep.append(uses)
+        if command_buffer.is_timed:
+            command = profile.command("kernel", self._binding.kernel.name, queue, event.value)
+            command_buffer.begin_timing(event, command)
+        if command_buffer.pipeline is not self._pipeline:
+            self._bind_pipeline(command_buffer)
+        if descriptor_set is not None and (
+            command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
+        ):
+            self._bind_set(command_buffer, descriptor_set)
+        if self._push_bytes:
+            self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
+        self._dispatch_groups(raw, *groups)
+        if command_buffer.is_timed:
+            command_buffer.end_timing()
+        if self._is_repeatable and not command_buffer.is_timed:
+            queue.latest = (self, uses)
+        command_buffer.launch_count += 1
+        if command_buffer.launch_count >= queue.submit_after:
+            queue.flush()
+
+    def _dispatch_again(
+        self, queue: Queue, event: Event, step: Step, uses: Uses, values: Sequence[Scalar]
+    ) -> None:
+        """Does what `_dispatch` does, right after a dispatch of the same record with the same arrays.
+
+        Everything is bound and kept, so a barrier, where the kernel writes, and the scalars are what is left.
+        """
+        hidden, groups = step
+        command_buffer = queue.recording
+        assert command_buffer is not None, "the last command is in the open command buffer"
+        raw = command_buffer.raw
+        if self._writes:
+            queue.order_again(uses)
+        event.value = command_buffer.value
+        if self._has_values:
+            self._pack_into(self._block_memory, 0, *hidden, *values)
+            self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
+        self._dispatch_groups(raw, *groups)
+        command_buffer.launch_count += 1
+        if command_buffer.launch_count >= queue.submit_after:
+            queue.flush()
+
+    def _repeat(
+        self,
+        queue: Queue,
+        event: Event,
+        args: Sequence[object],
+        hidden: tuple[Scalar, ...],
+        uses: Uses,
+        values: Sequence[Scalar],
+    ) -> bool:
+        """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""
+        repeated = queue.repeated
+        if not queue.is_idle:
+            repeated.note_haste()
+            return False
+        if not (repeated.is_expected and self._is_kept) or queue.is_timed:
+            return False
+        block = b""
+        if self._has_values:
+            self._pack_into(self._block_memory, 0, *hidden, *values)
+            block = self._block_memory[:]
+        batch = repeated.find(self, args, uses, block)
+        if batch is None:
+            return False
+        queue.submit_batch(batch, uses)
+        event.value = batch.value
+        return True
+
+    def _bind_set(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet) -> None:
+        command_buffer.keep.append(descriptor_set)
+        command_buffer.descriptor_set = None
+        self._sets[0] = descriptor_set.raw
+        self._bind_sets(
+            command_buffer.raw,
+            VK_PIPELINE_BIND_POINT_COMPUTE,
+            self._layout,
+            0,
+            1,
+            self._sets,
+            self._dynamic_count,
+            self._dynamic_offset,
+        )
+        command_buffer.descriptor_set = descriptor_set
+
+    def _bind_pipeline(self, command_buffer: CommandBuffer) -> None:
+        pipeline = self._pipeline
+        assert pipeline is not None, "an empty range has no pieces"
+        command_buffer.keep.append(pipeline)
+        if command_buffer.layout is not pipeline.layout:
+            # Binding for another layout may disturb the set (Vulkan 1.3, 14.2.2).
+            command_buffer.descriptor_set = None
+            command_buffer.layout = pipeline.layout
+        command_buffer.pipeline = None
+        self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
+        command_buffer.pipeline = pipeline
+
+    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Tracked, bool]]:
+        """Returns the memory that the descriptors show, but for an argument block."""
+        arrays = [] if self._packer.has_addresses else uses
+        return arrays if report is None else [*arrays, (report.buffer, True)]
+
+    def _report_of(self, queue: Queue, streams: Streams) -> KernelReport:
+        binding = self._binding
+        return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank, streams)
+
+    def _write_block(
+        self,
+        place: tuple[Buffer, int],
+        uses: Uses,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+        report: KernelReport | None,
+    ) -> DescriptorSet:
+        """Writes the argument block to memory of a command buffer; returns the set that shows it."""
+        assert self._set_layout is not None, "the block has a binding"
+        memory, offset = place
+        self._pack_into(memory.host_bytes(), offset, *hidden, *values)
+        self._dynamic_offset[0] = offset
+        arrays = [] if self._packer.has_addresses else uses
+        shown = [*arrays, (memory, False)]
+        if report is not None:
+            shown.append((report.buffer, True))
+        return self._set_layout.set_for(shown, self._block_bytes, self._binding.kernel)
+
+    def _wait_on_device(self, queue: Queue, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.timeline.device is self._device:
+                queue.wait_on_device(event.timeline, event.value)
+
+    def _wait_for_other_devices(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.is_recorded:
+                event.wait()  # raises
+            if event.timeline.device is not self._device:
+                event.wait()
+
+    def note_launch(self) -> None:
+        """Tells running traces of a launch."""
+        binding = self._binding
+        trace.record(
+            "launch", kernel=binding.kernel.name, image=binding.image.digest, device=self._device.selector
+        )
+
+
+def _rank_to_show(kernel: KernelInfo, range_: Sequence[int]) -> int:
+    """Returns the dimensions of the ids in messages: those that padding has put in front do not count."""
+    rank = len(range_)
+    if kernel.has_any_rank:
+        while rank > 1 and range_[len(range_) - rank] == 1:
+            rank -= 1
+    return rank
