@@ -1,6 +1,7 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
-    verify → propagate-aspects (warns; saves no f64 or narrow integers) → optimise → limit-loops (some drivers)
+    verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
+           → limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -118,6 +119,11 @@ def analyse(
         config=config,
     )
     done("propagate-aspects", module)
+    if env.checks == "debug":
+        from .traps.traps import trap_cooperation
+
+        trap_cooperation(module)
+        done("trap-cooperation", module)
     optimise(module, env.optimisation_level)
     done("optimise", module)
     if env.loop_iteration_cap is not None:

@@ -116,6 +116,7 @@ class ModuleLowering:
         """Whether functions of other modules are called."""
         self._local_size_symbols: dict[int, str] = {}
         self._length_symbols: list[str] = []
+        self._without_notes_symbol: str | None = None
         self._symbols: dict[str, SymbolRefAttr] = {}
         self._helpers: dict[Operation, LoweredFunction] = {}
         self._inlined: dict[Operation, bool | None] = {}
@@ -203,8 +204,14 @@ class ModuleLowering:
         self._length_symbols.append(symbol)
         return symbol
 
+    def without_notes_symbol(self) -> str:
+        """Returns the symbol of the constant that is `LaunchAbi.without_notes_spec_id`."""
+        if self._without_notes_symbol is None:
+            self._without_notes_symbol = self.reserve("__without_notes")
+        return self._without_notes_symbol
+
     def finish_spec_constants(self, default_local_size: tuple[int, int, int]) -> None:
-        """Gives the local size and the lengths that a launch gives their SpecIds, behind the user's."""
+        """Gives what the runtime sets its SpecIds, behind the user's: local size, lengths, the switch of debug mode."""
         first = self.spec_constants.next_spec_id
         if self.has_local_size_constants:
             self.local_size_spec_ids = (first, first + 1, first + 2)
@@ -214,6 +221,9 @@ class ModuleLowering:
             first += 3
         for number, symbol in enumerate(self._length_symbols, start=first):
             self.spec_constants.add_scalar(symbol, integer_attribute(1, 32), number)
+        if self._without_notes_symbol is not None:
+            number = first + len(self._length_symbols)
+            self.spec_constants.add_scalar(self._without_notes_symbol, integer_attribute(0, 32), number)
 
     # Helpers
 
