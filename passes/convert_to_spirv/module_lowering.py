@@ -127,7 +127,7 @@ class ModuleLowering:
         if self.env.emulates_spec_constants:
             self.spec_constants.survey(kernel_ir)
         ops = operations(kernel_ir)
-        kinds = set(map(type, ops))
+        kinds = {type(op) for op in ops}
         self.counts_rounds = not kinds.isdisjoint(ROUND_OPS)
         decisive = {kind for kind in kinds if kind.name in _BARRIERS or issubclass(kind, _DECISIVE)}
         for op in (op for op in ops if type(op) in decisive):
