@@ -1,42 +1,25 @@
 """Running kernels in the reference interpreter (`ir.interpret`) instead of on a device.
 
 Two ways lead here.  With ``lp.config.interpret`` (LAPILLI_INTERPRET=1) every launch is checked like any other and
-then interpreted: its arrays are read from their device, and written back before the launch returns.  `interpret`
-runs one kernel on NumPy arrays and needs no Vulkan device at all.
+then interpreted: its arrays and images are read from their device, and written back before the launch returns.
+`interpret` runs one kernel on NumPy arrays and needs no Vulkan device at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
-import numpy.typing as npt
-
-from ..ir.errors import FeatureNotSupportedError, InvalidError, KernelArgumentError, KernelTrap, NdRangeError
+from ..ir.errors import InvalidError, KernelTrap, NdRangeError
 from ..ir.interpret.launch import (
     DEFAULT_STEP_LIMIT,
     DEFAULT_SUB_GROUP_SIZE,
-    Argument,
-    HostArray,
     LaunchShape,
     Options,
-    SharedArray,
     interpret_module,
-)
-from ..ir.kernel_info import (
-    BufferParameter,
-    LocalMemory,
-    LocalParameter,
-    Parameter,
-    ScalarParameter,
-    StreamParameter,
 )
 from ..ir.stream import Stream
 from ..vk_runtime import trace
-from ..vk_runtime.arguments import scalar_value
-from ..vk_runtime.array import Array
-from ..vk_runtime.dtypes import numpy_dtype
 from ..vk_runtime.event import Event
 from ..vk_runtime.reports import HostReport, Output, quiet, show
 from .arguments import LaunchArguments, bind_arguments, taken_apart
@@ -44,7 +27,7 @@ from .captures import Captures
 from .checking import checks_of
 from .compile_options import options_of
 from .constant_arguments import NO_CONSTANTS, Constants
-from .image_types import ImageType
+from .interpreted_arguments import DeviceArguments, NumPyArguments
 from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
 from .runtime_parameters import parameters_of
 
@@ -76,7 +59,8 @@ def interpret(
     Args:
         kernel: made by ``@lp.kernel``.
         range_: what stands in the brackets of a launch.
-        args: by position: numbers, and NumPy arrays of the parameters' dtypes, which are changed in place.
+        args: by position: numbers, and NumPy arrays of the parameters' dtypes, which are changed in place; for an
+            image its pixels, channels last, with a sampler the tuple (pixels, `lp.ImageSampler`).
         kwargs: by name.
         local: work-group size, slowest dimension first; None: the range's, the kernel's own, or any.
         spec: values of specialization constants.
@@ -94,14 +78,13 @@ def interpret(
         raise InvalidError(
             f"interpret: sub_group_size is a power of two from 1 to 128; found {sub_group_size}"
         )
-    _refuse_images(kernel)
     values = bind_arguments(kernel.signature, tuple(args), kwargs or {}, kernel.name)
     given = LaunchArguments(values)
     if kernel.signature.has_composites:
         given = taken_apart(kernel.signature, values, kernel.name)
-    arrays: dict[int, _NumPyArray] = {}
+    arrays = NumPyArguments(kernel.name)
     bound = [
-        _argument(kernel, parameter, value, arrays)
+        arrays.argument(parameter, value)
         for parameter, value in zip(parameters_of(kernel), given.values, strict=True)
     ]
     checked = _range(kernel, range_)
@@ -122,8 +105,7 @@ def interpret(
             write=lambda name, text: _write(streams.get(name), text),
         )
     finally:
-        for array in arrays.values():
-            array.write_back()
+        arrays.write_back()
 
 
 def interpret_launch(
@@ -145,30 +127,13 @@ def interpret_launch(
     """
     scalars = iter(record.scalars(values))
     device, plan = queue.device, record.plan
-    hosts: dict[int, tuple[Array, npt.NDArray[Any], HostArray]] = {}
-    bound: list[Argument] = []
-    streams: dict[str, Stream] = {}
+    hosts = DeviceArguments(scalars)
+    names = [parameter.name for parameter in parameters_of(kernel)]
+    streams = {name: value for name, value in zip(names, values, strict=True) if isinstance(value, Stream)}
     with quiet():  # what earlier launches report waits for a wait of the user's
         for event in events:
             event.wait()
-        _refuse_images(kernel)
-        for parameter, value in zip(parameters_of(kernel), values, strict=True):
-            if isinstance(value, LocalMemory):
-                bound.append(SharedArray(value.shape))
-                continue
-            if isinstance(value, Stream):
-                streams[parameter.name] = value
-                bound.append(0)
-                continue
-            if not isinstance(value, Array):
-                scalar = next(scalars)
-                assert not isinstance(scalar, bytes), "Python kernels take no values of foreign layouts"
-                bound.append(_number(scalar, parameter.dtype))
-                continue
-            if id(value.buffer) not in hosts:
-                data = value.numpy()
-                hosts[id(value.buffer)] = value, data, HostArray(_bytes_of(data), value.shape)
-            bound.append(hosts[id(value.buffer)][2])
+        bound = [hosts.argument(p, value) for p, value in zip(parameters_of(kernel), values, strict=True)]
     module = _module(kernel, len(plan.range_), device.target_env.optional_aspects, constants)
     shape = LaunchShape(range_=plan.range_, local=plan.local)
     size = max(device.info.sub_group_sizes, default=DEFAULT_SUB_GROUP_SIZE)
@@ -191,42 +156,17 @@ def interpret_launch(
             raise
         failed = trap  # a check of the kernel's own is told as devices tell it
     finally:
-        written = {id(bound[i]) for i in changed}
+        written = [bound[i] for i in changed]
         with quiet():
-            for array, data, host in hosts.values():
-                if id(host) in written:
-                    array.copy_from(data)
-        uses = tuple((array.buffer, id(host) in written) for array, _, host in hosts.values())
+            uses = hosts.write_back(written)
         event = Event(queue, 0)
         if printed or failed is not None:
             event = queue.note_host_launch(HostReport(printed, failed), uses)
     return event
 
 
-def _refuse_images(kernel: KernelFunction) -> None:
-    """Raises where a kernel has images."""
-    for parameter in kernel.signature.parameters:
-        if isinstance(parameter.type, ImageType):
-            raise FeatureNotSupportedError(
-                f"kernel '{kernel.name}': parameter '{parameter.name}' is {parameter.type!r}, and the interpreter "
-                "has no images; run it on a device"
-            )
-
-
 def _write(stream: Stream | None, text: str) -> None:
     show([(stream, text if stream is None else stream.cut(text), 0)])
-
-
-def _bytes_of(data: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Returns the bytes of a C-ordered array, shared with it."""
-    return data.reshape(-1).view(np.uint8)
-
-
-def _number(value: int | float, dtype: str) -> int | float:
-    """Returns a checked scalar as a number: bf16 comes as its bits."""
-    if dtype != "bf16":
-        return value
-    return float(np.array([int(value) << 16], np.uint32).view(np.float32)[0])
 
 
 def _range(kernel: KernelFunction, range_: object) -> LaunchRange:
@@ -291,60 +231,3 @@ def _local_size(
     if not is_masked:
         check_multiple(range_.extents, sizes)
     return sizes
-
-
-class _NumPyArray:
-    """A NumPy array as an argument: its elements in C order, whatever its strides."""
-
-    def __init__(self, array: npt.NDArray[Any], ndim: int) -> None:
-        self._array = array
-        self._data = np.array(array, order="C")
-        self.host = HostArray(_bytes_of(self._data), array.shape[:ndim])
-        self._before = self._data.tobytes()
-
-    def write_back(self) -> None:
-        """Copies the elements back, where any changed."""
-        if self._data.tobytes() != self._before:
-            self._array[...] = self._data
-
-
-def _argument(
-    kernel: KernelFunction,
-    parameter: Parameter,
-    value: object,
-    arrays: dict[int, _NumPyArray],
-) -> Argument:
-    """Checks an argument of `interpret`."""
-    what, dtype = f"kernel '{kernel.name}', argument '{parameter.name}'", parameter.dtype
-    if isinstance(parameter, LocalParameter):
-        if not isinstance(value, LocalMemory) or len(value.shape) != parameter.ndim:
-            raise KernelArgumentError(
-                f"{what}: expected lp.local(shape) of {parameter.ndim} dimensions, found {value!r}"
-            )
-        return SharedArray(value.shape)
-    if isinstance(parameter, StreamParameter):
-        if not isinstance(value, Stream):
-            raise KernelArgumentError(f"{what}: expected an lp.Stream, found {type(value).__name__}")
-        return 0
-    if isinstance(parameter, ScalarParameter):
-        try:
-            return _number(scalar_value(value, dtype), dtype)
-        except ValueError as error:
-            raise KernelArgumentError(f"{what}: expected lp.{dtype}, found {error}") from None
-    assert isinstance(parameter, BufferParameter), (
-        "kernels written in Python take no values of foreign layouts"
-    )
-    ndim, wanted = parameter.ndim, numpy_dtype(dtype)
-    if not isinstance(value, np.ndarray):
-        raise KernelArgumentError(f"{what}: expected a NumPy array of {wanted}, found {type(value).__name__}")
-    array = cast("npt.NDArray[Any]", value)
-    inner = wanted.shape
-    if array.dtype != wanted.base or array.ndim != ndim + len(inner) or array.shape[ndim:] != inner:
-        raise KernelArgumentError(
-            f"{what}: expected dtype {wanted.base} and {ndim} dimensions{f' and {inner}' * bool(inner)}, found "
-            f"{array.dtype} of shape {array.shape}"
-        )
-    found = arrays.get(id(array))
-    if found is None:
-        found = arrays[id(array)] = _NumPyArray(array, ndim)
-    return found.host

@@ -17,8 +17,9 @@ from .module_view import ModuleView
 from .tables import Op
 from .type_info import constant_value
 
-Place = tuple[Literal["buffer", "value", "local"], int, int]
-"""Where an argument is bound: a buffer's set and binding, a value's offset and size, or the SpecId of a length."""
+Place = tuple[Literal["binding", "value", "local"], int, int]
+"""Where an argument is bound: set and binding of a buffer, image or sampler, offset and size of a value, or the SpecId
+of a length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class ClspvArgument:
     name: str
     """As in the source, or empty."""
     block: tuple[int, int] | None = None
-    """Of a value: set and binding of the storage buffer that holds it; None: the push constants."""
+    """Of a value: set and binding of the storage or uniform buffer that holds it; None: the push constants."""
 
 
 @dataclass(slots=True)
@@ -41,21 +42,30 @@ class _Kernel:
 
 # Opcodes of the instruction set, revision 5 (SPIR-V registry, NonSemantic.ClspvReflection).
 _KERNEL, _ARGUMENT_INFO = 1, 2
-_BUFFERS = (3, 4)
-_POD_STORAGE_BUFFER, _POD_PUSH_CONSTANT, _WORKGROUP = 5, 7, 11
-_HARMLESS = frozenset(
-    {_KERNEL, _ARGUMENT_INFO, *_BUFFERS, _POD_STORAGE_BUFFER, _POD_PUSH_CONSTANT, _WORKGROUP}
-    | {12, 13, 14, 15, 18, 20, 24, 25}
-)
-"""Beside arguments: work-group sizes and specialization constants, which the binary says too, and offsets of the
-range, which are 0."""
+_BINDINGS = (3, 4, 8, 9, 10)
+"""Storage and uniform buffers, sampled and storage images, samplers."""
+_POD_BUFFERS = (5, 6)
+"""Plain arguments in a storage buffer, or in a uniform one (-pod-ubo)."""
+_POD_PUSH_CONSTANT, _WORKGROUP = 7, 11
+_ARGUMENTS = frozenset({*_BINDINGS, *_POD_BUFFERS, _POD_PUSH_CONSTANT, _WORKGROUP})
+_HARMLESS = frozenset({_KERNEL, _ARGUMENT_INFO, *_ARGUMENTS} | {12, 13, 14, 15, 18, 20, 24, 25, 42})
+"""Beside arguments: work-group sizes, sizes of shared variables and specialization constants, which the binary says
+too, and offsets of the range, which are 0."""
 _NAMES = {
-    6: "plain arguments in a uniform buffer (compile with -pod-pushconstant)",
-    8: "images", 9: "images", 10: "samplers", 23: "samplers", 34: "images", 35: "images",
-    16: "the enqueued local size as a push constant", 17: "the global size as a push constant",
+    16: "the enqueued local size as a push constant",
+    17: "the global size as a push constant",
     19: "the number of work-groups as a push constant",
-    21: "constant data in a buffer", 22: "constant data in a buffer", 28: "program-scope variables",
+    21: "constant data in a buffer; compile without -module-constants-in-storage-buffer",
+    22: "constant data in a buffer; compile without -module-constants-in-storage-buffer",
+    23: "a sampler that is a literal; make it an argument of the kernel",
     26: "pointers in push constants", 27: "pointers in uniform buffers",
+    28: "program-scope variables", 29: "program-scope variables", 37: "program-scope variables",
+    30: "the channel order of an image", 31: "the channel type of an image",
+    32: "the channel order of an image", 33: "the channel type of an image",
+    34: "texel buffers, of image1d_buffer_t", 35: "texel buffers, of image1d_buffer_t",
+    36: "constant data by its address",
+    38: "printf", 39: "printf", 40: "printf",
+    41: "samplers with coordinates in pixels for 3-D images",
 }  # fmt: skip
 
 
@@ -74,14 +84,14 @@ def kernel_arguments(view: ModuleView) -> Mapping[int, tuple[ClspvArgument, ...]
         if code not in _HARMLESS:
             what = _NAMES.get(code, f"instruction {code} of NonSemantic.ClspvReflection")
             raise FeatureNotSupportedError(
-                f"the module comes from clspv and uses {what}, which lapilli does not pass"
+                f"the module comes from clspv and takes what lapilli does not pass: {what}"
             )
         if code == _KERNEL:
             functions[item.result_id or 0] = operands[0]
             kernels[operands[0]] = _Kernel()
         elif code == _ARGUMENT_INFO:
             infos[item.result_id or 0] = _string(view, operands[0])
-        elif code in (*_BUFFERS, _POD_STORAGE_BUFFER, _POD_PUSH_CONSTANT, _WORKGROUP):
+        elif code in _ARGUMENTS:
             found = _argument(view, code, operands, infos)
             kernel = kernels.get(functions.get(operands[0], 0))
             if kernel is None:
@@ -110,7 +120,7 @@ def _instructions(view: ModuleView) -> Iterator[Instruction]:
 def _argument(view: ModuleView, code: int, operands: list[int], infos: Mapping[int, str]) -> ClspvArgument:
     if len(operands) < 4:
         raise SpirvError("an argument of NonSemantic.ClspvReflection lacks operands")
-    if code == _POD_STORAGE_BUFFER:
+    if code in _POD_BUFFERS:
         if len(operands) < 6:
             raise SpirvError("an argument of NonSemantic.ClspvReflection lacks operands")
         ordinal, set_, binding, offset, size = (_number(view, operand) for operand in operands[1:6])
@@ -118,8 +128,8 @@ def _argument(view: ModuleView, code: int, operands: list[int], infos: Mapping[i
         return ClspvArgument(ordinal, ("value", offset, size), name, (set_, binding))
     ordinal, first, second = (_number(view, operand) for operand in operands[1:4])
     name = infos.get(operands[4], "") if len(operands) > 4 else ""
-    if code in _BUFFERS:
-        return ClspvArgument(ordinal, ("buffer", first, second), name)
+    if code in _BINDINGS:
+        return ClspvArgument(ordinal, ("binding", first, second), name)
     if code == _POD_PUSH_CONSTANT:
         return ClspvArgument(ordinal, ("value", first, second), name)
     return ClspvArgument(ordinal, ("local", first, 0), name)

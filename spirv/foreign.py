@@ -273,6 +273,7 @@ def _kernel_info(
             is_divisible=False,
             argument_block_bytes=interface.block_bytes,
             argument_block_binding=interface.block_binding,
+            is_argument_block_uniform=interface.is_block_uniform,
         ),
         required_work_group_size=(z, y, x) if is_fixed else None,
         default_local_size=None if is_fixed else (z, y, x),

@@ -46,7 +46,9 @@ class Interface:
     block_bytes: int
     """Bytes of the argument block, a multiple of 4."""
     block_binding: int | None = None
-    """The binding, in set 0, of the storage buffer that is the argument block; None: the push constants."""
+    """The binding, in set 0, of the buffer that is the argument block; None: the push constants."""
+    is_block_uniform: bool = False
+    """Whether that is a uniform buffer; else it is a storage buffer."""
 
 
 def interface_of(
@@ -91,11 +93,31 @@ def interface_of(
         parameters = [_of_clspv(argument, by_pair, values, by_id) for argument in arguments]
         size = max([size, *(_end(p) for p in parameters if isinstance(p, ScalarParameter | ValueParameter))])
     place = None if block is None or block not in pairs else pairs.index(block)
-    return Interface(_distinct(parameters), bindings, -(-size // 4) * 4, place)
+    is_uniform = place is not None and _is_uniform(entry, types, pairs[place])
+    # Drivers read uniform buffers by vectors of 16 bytes.
+    unit = 16 if is_uniform else 4
+    return Interface(_distinct(parameters), bindings, -(-size // unit) * unit, place, is_uniform)
+
+
+def _is_uniform(entry: EntryPoint, types: ForeignTypes, pair: tuple[int, int]) -> bool:
+    """Whether the variables at a set and binding, buffers, are uniform ones.
+
+    Raises:
+        FeatureNotSupportedError: they are no buffers, or of both kinds.
+    """
+    same = [found for found in entry.bindings if (found.descriptor_set, found.binding) == pair]
+    for found in same:
+        _require_buffer(found, types.view)
+    kinds = {_Block(types, found).is_uniform for found in same}
+    if len(kinds) > 1:
+        raise FeatureNotSupportedError(
+            f"set {pair[0]}, binding {pair[1]} is a uniform and a storage buffer; expected one of the two"
+        )
+    return kinds.pop()
 
 
 def _block_of(entry: EntryPoint, arguments: Sequence[ClspvArgument]) -> tuple[int, int] | None:
-    """Returns set and binding of the storage buffer that has the plain arguments, None where none has."""
+    """Returns set and binding of the buffer that has the plain arguments, None where none has."""
     blocks = {argument.block for argument in arguments if argument.place[0] == "value"}
     if len(blocks) > 1 or (blocks - {None} and entry.push_constants is not None):
         raise FeatureNotSupportedError(
@@ -116,7 +138,7 @@ def _of_clspv(
     name = argument.name or f"arg{argument.ordinal}"
     if kind == "value":
         return _plain_value(name, first, second, values)
-    found = buffers.get((first, second)) if kind == "buffer" else shared.get(first)
+    found = buffers.get((first, second)) if kind == "binding" else shared.get(first)
     if found is None:
         raise FeatureNotSupportedError(
             f"argument '{name}' ({argument.ordinal}) is used by no code, so that nothing says what it takes; remove it "

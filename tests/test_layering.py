@@ -50,6 +50,7 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.launch_preparation",
         "frontend.indirect_launch",
         "frontend.interpretation",
+        "frontend.interpreted_arguments",
         "frontend.inspection",
         "frontend.linking",
         "frontend.units",

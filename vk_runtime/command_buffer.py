@@ -142,7 +142,10 @@ class CommandBuffer:
 
         The memory is this command buffer's until it has run.
         """
-        alignment = max(self._device.physical.limits.min_storage_buffer_offset_alignment, 16)
+        limits = self._device.physical.limits
+        alignment = max(
+            limits.min_storage_buffer_offset_alignment, limits.min_uniform_buffer_offset_alignment, 16
+        )
         offset = (self._argument_bytes + alignment - 1) & -alignment
         if self._arguments and offset + nbytes > self._arguments[self._argument_chunk].nbytes:
             self._argument_chunk += 1

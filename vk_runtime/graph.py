@@ -26,7 +26,16 @@ from .array import Array
 from .device import device as default_device
 from .event import Event
 from .graph_commands import Batch, CommandPool, Segment
-from .graph_nodes import CopyNode, FillNode, LaunchNode, MarkerNode, Node, RecordedEvent, require_same
+from .graph_nodes import (
+    CopyNode,
+    FillNode,
+    LaunchNode,
+    MarkerNode,
+    Node,
+    PresetNode,
+    RecordedEvent,
+    require_same,
+)
 from .graph_plan import plan_order
 from .headers import ffi
 from .images import Image
@@ -37,6 +46,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .launch_record import LaunchRecord
     from .memory import Buffer
+    from .preset_launch import BoundKernel
     from .tracked import Tracked
 
 SEGMENT_COMMANDS = 128
@@ -115,6 +125,16 @@ class Graph:
         """Takes a launch, whose arguments are checked; called by `LaunchRecord`."""
         self._require_device(record.device)
         return self._add(queue, LaunchNode(record, args, checked), map(self._index_of, wait_events))
+
+    def add_preset(self, queue: Queue, bound: BoundKernel | None, wait_events: Sequence[Event]) -> Event:
+        """Takes a kernel with arguments of its own, None where it has no work-items; called by `preset_launch`."""
+        self._require_device(queue.device)
+        for event in wait_events:
+            self._index_of(event)
+        node = MarkerNode() if bound is None else PresetNode(bound)
+        event = self._add(queue, node, range(len(self._nodes)))
+        self._waits_of_all = (*self._waits_of_all, len(self._nodes) - 1)
+        return event
 
     def add_marker(self, queue: Queue, events: Sequence[Event]) -> Event:
         """Makes all later commands wait for events; called by `Queue.marker`."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .launch_record import LaunchRecord
     from .memory import Buffer
+    from .preset_launch import BoundKernel
     from .profile_events import ProfileKind
     from .queue import Queue
     from .reports import KernelReport
@@ -147,6 +148,35 @@ def _arrays(
 
 def _frozen(arg: Any) -> Any:
     return cast("np.ndarray[Any, Any]", arg)[()] if isinstance(arg, np.ndarray) else arg
+
+
+class PresetNode(Node):
+    """A launch of a kernel whose arguments lie in a descriptor set of the application.
+
+    Nobody knows what it touches: it waits for all before, all later commands wait for it, and it has barriers of its
+    own for what runs behind the graph.
+    """
+
+    arrays = ()
+
+    def __init__(self, bound: BoundKernel) -> None:
+        self._bound = bound
+        self.what = f"kernel '{bound.name}'"
+
+    @property
+    def timed_as(self) -> tuple[ProfileKind, str, int]:
+        """As `Node.timed_as`."""
+        return "kernel", self._bound.name, 0
+
+    def replaced(self, old: Array | Image, new: Array | Image) -> PresetNode:
+        del old, new
+        return self
+
+    def encode(self, command_buffer: CommandBuffer) -> None:
+        barriers = self._bound.device.barriers
+        barriers.record(command_buffer.raw, *barriers.between)
+        self._bound.encode(command_buffer)
+        barriers.record(command_buffer.raw, *barriers.between)
 
 
 class MarkerNode(Node):

@@ -18,6 +18,7 @@ from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
     VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+    VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC,
     VK_SHADER_STAGE_COMPUTE_BIT,
 )
 from .descriptors import DescriptorSetLayout
@@ -288,6 +289,11 @@ def binding_table(kernel: KernelInfo) -> tuple[tuple[int, int], ...]:
             kind = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER if is_uniform else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
             arrays.append((parameter.binding, kind))
     block, report = kernel.abi.argument_block_binding, kernel.abi.report_binding
-    blocks = () if block is None else ((block, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC),)
+    kind = (
+        VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC
+        if kernel.abi.is_argument_block_uniform
+        else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
+    )
+    blocks = () if block is None else ((block, kind),)
     reports = () if report is None else ((report, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),)
     return (*arrays, *blocks, *reports)

@@ -2,6 +2,7 @@
 
 What the set shows is the application's: lapilli keeps none of it alive and knows nothing of who else uses it.  So a
 barrier for all memory goes before such a kernel and after it; beyond the queue the application orders by events.
+In a graph such a kernel runs when all that was recorded before it has run, and before all that was recorded behind it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from .launch_plan import plan_launch
 
 if TYPE_CHECKING:
     from ..spirv.device_image import DeviceImage as SpirvImage
+    from .command_buffer import CommandBuffer
     from .launch_plan import LaunchPlan
+    from .logical_device import LogicalDevice
     from .pipeline import Pipeline
     from .queue import Queue
 
@@ -33,6 +36,34 @@ class PresetArguments:
     descriptor_set: int
     """VkDescriptorSet, bound at set 0."""
     push_constants: bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundKernel:
+    """A kernel that has its arguments, with its range."""
+
+    device: LogicalDevice
+    name: str
+    pipeline: Pipeline
+    plan: LaunchPlan
+    preset: PresetArguments
+
+    def encode(self, command_buffer: CommandBuffer) -> None:
+        """Records the dispatches, and no barriers.  Call it with the device's lock held."""
+        vk, bind_point, preset = self.device.vk, VK_PIPELINE_BIND_POINT_COMPUTE, self.preset
+        raw, layout = command_buffer.raw, self.pipeline.layout.raw
+        command_buffer.keep.append(self.pipeline)
+        # Later launches bind their own again.
+        command_buffer.pipeline = command_buffer.layout = command_buffer.descriptor_set = None
+        vk.vkCmdBindPipeline(raw, bind_point, self.pipeline.raw)
+        sets = ffi.new("VkDescriptorSet[]", [ffi.cast("VkDescriptorSet", preset.descriptor_set)])
+        vk.vkCmdBindDescriptorSets(raw, bind_point, layout, 0, 1, sets, 0, NULL)
+        if preset.push_constants:
+            data = ffi.from_buffer(preset.push_constants)
+            size = len(preset.push_constants)
+            vk.vkCmdPushConstants(raw, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, size, data)
+        for piece in self.plan.pieces:
+            vk.vkCmdDispatch(raw, *piece.groups)
 
 
 def check_preset(kernel: KernelInfo, preset: PresetArguments, what: str) -> None:
@@ -78,7 +109,6 @@ def launch_preset(
 
     Raises:
         KernelArgumentError: there are arguments.
-        InvalidError: a graph is being recorded.
         others: as `launch.launch`.
     """
     if args or kwargs:
@@ -86,16 +116,15 @@ def launch_preset(
             f"kernel '{kernel.name}' takes no arguments, found {len(args) + len(kwargs)}: a descriptor set was "
             "bound when it was made"
         )
-    if graph_recording.active and graph_recording.recorder() is not None:
-        raise InvalidError(
-            f"kernel '{kernel.name}' has a descriptor set of its own, which graphs do not record"
-        )
     device = queue.device
     limits = device.logical.physical.limits
     plan = plan_launch(kernel, extents, local, limits, device.name, is_nd_range=is_nd_range)
     pipeline = kernel_pipeline(device, image, kernel, plan, spec_values)
+    bound = None if pipeline is None else BoundKernel(device.logical, kernel.name, pipeline, plan, preset)
+    if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+        return graph.add_preset(queue, bound, wait_events)
     event = Event(queue, 0)
-    if pipeline is None:
+    if bound is None:
         return event
     for earlier in wait_events:
         if earlier.timeline.device is not device:
@@ -104,37 +133,18 @@ def launch_preset(
         for earlier in wait_events:
             if earlier.timeline.device is device:
                 queue.wait_on_device(earlier.timeline, earlier.value)
-        _record(queue, event, kernel, pipeline, plan, preset)
+        _record(queue, event, bound)
     return event
 
 
-def _record(
-    queue: Queue,
-    event: Event,
-    kernel: KernelInfo,
-    pipeline: Pipeline,
-    plan: LaunchPlan,
-    preset: PresetArguments,
-) -> None:
-    vk, bind_point = queue.device.logical.vk, VK_PIPELINE_BIND_POINT_COMPUTE
+def _record(queue: Queue, event: Event, bound: BoundKernel) -> None:
     queue.latest = None
     queue.barrier()
     command_buffer = queue.open()
-    raw, layout = command_buffer.raw, pipeline.layout.raw
     event.value = command_buffer.value
-    command_buffer.keep.append(pipeline)
-    # Later launches bind their own again.
-    command_buffer.pipeline = command_buffer.layout = command_buffer.descriptor_set = None
     if command_buffer.is_timed:
-        command_buffer.begin_timing(event, profile.command("kernel", kernel.name, queue, event.value))
-    vk.vkCmdBindPipeline(raw, bind_point, pipeline.raw)
-    sets = ffi.new("VkDescriptorSet[]", [ffi.cast("VkDescriptorSet", preset.descriptor_set)])
-    vk.vkCmdBindDescriptorSets(raw, bind_point, layout, 0, 1, sets, 0, NULL)
-    if preset.push_constants:
-        data = ffi.from_buffer(preset.push_constants)
-        vk.vkCmdPushConstants(raw, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, len(preset.push_constants), data)
-    for piece in plan.pieces:
-        vk.vkCmdDispatch(raw, *piece.groups)
+        command_buffer.begin_timing(event, profile.command("kernel", bound.name, queue, event.value))
+    bound.encode(command_buffer)
     if command_buffer.is_timed:
         command_buffer.end_timing()
     queue.barrier()

@@ -17,12 +17,14 @@ from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
     VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+    VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC,
 )
 from .device import Device, devices
 from .image_descriptors import DESCRIPTOR_TYPES
 from .pipeline import binding_table
 
 _STORAGE_BUFFERS = (VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC)
+_UNIFORM_BUFFERS = (VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC)
 
 NO_REQUIREMENTS = Requirements()
 
@@ -141,7 +143,7 @@ def require_limits(device: Device, kernel: KernelInfo) -> None:
     """
     limits = device.physical.limits
     kinds = [kind for _, kind in binding_table(kernel)]
-    uniforms = kinds.count(VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER)
+    uniforms = sum(kind in _UNIFORM_BUFFERS for kind in kinds)
     if uniforms > limits.max_uniform_buffers:
         raise _over(
             kernel, device, f"{uniforms} uniform buffers", limits.max_uniform_buffers, "maxUniformBuffers"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 from xdsl.ir import Attribute, Operation
@@ -11,10 +11,29 @@ from xdsl.ir import Attribute, Operation
 from .frame import Frame
 from .layout import part
 from .memory import Memory
-from .races import Access
+from .races import Access, AccessLog
 from .scalars import Lanes, is_scalar
 from .traps import DATA_RACE, OUT_OF_RANGE, UNINITIALISED, place_of, spelled
 from .values import ArrayRef, Value, constituents, construct
+
+
+class Logged(Protocol):
+    """What several work-items may use: memory, or the pixels of an image."""
+
+    @property
+    def log(self) -> AccessLog | None:
+        """Who used what; None: each work-item has its own."""
+        ...
+
+    @property
+    def granule(self) -> int:
+        """Distance of two locations of the log."""
+        ...
+
+    def spell(self, offset: int) -> str:
+        """Returns what messages call a location."""
+        ...
+
 
 _HERE = {
     Access.READ: "read",
@@ -107,7 +126,7 @@ def check_written(frame: Frame, op: Operation, memory: Memory, offsets: Lanes) -
         )
 
 
-def note(frame: Frame, op: Operation, access: Access, memory: Memory, offsets: Lanes) -> None:
+def note(frame: Frame, op: Operation, access: Access, memory: Logged, offsets: Lanes) -> None:
     """Notes who uses what.
 
     Raises:

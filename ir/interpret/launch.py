@@ -21,16 +21,13 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
-from ..attribute_values import memref_element_type
 from ..call_graph import Function, function_name, functions
-from ..dialects.kernel import is_kernel, kernel_parameters
+from ..dialects.kernel import is_kernel
 from ..errors import InvalidError
 from . import (
     atomic_ops,
@@ -39,6 +36,7 @@ from . import (
     control_flow_ops,
     conversion_ops,
     float_ops,
+    image_ops,
     integer_ops,
     math_ops,
     memory_ops,
@@ -47,13 +45,10 @@ from . import (
     sub_group_ops,
     work_item_ops,
 )
+from .arguments import Argument, Bound, bind, host_of
 from .dispatch import HANDLERS, Handler
 from .frame import Batch
-from .layout import size_bytes
-from .memory import ArrayName, Memory
 from .races import Timeline
-from .scalars import number
-from .values import ArrayRef
 
 OPERATIONS = (
     atomic_ops,
@@ -62,6 +57,7 @@ OPERATIONS = (
     control_flow_ops,
     conversion_ops,
     float_ops,
+    image_ops,
     integer_ops,
     math_ops,
     memory_ops,
@@ -115,28 +111,6 @@ class LaunchShape:
         return math.prod(self.local)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostArray:
-    """An array argument: its bytes and its shape.  The same object given twice is the same memory."""
-
-    data: np.ndarray[Any, np.dtype[np.uint8]]
-    """All elements, C order; changed in place."""
-    shape: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SharedArray:
-    """An argument that is memory of each work-group: its shape is all that a launch gives."""
-
-    shape: tuple[int, ...]
-
-
-Argument = HostArray | SharedArray | int | float | bool
-"""What a launch passes for one argument of the kernel's function."""
-_Bound = Callable[[Batch], Any]
-"""An argument: its value in a batch."""
-
-
 @dataclass(frozen=True, slots=True)
 class Code:
     """A block, looked up once."""
@@ -159,7 +133,7 @@ class Launch:
     timeline: Timeline
     callees: dict[str, Function]
     """All functions of the module by name."""
-    bound: list[_Bound]
+    bound: list[Bound]
     """The arguments."""
     lines: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
     """What work-items printed: their numbers, the stream parameter or nothing, and the text."""
@@ -213,14 +187,14 @@ def interpret_module(
         module: a verified kernel-level module, not yet optimised: optimising removes what is checked.
         name: of the kernel.
         shape: the range and the local size.
-        arguments: one for each argument of the kernel's function; arrays are changed in place.
+        arguments: one for each argument of the kernel's function; arrays and images are changed in place.
         spec_values: host bytes of specialization constants by symbol; absent ones have their default.
         options: of the interpreter.
         write: gets what the kernel printed, in the order of the work-items, each time with the name of the stream
             parameter that it goes to, empty for sys.stdout; None: all goes to sys.stdout.
 
     Returns:
-        The positions of the arrays that were stored to.
+        The positions of the arrays and images that were stored to.
 
     Raises:
         KernelTrap: a check found something wrong; the arrays that the kernel writes are as far as it came.
@@ -234,20 +208,17 @@ def interpret_module(
     if 0 in shape.range_:
         return frozenset()
     timeline = Timeline(shape.group_size, min(options.sub_group_size, shape.group_size))
-    bound, memories = _bind(kernel, arguments)
+    bound, memories = bind(kernel, arguments)
     launch = Launch(kernel, name, shape, options, spec_values or {}, timeline, callees, bound)
     try:
         _run(launch)
     finally:
-        for host, memory in memories.items():
-            if memory.is_changed:
-                host.data[:] = memory.bytes[: len(host.data)]
+        changed = memories.write_back()
         if launch.lines:
             ordered = sorted(launch.lines, key=lambda line: line[0])
             for _, stream, text in ordered:
                 sys.stdout.write(text) if write is None else write(stream, text)
-    changed = {host for host, memory in memories.items() if memory.is_changed}
-    return frozenset(i for i, argument in enumerate(arguments) if argument in changed)
+    return frozenset(i for i, argument in enumerate(arguments) if host_of(argument) in changed)
 
 
 def _run(launch: Launch) -> None:
@@ -259,52 +230,3 @@ def _run(launch: Launch) -> None:
             batch = Batch(launch, numbers)
             launch.timeline.enter(first * shape.group_size, batch.size, groups * shape.group_size)
             batch.run()
-
-
-def _bind(kernel: Function, arguments: Sequence[Argument]) -> tuple[list[_Bound], dict[HostArray, Memory]]:
-    """Returns the arguments as the interpreter has them, and the memory of each array of the host."""
-    parameters, types = kernel_parameters(kernel), kernel.function_type.inputs.data
-    if len(arguments) != len(types):
-        raise InvalidError(f"expected {len(types)} arguments, found {len(arguments)}")
-    bound: list[_Bound] = []
-    memories: dict[HostArray, Memory] = {}
-    for parameter, type_, argument in zip(parameters, types, arguments, strict=True):
-        element = memref_element_type(type_)
-        if isinstance(argument, int | float):
-            bound.append(partial(_scalar, number(argument, type_)))
-            continue
-        if element is None or len(argument.shape) != parameter.ndim:
-            raise InvalidError(
-                f"parameter '{parameter.name}' is a {type_}; found an array of {argument.shape}"
-            )
-        if isinstance(argument, SharedArray):
-            name = ArrayName(parameter.name, "shared array")
-            bound.append(partial(_shared, name, element, argument.shape))
-            continue
-        if argument not in memories:
-            memories[argument] = _memory(parameter.name, element, argument)
-        reference = ArrayRef(memories[argument], None, argument.shape, element)
-        bound.append(partial(_same, reference))
-    return bound, memories
-
-
-def _memory(name: str, element: Attribute, array: HostArray) -> Memory:
-    size = math.prod(array.shape) * size_bytes(element)
-    if len(array.data) != size:
-        raise InvalidError(f"parameter '{name}': expected {size} bytes, found {len(array.data)}")
-    memory = Memory(ArrayName(name), element, array.shape, is_defined=True)
-    memory.bytes[:size] = array.data
-    return memory
-
-
-def _same(value: Any, batch: Batch) -> Any:
-    return value
-
-
-def _scalar(value: Any, batch: Batch) -> Any:
-    return np.full(batch.size, value)
-
-
-def _shared(name: ArrayName, element: Attribute, shape: tuple[int, ...], batch: Batch) -> ArrayRef:
-    memory = Memory(name, element, shape, copies=batch.group_count)
-    return ArrayRef(memory, batch.group_of_lane * memory.copy_bytes, shape, element)

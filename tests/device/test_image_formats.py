@@ -9,7 +9,7 @@ import pytest
 
 import lapilli as lp
 
-pytestmark = [pytest.mark.device, pytest.mark.native_only("the interpreter has no images")]
+pytestmark = pytest.mark.device
 
 SHAPES = {1: (9,), 2: (5, 7), 3: (2, 3, 5)}
 CASES = list(itertools.product(lp.ImageFormat, (1, 2, 3)))

@@ -10,7 +10,7 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime import image_transfer
 
-pytestmark = [pytest.mark.device, pytest.mark.native_only("the interpreter has no images")]
+pytestmark = pytest.mark.device
 
 
 @lp.kernel
@@ -177,6 +177,7 @@ def test_writes_reads_and_copies_alternate(device):
         np.testing.assert_array_equal(a.numpy(), np.full((4, 6, 4), step + 1, np.float32))
 
 
+@pytest.mark.native_only("graphs are not interpreted")
 def test_graph_records_launches_with_images(device):
     a, b, out = image(device), image(device), lp.zeros(1, lp.f32x4, device=device)
     shown = lp.SampledImage(b)
@@ -352,10 +353,3 @@ def test_images_are_no_arrays_on_the_host(device):
             copy=False
         )
     assert len(img) == 4 and img.size == 24 and "UnsampledImage[r32g32b32a32_sfloat, 2]" in repr(img)
-
-
-def test_interpreter_refuses_images():
-    from lapilli.frontend.interpretation import interpret
-
-    with pytest.raises(lp.FeatureNotSupportedError, match="the interpreter has no images"):
-        interpret(paint, (4, 6), (np.zeros((4, 6, 4), np.float32), 1.0))

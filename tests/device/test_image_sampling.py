@@ -9,7 +9,7 @@ import pytest
 
 import lapilli as lp
 
-pytestmark = [pytest.mark.device, pytest.mark.native_only("the interpreter has no images")]
+pytestmark = pytest.mark.device
 
 SHAPES = {1: (7,), 2: (5, 7), 3: (3, 5, 7)}
 POINTS = 61

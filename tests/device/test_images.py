@@ -7,7 +7,7 @@ import pytest
 
 import lapilli as lp
 
-pytestmark = [pytest.mark.device, pytest.mark.native_only("the interpreter has no images")]
+pytestmark = pytest.mark.device
 
 
 @lp.kernel

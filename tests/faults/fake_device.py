@@ -34,6 +34,7 @@ LIMITS: dict[str, Any] = {
     "max_storage_buffer_range_bytes": 1 << 27,
     "max_storage_buffers": 16,
     "min_storage_buffer_offset_alignment": 16,
+    "min_uniform_buffer_offset_alignment": 16,
     "max_memory_allocation_bytes": HEAP_BYTES,
     "max_buffer_bytes": HEAP_BYTES,
     "timestamp_period_ns": 1.0,
@@ -86,6 +87,7 @@ def physical_device(driver: FakeDriver, *, is_gpu: bool, **changes: Any) -> Phys
         "compute_units": None,
         "queue_family_index": 0,
         "compute_queue_families": (0,),
+        "sparse_queue_families": (),
         "timestamp_valid_bits": 64,
     }
     return filled(PhysicalDevice, fields | changes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapilli.ir.interpret.launch import HostArray, LaunchShape, interpret_module
+from lapilli.ir.interpret.arguments import HostArray
+from lapilli.ir.interpret.launch import LaunchShape, interpret_module
 
 
 @pytest.fixture

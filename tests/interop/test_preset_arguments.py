@@ -180,6 +180,40 @@ def test_both_ways_in_turn(renderer: Renderer, theirs: lp.Context, spirv: bytes)
     np.testing.assert_array_equal(renderer.read(raw_y, y), np.full(64, 33))
 
 
+@pytest.mark.behaviour("IOP-39")
+def test_in_a_graph_between_launches_and_copies(renderer: Renderer, theirs: lp.Context, spirv: bytes):
+    """It runs when all before has run, and before all behind it: nobody knows what its set shows."""
+    x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
+    raw_x, raw_y = renderer.buffer(x), renderer.buffer(y)
+    native = (renderer.module(spirv), "scale", spirv)
+    plain = vulkan.make_kernel(native, theirs)
+    made = descriptor_set(renderer, vulkan.get_descriptor_set_layout(plain), [raw_x, raw_y])
+    preset = vulkan.make_kernel(native, theirs, descriptor_set=made, push_constants=factor(10))
+    shared = vulkan.make_buffer(raw_y, theirs, dtype=lp.f32, size=64)
+    device, queue = theirs.devices[0], lp.Queue(context=theirs)
+    ones, seen = lp.ones(64, device=device), lp.zeros(64, device=device)
+    with lp.graph() as g:
+        for _ in range(3):
+            first = queue.parallel_for(64, plain, ones, shared, 1.0)
+            event = queue.parallel_for(64, preset)
+        queue.submit(lambda h: (h.depends_on([first, event]), h.parallel_for(0, preset))[-1])
+        queue.copy(shared, seen)
+    for replays in (1, 2):
+        g.replay(queue)
+        np.testing.assert_array_equal(seen.numpy(), np.full(64, 33.0 * replays))
+    queue.parallel_for(64, plain, ones, shared, 1.0).wait()
+    np.testing.assert_array_equal(renderer.read(raw_y, y), np.full(64, 67))
+    with pytest.raises(lp.InvalidError, match="what a launch returned"):
+        g.update(event, x=ones)
+    with lp.profile() as p:
+        g.replay(queue).wait()
+    assert sum(e.name == "scale" for e in p.events if e.kind == "kernel") == 6
+    before = queue.marker()
+    with pytest.raises(lp.InvalidError, match="events of the same graph"), lp.graph():
+        queue.submit(lambda h: (h.depends_on(before), h.parallel_for(4, preset))[-1])
+    g.release()
+
+
 def test_arguments_that_such_kernels_do_not_take(renderer: Renderer, theirs: lp.Context, spirv: bytes):
     native = (renderer.module(spirv), "scale", spirv)
     buffers = [renderer.buffer(np.ones(4, np.float32)) for _ in range(2)]
@@ -192,8 +226,6 @@ def test_arguments_that_such_kernels_do_not_take(renderer: Renderer, theirs: lp.
     ):
         with pytest.raises(lp.KernelArgumentError, match="takes no arguments"):
             call()
-    with pytest.raises(lp.InvalidError, match="graphs"), lp.graph():
-        queue.parallel_for(4, kernel)
     with pytest.raises(lp.NdRangeError, match="multiple"):
         queue.parallel_for(3, kernel)
     with pytest.raises(lp.KernelArgumentError, match="4 bytes of push constants"):

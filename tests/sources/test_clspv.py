@@ -13,13 +13,31 @@ from .conftest import SHADERS
 
 pytestmark = pytest.mark.device
 
-FORMS = ["saxpy_pod_push", "saxpy_pod_buffer"]
+FORMS = ["saxpy_pod_push", "saxpy_pod_buffer", "saxpy_pod_uniform"]
 Built = Callable[..., lp.KernelBundle]
 OF_CLSPV = lp.BuildOptions("--target-env=spv1.0")
 
 
 def text_of(form: str) -> str:
-    return (SHADERS / "clspv" / f"{form}.spvasm").read_text("utf-8")
+    if form != "saxpy_pod_uniform":
+        return (SHADERS / "clspv" / f"{form}.spvasm").read_text("utf-8")
+    text = text_of("saxpy_pod_buffer")  # with -pod-ubo: the same in a uniform buffer
+    for old, new in (
+        (
+            "%_ptr_Pods__struct_9 = OpTypePointer StorageBuffer",
+            "%_ptr_Pods__struct_9 = OpTypePointer Uniform",
+        ),
+        (
+            "%_ptr_Pods__struct_8 = OpTypePointer StorageBuffer",
+            "%_ptr_Pods__struct_8 = OpTypePointer Uniform",
+        ),
+        ("OpVariable %_ptr_Pods__struct_9 StorageBuffer", "OpVariable %_ptr_Pods__struct_9 Uniform"),
+        ("OpDecorate %pods NonWritable", ""),
+        ("ArgumentPodStorageBuffer", "ArgumentPodUniform"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    return text
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -47,25 +65,58 @@ def test_arguments_by_name(device: lp.Device, queue: lp.Queue, built: Built, for
         queue.parallel_for(8, kernel, out=out)
 
 
+def test_images_and_samplers(device: lp.Device, queue: lp.Queue, built: Built):
+    kernel = built(lp.SourceLanguage.SPIRV_ASM, text_of("warp_images"), OF_CLSPV).ext_oneapi_get_kernel(
+        "warp"
+    )
+    pixels = np.random.default_rng(0).random((8, 4, 4), np.float32)
+    source, target = lp.UnsampledImage(pixels, device=device), lp.UnsampledImage(0 * pixels, device=device)
+    queue.parallel_for((8, 4), kernel, source, 1.5, lp.ImageSampler("clamp"), target)
+    expected = np.zeros_like(pixels)
+    expected[:-1, :-1] = pixels[1:, 1:]  # the middle of the pixel one further in both dimensions
+    np.testing.assert_array_equal(target.numpy(), expected)
+    queue.parallel_for((8, 4), kernel, s=lp.ImageSampler(), source=source, target=target, shift=0.5)
+    np.testing.assert_array_equal(target.numpy(), pixels)
+    with pytest.raises(lp.KernelArgumentError, match=r"'s'.*expected an lp\.ImageSampler"):
+        queue.parallel_for((8, 4), kernel, source, 0.5, source, target)
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("instruction", "message"),
     [
+        ("PushConstantEnqueuedLocalSize %uint_0 %uint_4", "the enqueued local size"),
+        ("PushConstantGlobalSize %uint_0 %uint_4", "the global size"),
+        ("PushConstantNumWorkgroups %uint_0 %uint_4", "the number of work-groups"),
+        ("ConstantDataStorageBuffer %uint_0 %uint_0 %n_y", "constant data in a buffer"),
+        ("ConstantDataUniform %uint_0 %uint_0 %n_y", "constant data in a buffer"),
+        ("LiteralSampler %uint_0 %uint_3 %uint_1", "make it an argument"),
+        ("ArgumentPointerPushConstant %100 %uint_0 %uint_0 %uint_4 %101", "pointers in push constants"),
+        ("ArgumentPointerUniform %100 %uint_0 %uint_0 %uint_0 %uint_0 %uint_4 %101", "pointers in uniform"),
+        ("ProgramScopeVariablesStorageBuffer %uint_0 %uint_0 %n_y", "program-scope variables"),
+        ("ProgramScopeVariablePointerRelocation %uint_0 %uint_0 %uint_4", "program-scope variables"),
+        ("ImageArgumentInfoChannelOrderPushConstant %100 %uint_0 %uint_0 %uint_4", "the channel order"),
+        ("ImageArgumentInfoChannelDataTypePushConstant %100 %uint_0 %uint_0 %uint_4", "the channel type"),
         (
-            "ArgumentWorkgroup %100 %uint_3 %uint_3 %uint_4",
-            "ArgumentSampler %100 %uint_3 %uint_0 %uint_3",
-            "samplers",
+            "ImageArgumentInfoChannelOrderUniform %100 %uint_0 %uint_0 %uint_0 %uint_0 %uint_4",
+            "the channel order",
         ),
-        ("ArgumentPodPushConstant", "ArgumentPodUniform %111", "pod-pushconstant"),
+        (
+            "ImageArgumentInfoChannelDataTypeUniform %100 %uint_0 %uint_0 %uint_0 %uint_0 %uint_4",
+            "the channel type",
+        ),
+        ("ArgumentStorageTexelBuffer %100 %uint_0 %uint_0 %uint_0 %101", "texel buffers"),
+        ("ArgumentUniformTexelBuffer %100 %uint_0 %uint_0 %uint_0 %101", "texel buffers"),
+        ("ConstantDataPointerPushConstant %uint_0 %uint_4 %n_y", "constant data by its address"),
+        ("ProgramScopeVariablePointerPushConstant %uint_0 %uint_4 %n_y", "program-scope variables"),
+        ("PrintfInfo %uint_0 %n_y", "printf"),
+        ("PrintfBufferStorageBuffer %uint_0 %uint_0 %uint_4", "printf"),
+        ("PrintfBufferPointerPushConstant %uint_0 %uint_4 %uint_4", "printf"),
     ],
 )
-def test_what_lapilli_does_not_pass(built: Built, old: str, new: str, message: str):
-    text = text_of("saxpy_pod_push")
-    assert old in text
-    if "Uniform" in new:
-        old, new = (f"{word} %111 %uint_1 {more}%uint_4 %uint_4" for word, more in
-                    (("ArgumentPodPushConstant", ""), ("ArgumentPodUniform", "%uint_0 %uint_2 ")))  # fmt: skip
+def test_what_lapilli_does_not_pass(built: Built, instruction: str, message: str):
+    text = text_of("saxpy_pod_push") + f"%200 = OpExtInst %void %90 {instruction}\n"
     with pytest.raises(lp.FeatureNotSupportedError, match=message):
-        built(lp.SourceLanguage.SPIRV_ASM, text.replace(old, new), OF_CLSPV)
+        built(lp.SourceLanguage.SPIRV_ASM, text, OF_CLSPV)
 
 
 def test_plain_arguments_in_two_places(built: Built):

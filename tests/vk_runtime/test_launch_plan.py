@@ -30,7 +30,9 @@ LIMITS = DeviceLimits(
     max_samplers=16,
     max_image_extents=(4096, 4096, 256),
     min_storage_buffer_offset_alignment=256,
+    min_uniform_buffer_offset_alignment=256,
     max_memory_allocation_bytes=1 << 30,
+    sparse_address_space_bytes=0,
     max_buffer_bytes=1 << 30,
     timestamp_period_ns=1.0,
 )

@@ -9,6 +9,7 @@ from typing import cast
 
 from ...ir.errors import InvalidError, RuntimeFailure
 from ..bundle_errors import ConstraintError
+from ..calibration import EXTENSIONS as CALIBRATION_EXTENSIONS
 from ..constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER
 from ..context import AsyncHandler, Context
 from ..device import Device, devices
@@ -195,7 +196,7 @@ def _as_made(
         physical,
         # Buffers of the application need not be made for addresses: kernels get descriptors.
         features=frozenset(enabled & physical.features) - {"bufferDeviceAddress"},
-        extensions=physical.extensions - set(SHARING_EXTENSIONS) | on,
+        extensions=physical.extensions - {*SHARING_EXTENSIONS, *CALIBRATION_EXTENSIONS} | on,
         queue_family_index=family,
         timestamp_valid_bits=physical.timestamp_valid_bits if family == physical.queue_family_index else 0,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapilli.ir.interpret.launch import HostArray, LaunchShape, Options, interpret_module
+from lapilli.ir.interpret.arguments import HostArray
+from lapilli.ir.interpret.launch import LaunchShape, Options, interpret_module
 from lapilli.ir.parse import parse_module
 from lapilli.ir.verify import verify_module
 

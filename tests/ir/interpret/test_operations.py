@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.ir.interpret.arguments import SharedArray
 from lapilli.ir.interpret.dispatch import HANDLERS
-from lapilli.ir.interpret.launch import SharedArray
 
 SHARED = "memref<?xi32, #spirv.storage_class<Workgroup>>"
 
