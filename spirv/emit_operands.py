@@ -282,10 +282,9 @@ def _matrix_length(context: EmitContext, op: Operation, _: ValueId) -> list[int]
 def _image_access(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.ImageAccessOp)
     context.capabilities.update(access_capabilities(op))
-    count = len(op.operands) - len(op.operand_arguments)
     ids = list(map(value, op.operands))
     flags = op.image_operands
-    return ids if flags is None else [*ids[:count], int(flags.data), *ids[count:]]
+    return ids if flags is None else [*ids[: op.FIXED], int(flags.data), *ids[op.FIXED :]]
 
 
 def _image_query(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
@@ -314,6 +313,9 @@ _ENCODERS: dict[type[Operation], OperandEncoder] = {
     spirv.FunctionCallOp: _function_call,
     spirv.ImageQuerySizeOp: _image_query,
     spirv.ImageQuerySizeLodOp: _image_query,
+    spirv.ImageQueryLevelsOp: _image_query,
+    spirv.ImageQuerySamplesOp: _image_query,
+    spirv.ImageSparseTexelsResidentOp: _extension(Capability.SparseResidency),
     spirv.ArrayLengthOp: _array_length,
     spirv.KHRAssumeTrueOp: _extension(Capability.ExpectAssumeKHR),
     spirv.KHRExpectOp: _extension(Capability.ExpectAssumeKHR),

@@ -58,12 +58,14 @@ def access_capabilities(op: spirv.ImageAccessOp) -> Iterator[int]:
     type_ = op.operands[0].type
     image = type_.image_type if isinstance(type_, SampledImageType) else type_
     if isinstance(image, ImageType) and image.data.format is ImageFormat.Unknown:
-        if isinstance(op, spirv.ImageReadOp):
+        if isinstance(op, spirv.ImageReadOp | spirv.ImageSparseReadOp):
             yield Capability.StorageImageReadWithoutFormat
         elif isinstance(op, spirv.ImageWriteOp):
             yield Capability.StorageImageWriteWithoutFormat
+    if op.IS_SPARSE:
+        yield Capability.SparseResidency
     flags = op.image_operands
     if flags is not None and flags.data & ImageOperands.MinLod:
         yield Capability.MinLod
-    if flags is not None and flags.data & ImageOperands.Offset:
+    if flags is not None and flags.data & (ImageOperands.Offset | ImageOperands.ConstOffsets):
         yield Capability.ImageGatherExtended

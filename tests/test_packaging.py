@@ -1,7 +1,10 @@
-"""pyproject.toml lists packages by hand (no discovery fits the layout): a new folder is easily forgotten."""
+"""pyproject.toml lists packages by hand (discovery does not follow links): a new folder is easily forgotten."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -28,12 +31,22 @@ def test_every_folder_with_modules_is_a_package() -> None:
     assert without_init == {ROOT / "tools" / "setup"}
 
 
-def test_package_directories_exist() -> None:
-    for package, directory in SETUPTOOLS["package-dir"].items():
-        assert (ROOT / directory / "__init__.py").is_file(), package
+def test_a_folder_named_as_the_package_beside_a_program_is_no_hindrance(tmp_path: Path) -> None:
+    assert SETUPTOOLS["package-dir"] == {"": "src"}  # what an editable install puts on the path
+    (tmp_path / "lapilli" / "frontend").mkdir(parents=True)  # a checkout, which has no __init__.py
+    (tmp_path / "program.py").write_text("import lapilli\nprint(lapilli.__version__)")
+    done = subprocess.run(
+        (sys.executable, "program.py"),
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == PYPROJECT["project"]["version"], done.stderr
 
 
-def test_type_checkers_find_each_folder_through_its_link() -> None:
+def test_each_folder_is_found_through_its_link() -> None:
     for folder in FOLDERS:
         assert (ROOT / "src" / "lapilli" / folder).resolve() == ROOT / folder
 

@@ -10,7 +10,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ..ir.aspects import Aspect
@@ -18,7 +18,7 @@ from ..ir.config import config
 from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
-from .backend import Backend
+from .backend import VulkanObject
 from .coarsening import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
@@ -62,7 +62,7 @@ _TYPE_RANK = {
 
 
 @dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(VulkanObject):
     """One driver."""
 
     name: str
@@ -88,15 +88,6 @@ class Platform:
         return all(device.has(aspect) for device in self.devices)
 
     @property
-    def backend(self) -> Backend:
-        """What drives it."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
-
-    @property
     def info(self) -> PlatformInfo:
         """Names, under those of SYCL's ``info::platform``."""
         vendor = next((device.info.vendor for device in self.devices), "")
@@ -107,7 +98,7 @@ class Platform:
         return answer("Platform", "platform", self.info, descriptor)
 
 
-class Device:
+class Device(VulkanObject):
     """A physical device of one driver.  Two lookups of one device give the same object.
 
     Args:
@@ -175,13 +166,16 @@ class Device:
             max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
             signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
             optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
-            loop_iteration_cap=loop_iteration_cap(physical, self._probe_loop_cap),
+            loop_iteration_cap=self._loop_iteration_cap,
         )
 
-    def _probe_loop_cap(self) -> int | None:
+    @cached_property
+    def _loop_iteration_cap(self) -> int | None:
         from .loop_probe import probe_loop_cap
 
-        return probe_loop_cap(self)
+        if self._base is not None:  # a mask changes nothing about it
+            return self._base._loop_iteration_cap
+        return loop_iteration_cap(self._physical, partial(probe_loop_cap, self))
 
     @property
     def coarsening(self) -> Coarsening:
@@ -352,15 +346,6 @@ class Device:
     def get_platform(self) -> Platform:
         """Returns `platform`."""
         return self.platform
-
-    @property
-    def backend(self) -> Backend:
-        """What drives it."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
 
     def get_info(self, descriptor: object) -> Any:
         """Returns what ``lp.info.device.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Requirements
 from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage
+from .trace import unobserved
 
 if TYPE_CHECKING:
     from .device import Device
@@ -106,14 +107,15 @@ def _image() -> DeviceImage:
 def probe_loop_cap(device: Device) -> int | None:
     """Returns after how many rounds the device ends loops, None where it runs `ROUNDS` of them.
 
-    Takes a kernel launch, about 10 ms where the driver compiles it.
+    Takes a kernel launch, about 10 ms where the driver compiles it, of which no trace is told.
     """
     from .array_creation import asarray
     from .launch import launch
 
     image = _image()
-    words = asarray([0, 1], dtype="u32", device=device)
-    launch(device.default_queue, image, image.kernels[0], (1,), (1,), (words,), {})
-    rounds = int(words.numpy()[0])
+    with unobserved():
+        words = asarray([0, 1], dtype="u32", device=device)
+        launch(device.default_queue, image, image.kernels[0], (1,), (1,), (words,), {})
+        rounds = int(words.numpy()[0])
     logger.info("device '%s' runs %d of %d rounds of a loop", device.name, rounds, ROUNDS)
     return None if rounds == ROUNDS else rounds

@@ -28,18 +28,21 @@ class Quirk:
     drivers: tuple[int, ...]
     """VkDriverId of the drivers that have it."""
     versions: tuple[Version, Version] | None
-    """The first version that is known to have it, and the first that is known not to; None: every version seen."""
+    """The first version that is known to have it, and the first beyond of which that is not known; None: every one."""
     fault: str
     remedy: str
     """What we do, and where."""
     test: str
     """The test that fails without the remedy."""
+    mended_in: Version | None = None
+    """The first version that is known not to have it."""
 
 
 LOOP_CAP = Quirk(
     name="loop-cap",
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
-    versions=((22, 3), (22, 4)),
+    versions=((22, 3), (24, 1)),  # tried: 22.3.6 and 24.0.5
+    mended_in=(25, 0),  # tried: 25.0.7 and 26.2.6
     fault="Ends every loop of a sub-group once its loops have run 65,535 rounds in total "
     "(LP_MAX_TGSI_LOOP_ITERATIONS), nested and consecutive ones added up, and goes on behind it as if nothing were.",
     remedy="TargetEnv.loop_iteration_cap: passes/limit_loops.py unrolls, counts rounds, and traps.  Other versions "
@@ -107,8 +110,10 @@ def has_quirk(quirk: Quirk, driver_id: int, version: Version) -> bool | None:
         return False
     if quirk.versions is None:
         return True
-    first, without = quirk.versions
-    return True if first <= version < without else None
+    first, unknown = quirk.versions
+    if first <= version < unknown:
+        return True
+    return False if quirk.mended_in is not None and version >= quirk.mended_in else None
 
 
 def loop_iteration_cap(physical: PhysicalDevice, probe: Callable[[], int | None]) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol, Self
@@ -64,6 +66,7 @@ class Trace:
 
 
 _lock = threading.Lock()
+_thread = threading.local()
 
 active: list[Collector] = []
 """The traces, profiles and logs that run now.  Test ``if active`` before building an event: it costs nothing while
@@ -77,7 +80,18 @@ def trace() -> Trace:
 
 def record(kind: TraceKind, *, kernel: str = "", image: bytes = b"", device: str = "") -> None:
     """Tells every running trace of an event."""
-    if active:
+    if active and not getattr(_thread, "is_unobserved", False):
         event = TraceEvent(kind, kernel, image.hex(), device)
         for collector in tuple(active):
             collector.add(event)
+
+
+@contextmanager
+def unobserved() -> Generator[None]:
+    """While its block runs, nothing that this thread does is told to traces: for what nobody asked for."""
+    before = getattr(_thread, "is_unobserved", False)
+    _thread.is_unobserved = True
+    try:
+        yield
+    finally:
+        _thread.is_unobserved = before

@@ -34,7 +34,7 @@ _NAMELESS = frozenset(
         Op.Nop, Op.SourceContinued, Op.Source, Op.SourceExtension, Op.Name, Op.MemberName, Op.String, Op.Line,
         Op.NoLine, Op.Extension, Op.ExtInstImport, Op.MemoryModel, Op.EntryPoint, Op.ExecutionMode,
         Op.ExecutionModeId, Op.Capability, Op.Decorate, Op.MemberDecorate, Op.DecorationGroup, Op.GroupDecorate,
-        Op.DecorateString, Op.MemberDecorateString, Op.ModuleProcessed, Op.Undef, Op.TypeForwardPointer,
+        Op.DecorateId, Op.DecorateString, Op.MemberDecorateString, Op.ModuleProcessed, Op.Undef, Op.TypeForwardPointer,
         Op.TypeVoid, Op.TypeFunction, Op.Variable, Op.SpecConstantComposite, Op.SpecConstantOp,
     )
 ) | PLAIN | SPEC_SCALARS  # fmt: skip

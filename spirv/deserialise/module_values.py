@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv import enums
-from ...ir.dialects.spirv.attributes import FPRoundingModeAttr
+from ...ir.dialects.spirv.attributes import FPRoundingModeAttr, ScopeAttr
 from ...ir.dialects.spirv.spec_constants import SPEC_OPERATIONS
 from ..binary import Instruction
 from ..emit_context import UNIT_DECORATIONS
@@ -123,6 +123,11 @@ class ModuleValues:
                 if use.operands[0] not in enums.FPRoundingMode.__members__.values():
                     unreadable(f"{use.operands[0]} is no rounding mode", item)
                 found["fp_rounding_mode"] = FPRoundingModeAttr(enums.FPRoundingMode(use.operands[0]))
+            elif use.decoration == Decoration.UniformId and use.operands:
+                value = self.integer(use.operands[0])
+                if value not in enums.Scope.__members__.values():
+                    unreadable(f"{value} is no scope of the dialect", item)
+                found["uniform_id"] = ScopeAttr(enums.Scope(value))
             elif use.decoration not in _IGNORED and use.decoration not in _OF_SYMBOLS:
                 name = enumerant_name("Decoration", use.decoration)
                 unreadable(f"it has the decoration {name}, which the dialect has not", item)

@@ -265,7 +265,8 @@ def _integer_dot(around: Operands, item: Instruction, op_class: type[Operation])
 
 
 def _image_access(around: Operands, item: Instruction, op_class: type[Operation]) -> Operation:
-    count = 3 if op_class is spirv.ImageWriteOp else 2
+    assert issubclass(op_class, spirv.ImageAccessOp)
+    count = op_class.FIXED
     words = _need(item, count)
     properties: dict[str, Attribute] = {}
     if len(words) > count:

@@ -69,10 +69,12 @@ OPERATIONS = {
     "subtract": "%r = OpSpecConstantOp %i32 ISub %two %number",
     "multiply": "%r = OpSpecConstantOp %i32 IMul %number %number",
     "divide": "%r = OpSpecConstantOp %i32 SDiv %number %two",
-    "divide unsigned": "%r = OpSpecConstantOp %u32 UDiv %number %unsigned",
+    "divide unsigned": "%large = OpSpecConstantOp %u32 IAdd %number %unsigned\n"
+    "%r = OpSpecConstantOp %u32 UDiv %large %unsigned",
     "remainder": "%r = OpSpecConstantOp %i32 SRem %number %two",
     "modulo": "%r = OpSpecConstantOp %i32 SMod %number %two",
-    "modulo unsigned": "%r = OpSpecConstantOp %u32 UMod %number %unsigned",
+    "modulo unsigned": "%large = OpSpecConstantOp %u32 IAdd %number %unsigned\n"
+    "%r = OpSpecConstantOp %u32 UMod %large %unsigned",
     "negate": "%r = OpSpecConstantOp %i32 SNegate %number",
     "not": "%r = OpSpecConstantOp %i32 Not %number",
     "and": "%r = OpSpecConstantOp %i32 BitwiseAnd %number %two",
@@ -156,7 +158,8 @@ def test_operations_have_the_values_of_the_specification() -> None:
     expected = {
         "add": (2**32 - 5,), "divide": (2**32 - 3,), "remainder": (2**32 - 1,), "modulo": (1,),
         "shift right": (2**32 - 2,),
-        "divide unsigned": ((2**32 - 7) // 3,), "less": True, "less unsigned": False, "logical": False,
+        "divide unsigned": ((2**32 - 4) // 3,), "modulo unsigned": ((2**32 - 4) % 3,),
+        "less": True, "less unsigned": False, "logical": False,
         "select": (2**32 - 7,), "insert": [(2,), (2,)], "shuffle": [(2,), (2**32 - 7,)], "chain": (25,),
         "vector": [(2**32 - 14,), (4,)], "vector comparison": [False, False],
     }  # fmt: skip

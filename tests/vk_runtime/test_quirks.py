@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import lapilli as lp
+from lapilli.ir.aspects import Aspect
 from lapilli.spirv.tools import spirv_tools
-from lapilli.vk_runtime import loop_probe
+from lapilli.vk_runtime import loop_probe, quirks
 from lapilli.vk_runtime.constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE
+from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.quirks import LOOP_CAP, QUIRKS, driver_version, has_quirk
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+class Counted:
+    """A function and how often it was called."""
+
+    def __init__(self, function: Callable[[Device], int | None]) -> None:
+        self.function = function
+        self.calls = 0
+
+    def __call__(self, device: Device) -> int | None:
+        self.calls += 1
+        return self.function(device)
 
 
 @pytest.mark.parametrize("quirk", QUIRKS, ids=lambda quirk: quirk.name)
@@ -26,6 +43,7 @@ def test_every_row_names_a_test_and_its_remedy(quirk) -> None:
     [
         ("Mesa 22.3.6 (LLVM 15.0.6)", (22, 3, 6)),
         ("Mesa 23.1.0-devel (git-1234)", (23, 1, 0)),
+        ("Mesa 25.0.7-2+deb13u1 (LLVM 19.1.7)", (25, 0, 7)),
         ("5.0.0", (5, 0, 0)),
         ("", ()),
         ("unknown", ()),
@@ -40,7 +58,10 @@ def test_versions(text: str, expected: tuple[int, ...]) -> None:
     [
         (VK_DRIVER_ID_MESA_LLVMPIPE, (22, 3, 6), True),
         (VK_DRIVER_ID_MESA_LLVMPIPE, (22, 2, 0), None),
-        (VK_DRIVER_ID_MESA_LLVMPIPE, (25, 0, 1), None),
+        (VK_DRIVER_ID_MESA_LLVMPIPE, (24, 0, 5), True),
+        (VK_DRIVER_ID_MESA_LLVMPIPE, (24, 2, 0), None),
+        (VK_DRIVER_ID_MESA_LLVMPIPE, (25, 0, 7), False),
+        (VK_DRIVER_ID_MESA_LLVMPIPE, (26, 2, 6), False),
         (VK_DRIVER_ID_MESA_LLVMPIPE, (), None),
         (VK_DRIVER_ID_GOOGLE_SWIFTSHADER, (5, 0, 0), False),
     ],
@@ -57,3 +78,16 @@ def test_the_probe_is_its_assembly() -> None:
 
 def test_the_probe_agrees_with_the_table(device) -> None:
     assert loop_probe.probe_loop_cap(device) == device.target_env.loop_iteration_cap
+
+
+def test_no_trace_sees_the_probe(device, monkeypatch) -> None:
+    unknown = replace(LOOP_CAP, drivers=(device.physical.driver_id,), versions=((0,), (0,)), mended_in=None)
+    monkeypatch.setattr(quirks, "LOOP_CAP", unknown)
+    monkeypatch.setattr(loop_probe, "probe_loop_cap", counted := Counted(loop_probe.probe_loop_cap))
+    fresh = Device(device.physical, "fresh")
+    with lp.trace() as trace:
+        assert fresh.target_env.loop_iteration_cap == device.target_env.loop_iteration_cap
+        assert fresh.masked(without=[Aspect.FP16]).target_env is not fresh.target_env
+    assert counted.calls == 1  # not once more for the masked device
+    assert trace.events == []
+    fresh.shut_down()

@@ -345,3 +345,4 @@ class ImageOperands(enum.IntFlag):
     VolatileTexel = 0x800
     SignExtend = 0x1000
     ZeroExtend = 0x2000
+    Nontemporal = 0x4000

@@ -23,8 +23,16 @@ from lapilli.spirv.validation import validate
 from .operations_table import IMAGES
 
 
-def image(dim="Dim2D", use="NeedSampler", format="Unknown", element="f32", arrayed="NonArrayed"):
-    return f"!spirv.image<{element}, {dim}, NoDepth, {arrayed}, SingleSampled, {use}, {format}>"
+def image(
+    dim="Dim2D",
+    use="NeedSampler",
+    format="Unknown",
+    element="f32",
+    arrayed="NonArrayed",
+    depth="NoDepth",
+    samples="SingleSampled",
+):
+    return f"!spirv.image<{element}, {dim}, {depth}, {arrayed}, {samples}, {use}, {format}>"
 
 
 def sampled(dim="Dim2D", **rest):
@@ -32,6 +40,10 @@ def sampled(dim="Dim2D", **rest):
 
 
 STORAGE = image(use="NoSampler", format="Rgba32f")
+DEPTH = sampled(depth="IsDepth")
+COUNTER = f"!spirv.ptr<{image(use='NoSampler', format='R32i', element='i32')}, UniformConstant>"
+SPARSE = "!spirv.struct<(i32, vector<4xf32>)>"
+RESIDENT = (Capability.SparseResidency,)
 LOD = "<{image_operands = #spirv.image_operands<Lod>}>"
 
 # Operation, types of its operands, its properties, its result, and the capabilities that it brings.
@@ -70,6 +82,38 @@ ROWS = {
     ),
     "ImageQuerySize": ("ImageQuerySize", [STORAGE], "", "vector<2xi32>", (Capability.ImageQuery,)),
     "ImageQuerySizeLod": ("ImageQuerySizeLod", [image(), "i32"], "", "vector<2xi32>", (Capability.ImageQuery,)),
+    "ImageQueryLevels": ("ImageQueryLevels", [image()], "", "i32", (Capability.ImageQuery,)),
+    "ImageQuerySamples": (
+        *("ImageQuerySamples", [image(samples="MultiSampled")], "", "i32"), (Capability.ImageQuery,)
+    ),
+    "sample projected": (
+        "ImageSampleProjExplicitLod", [sampled(), "vector<3xf32>", "f32"], LOD, "vector<4xf32>", ()
+    ),
+    "compare": ("ImageSampleDrefExplicitLod", [DEPTH, "vector<2xf32>", "f32", "f32"], LOD, "f32", ()),
+    "compare projected": (
+        "ImageSampleProjDrefExplicitLod", [DEPTH, "vector<3xf32>", "f32", "f32"], LOD, "f32", ()
+    ),
+    "ImageGather": ("ImageGather", [sampled(), "vector<2xf32>", "i32"], "", "vector<4xf32>", ()),
+    "gather from an array of cubes": (
+        *("ImageGather", [sampled("Cube", arrayed="Arrayed"), "vector<4xf32>", "i32"], "", "vector<4xf32>"),
+        (Capability.SampledCubeArray,),
+    ),
+    "ImageDrefGather": ("ImageDrefGather", [DEPTH, "vector<2xf32>", "f32"], "", "vector<4xf32>", ()),
+    "ImageTexelPointer": (
+        "ImageTexelPointer", [COUNTER, "vector<2xi32>", "i32"], "", "!spirv.ptr<i32, Image>", ()
+    ),
+    "sparse sample": (
+        "ImageSparseSampleExplicitLod", [sampled(), "vector<2xf32>", "f32"], LOD, SPARSE, RESIDENT
+    ),
+    "sparse comparison": (
+        *("ImageSparseSampleDrefExplicitLod", [DEPTH, "vector<2xf32>", "f32", "f32"], LOD),
+        *("!spirv.struct<(i32, f32)>", RESIDENT),
+    ),
+    "sparse gather": ("ImageSparseGather", [sampled(), "vector<2xf32>", "i32"], "", SPARSE, RESIDENT),
+    "sparse depths": ("ImageSparseDrefGather", [DEPTH, "vector<2xf32>", "f32"], "", SPARSE, RESIDENT),
+    "sparse fetch": ("ImageSparseFetch", [image(), "vector<2xi32>", "i32"], LOD, SPARSE, RESIDENT),
+    "sparse read": ("ImageSparseRead", [STORAGE, "vector<2xi32>"], "", SPARSE, RESIDENT),
+    "resident": ("ImageSparseTexelsResident", ["i32"], "", "i1", RESIDENT),
 }  # fmt: skip
 
 
@@ -79,7 +123,8 @@ def module(row) -> str:
     globals_, lines, values = [], [], []
     for number, type_ in enumerate(operands):
         if type_.startswith("!spirv."):
-            pointer = f"!spirv.ptr<{type_}, UniformConstant>"
+            is_pointer = type_.startswith("!spirv.ptr")
+            pointer = type_ if is_pointer else f"!spirv.ptr<{type_}, UniformConstant>"
             globals_.append(
                 f'"spirv.GlobalVariable"() <{{sym_name = "g{number}", type = {pointer}, binding = {number} : i32, '
                 "descriptor_set = 0 : i32}> : () -> ()"
@@ -87,12 +132,13 @@ def module(row) -> str:
             lines.append(
                 f'%p{number} = "spirv.mlir.addressof"() <{{variable = @g{number}}}> : () -> {pointer}'
             )
-            lines.append(f'%v{number} = "spirv.Load"(%p{number}) : ({pointer}) -> {type_}')
+            if not is_pointer:
+                lines.append(f'%v{number} = "spirv.Load"(%p{number}) : ({pointer}) -> {type_}')
         else:
             zero = f"dense<0> : {type_}" if "vector" in type_ else f"0 : {type_}"
             zero = zero.replace("<0>", "<0.0>").replace("0 :", "0.0 :") if "f32" in type_ else zero
             lines.append(f'%v{number} = "spirv.Constant"() <{{value = {zero}}}> : () -> {type_}')
-        values.append(f"%v{number}")
+        values.append(f"%p{number}" if type_.startswith("!spirv.ptr") else f"%v{number}")
     prefix = "%r = " if result else ""
     lines.append(
         f'{prefix}"spirv.{name}"({", ".join(values)}) {properties} : ({", ".join(operands)}) -> {result or "()"}'
@@ -191,6 +237,44 @@ def test_prints_parses_and_comes_back_from_the_binary(row):
         ("ImageQuerySizeLod", [STORAGE, "i32"], "", "vector<2xi32>", "use ImageQuerySize"),
         ("ImageQuerySize", [STORAGE], "", "vector<3xi32>", "to have 2 components"),
         ("Image", [sampled()], "", STORAGE, "its result to be of type"),
+        (
+            "ImageSampleProjExplicitLod",
+            [sampled(), "vector<2xf32>", "f32"],
+            LOD,
+            "vector<4xf32>",
+            "of 3 comp",
+        ),
+        (
+            *("ImageSampleProjExplicitLod", [sampled(arrayed="Arrayed"), "vector<4xf32>", "f32"], LOD),
+            *("vector<4xf32>", "no array, cube or multisampled"),
+        ),
+        (
+            "ImageSampleDrefExplicitLod",
+            [DEPTH, "vector<2xf32>", "f32", "f32"],
+            LOD,
+            "vector<4xf32>",
+            "type f32",
+        ),
+        ("ImageSampleDrefExplicitLod", [DEPTH, "vector<2xf32>", "i32", "f32"], LOD, "f32", "its depth"),
+        ("ImageSampleDrefExplicitLod", [DEPTH, "vector<2xf32>", "f32"], "", "f32", "Lod or Grad"),
+        ("ImageGather", [sampled("Dim3D"), "vector<3xf32>", "i32"], "", "vector<4xf32>", "a plane or a cube"),
+        ("ImageGather", [sampled(), "vector<2xf32>", "f32"], "", "vector<4xf32>", "third operand"),
+        ("ImageDrefGather", [DEPTH, "vector<2xf32>", "i32"], "", "vector<4xf32>", "third operand"),
+        ("ImageSparseRead", [STORAGE, "vector<2xi32>"], "", "vector<4xf32>", "an integer and a pixel"),
+        ("ImageSparseTexelsResident", ["f32"], "", "i1", "a residency code"),
+        ("ImageSparseTexelsResident", ["i32"], "", "i32", "its result"),
+        ("ImageQueryLevels", [STORAGE], "", "i32", "has levels of detail"),
+        ("ImageQueryLevels", [image()], "", "vector<2xi32>", "one integer"),
+        ("ImageQuerySamples", [image()], "", "i32", "a multisampled image"),
+        (
+            "ImageTexelPointer",
+            [STORAGE, "vector<2xi32>", "i32"],
+            "",
+            "!spirv.ptr<f32, Image>",
+            "a pointer to an",
+        ),
+        ("ImageTexelPointer", [COUNTER, "vector<2xi32>", "i32"], "", "!spirv.ptr<f32, Image>", "its result"),
+        ("ImageTexelPointer", [COUNTER, "i32", "i32"], "", "!spirv.ptr<i32, Image>", "of 2 components"),
         ("SampledImage", [image(), image()], "", sampled(), "expects a sampler"),
     ],
 )
