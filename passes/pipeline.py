@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp
 
 from ..ir.call_graph import function_name, functions
+from ..ir.config import config as options
 from ..ir.device_config import DeviceConfig
 from ..ir.dialects.kernel import is_kernel
 from ..ir.errors import Diagnostic
@@ -78,6 +79,7 @@ def analyse(
     fixed_targets: Iterable[str] = (),
     config: DeviceConfig | None = None,
     separates_imports: bool = False,
+    is_ours: bool = False,
     after_pass: AfterPass | None = None,
 ) -> Analysis:
     """Optimises and splits a module and finds out what each image needs.
@@ -89,6 +91,8 @@ def analyse(
         fixed_targets: targets of kernels that do not name their own.
         config: what the targets have; None: the configuration in force.
         separates_imports: see `split_modules.split`.
+        is_ours: whether our front end has just made the module: it is then verified only under ``config.verify``,
+            as in our tests; what becomes of it passes SPIRV-Tools' validator anyway.
         after_pass: called after each pass.
 
     Raises:
@@ -99,8 +103,9 @@ def analyse(
     from .optimise.pipeline import optimise
 
     done = after_pass or _ignore
-    verify_module(module)
-    verify_attributes(module)
+    if options.verify or not is_ours:
+        verify_module(module)
+        verify_attributes(module)
     select_instructions(module, env)
     usage = AspectUsage.of(module)
     before = _uses_of_kernels(usage)

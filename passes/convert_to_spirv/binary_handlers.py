@@ -134,7 +134,7 @@ def _constant(fn: FunctionLowering, op: Operation) -> None:
         # A converted type other than the attribute's own is bf16's 16 bits.
         is_float = attribute.type == type_
         number = attribute.value.data if is_float else bf16_bits(attribute.value.data)
-        fn.values[result] = fn.constant(type_, number)
+        fn.values[result] = fn.constant(type_, number, attribute if is_float else None)
     elif isinstance(attribute, DenseIntOrFPElementsAttr):
         if scalar_of(result.type) != scalar_of(type_):
             raise TypeError(

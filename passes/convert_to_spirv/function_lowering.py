@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...ir.create import append, create
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
@@ -116,20 +117,14 @@ class FunctionLowering:
         attributes: Mapping[str, Attribute] = NO_ATTRIBUTES,
     ) -> SSAValue:
         """Adds an instruction with one result and returns it."""
-        op = kind.create(
-            operands=operands,
-            result_types=(type_,),
-            properties=properties,
-            attributes=attributes,
-            location=self.location,
-        )
-        self.block.add_op(op)
+        op = create(kind, operands, (type_,), properties, attributes, self.location)
+        append(self.block, op)
         return op.results[0]
 
     def add(self, op: Operation) -> None:
         """Adds an instruction made by the caller."""
         op.location = self.location
-        self.block.add_op(op)
+        append(self.block, op)
 
     def linear(self, indices: Sequence[SSAValue], extents: Callable[[int], SSAValue]) -> SSAValue:
         """Returns the position in C order, the last index is the fastest, of an element of an array.
@@ -144,21 +139,27 @@ class FunctionLowering:
             position = self.emit(spirv.IAddOp, (row, index), position.type)
         return position
 
-    def constant(self, type_: Attribute, number: float) -> SSAValue:
-        """Returns a constant of a device type; of a vector, with every component the same."""
+    def constant(self, type_: Attribute, number: float, attribute: Attribute | None = None) -> SSAValue:
+        """Returns a constant of a device type; of a vector, with every component the same.
+
+        Args:
+            type_: what `TypeConverter` gives.
+            number: its value.
+            attribute: of that type and value, where there is one already.
+        """
         if isinstance(scalar_of(type_), AnyFloat):
             number = float(number)
         # By spelling: 0.0 equals -0.0 and NaN equals nothing.  By identity: converted types are unique.
         key = (id(type_), repr(number))
         known = self._constants.get(key)
         if known is None:
-            known = self._constants[key] = self.constant_of(_attribute(type_, number), type_)
+            known = self._constants[key] = self.constant_of(attribute or _attribute(type_, number), type_)
         return known
 
     def constant_of(self, attribute: Attribute, type_: Attribute) -> SSAValue:
         """Returns a new constant with the value that an attribute of its type states."""
         return self.add_constant(
-            spirv.ConstantOp.create(result_types=(type_,), properties={"value": attribute})
+            create(spirv.ConstantOp, result_types=(type_,), properties={"value": attribute})
         )
 
     def add_constant(self, op: Operation) -> SSAValue:
@@ -173,10 +174,11 @@ class FunctionLowering:
 
     def variable(self, type_: Attribute, initializer: SSAValue | None = None) -> SSAValue:
         """Returns a pointer to a new variable of the function, whose initializer must be a constant."""
-        op = spirv.VariableOp.create(
-            operands=() if initializer is None else (initializer,),
-            result_types=(self.module.types.pointer(type_, StorageClass.Function),),
-            properties={"storage_class": _FUNCTION},
+        op = create(
+            spirv.VariableOp,
+            () if initializer is None else (initializer,),
+            (self.module.types.pointer(type_, StorageClass.Function),),
+            {"storage_class": _FUNCTION},
             location=self.location,
         )
         self._variables.append(op)
@@ -208,7 +210,7 @@ class FunctionLowering:
 
     def store(self, pointer: SSAValue, value: SSAValue) -> None:
         """Adds a store."""
-        self.add(spirv.StoreOp.create(operands=(pointer, value)))
+        self.add(create(spirv.StoreOp, (pointer, value)))
 
     def lower_block(self, block: Block) -> Operation | None:
         """Lowers all operations of `block` up to its terminator, which it returns."""

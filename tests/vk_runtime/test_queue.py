@@ -64,7 +64,7 @@ def test_submissions_in_flight_are_bounded(device, queue, x, monkeypatch):
     y = zeros(device)
     for _ in range(50):
         saxpy(queue, 1.0, x, y)
-        assert len(queue._in_flight) <= 4
+        assert len(queue.in_flight) <= 4
     assert (y.numpy() == 50).all()
 
 
