@@ -259,6 +259,8 @@ def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scala
         return local_array_index(fb, array, dimension, index)
     if fb.is_dry:
         return None
+    if fb.module.index_type.bits == 64 and index.const is not None:
+        return _wide_constant(fb, array, dimension, index)
     if index.const is not None and index.is_weak:
         literal = int(index.const)
         if literal >= 0:
@@ -270,6 +272,19 @@ def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scala
     wide = fb.ssa(as_index(fb, index, fb.node or fb.source.tree, "an index"))
     assert wide is not None
     return fb.cast_to_index(wide)
+
+
+def _wide_constant(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue:
+    """Returns a constant index in a kernel whose ids have 64 bits; a negative literal counts from the end."""
+    kind, value = fb.module.index_type, int(index.const or 0)
+    value = max(-kind.maximum, min(value, kind.maximum))
+    if -1 < value <= _LARGEST_EXTENT:
+        return index_constant(fb, value)
+    found = fb.constant(value, kind)
+    if value < 0 and index.is_weak:
+        found = fb.emit(arith.AddiOp, [fb.ssa(extent(fb, array, dimension)), found], ir_type(kind))
+    assert found is not None
+    return fb.cast_to_index(found)
 
 
 def index_constant(fb: FunctionBuilder, value: int) -> SSAValue:
@@ -294,7 +309,8 @@ def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:
     """Returns ``a.shape[dimension]``."""
     if isinstance(array, Image):
         return image_extent(fb, array, dimension)
-    bounds, kind = (0, _LARGEST_EXTENT), fb.module.index_type
+    kind = fb.module.index_type
+    bounds = (0, kind.maximum)
     if isinstance(array, LocalArray):
         return convert(fb, array.extents[dimension], kind)
     if fb.is_dry:

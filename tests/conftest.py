@@ -16,6 +16,10 @@ os.environ["LAPILLI_CACHE"] = (
     "0"  # what an earlier run compiled must not answer for this one; tests/cache sets it
 )
 
+os.environ.setdefault(
+    "LAPILLI_VERIFY", "1"
+)  # our own rules for IR and SPIR-V, which users' compilations leave out
+
 from lapilli.ir.config import config
 from lapilli.vk_runtime.runtime import runtime
 

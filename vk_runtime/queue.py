@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
 from . import graph_recording, profile
 from .asynchronous_errors import AsynchronousErrors
-from .backend import Backend
+from .backend import VulkanObject
 from .command_stream import CommandStream
 from .event import Event
 from .info_descriptors import answer
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Queue(CommandStream):
+class Queue(VulkanObject, CommandStream):
     """A queue of one device.  Threads may share it.
 
     Args:
@@ -103,15 +103,6 @@ class Queue(CommandStream):
     def get_context(self) -> Context:
         """Returns `context`."""
         return self.context
-
-    @property
-    def backend(self) -> Backend:
-        """What drives it."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
 
     @property
     def info(self) -> QueueInfo:
