@@ -85,7 +85,7 @@ def test_text_that_exec_gets_with_a_linecache_entry():
 def test_text_that_exec_gets_alone_is_refused_with_the_way_out():
     space: dict[str, object] = {}
     exec(compile(BAD, "<nowhere>", "exec"), space)
-    with pytest.raises(lp.CompileError, match="lp.kernel_from_source") as caught:
+    with pytest.raises(lp.CompileError, match=r"lp\.kernel_from_source") as caught:
         space["bad"][1](lp.zeros(1, lp.i32))
     assert caught.value.code == "LP2002"
 
@@ -140,7 +140,7 @@ def test_interactive_console(capsys):
         assert error.code == "LP2002"
         assert "lp.kernel_from_source" in str(error)
         return
-    with pytest.raises(lp.CompileError, match="unknown name 'missing'\n +return v \\+ missing\n +\\^{7}"):
+    with pytest.raises(lp.CompileError, match=r"unknown name .missing.\n +return v \+ missing\n +\^{7}"):
         space["bad"][1](lp.zeros(1, lp.i32))
 
 

@@ -1,4 +1,4 @@
-"""The rows of `quirks` that wrong results show: a shader without the remedy is wrong on the drivers that have the fault.
+"""The rows of `quirks` that wrong results show: without its remedy a shader is wrong on the drivers with the fault.
 
 A row whose test fails here because the driver is right is a row that a version of the driver no longer needs.
 The loop cap has its probe (`test_quirks`); what `specialization-unchecked` names would end the process.
