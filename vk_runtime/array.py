@@ -296,11 +296,13 @@ class Array:
     def export_fd(self) -> int:
         """Returns a file descriptor of its memory, for `lp.import_fd` of another process, CUDA or HIP; close it.
 
-        The first export moves the array to memory of its own (`allocation_nbytes`), at whose start it lies.  The
-        exporter must outlive no importer: the memory lives until all have let go of it.
+        The first export moves the array to memory of its own (`allocation_nbytes`), at whose start it lies; views that
+        were made before keep the old memory.  The exporter must outlive no importer: the memory lives until all have
+        let go of it.
 
         Raises:
             FeatureNotSupportedError: the device exports no memory.
+            InvalidError: the array's memory is the host's (`lp.from_host`) or the application's.
         """
         from .array_sharing import export
 
