@@ -37,6 +37,7 @@ from ...ir.dialects.kernel import WIDE
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
+from ..narrowing import is_memref_type
 from .effects import body_blocks, functions_of
 
 _ACCESSES = (memref.LoadOp, memref.StoreOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, AtomicOp)
@@ -70,7 +71,7 @@ def linearise_indices(function: Operation) -> None:
         place = next(i for i, value in enumerate(op.operands) if isinstance(value.type, MemRefType))
         array = op.operands[place]
         type_ = array.type
-        assert isinstance(type_, MemRefType)
+        assert is_memref_type(type_)
         rank = type_.get_num_dims()
         if rank < 2 or not isinstance(type_.layout, NoneAttr):
             continue
