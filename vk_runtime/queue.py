@@ -197,10 +197,11 @@ class Queue(VulkanObject, CommandStream):
                     self._clock.block_until(value)
             else:
                 self._clock.block_until(value)
-        if self._in_flight:
+        if self.in_flight:
             with self._lock:
                 self.retire()
-                self._logical.drain()
+                if self._logical.graveyard.pending:
+                    self._logical.drain()
         if self.reports.pending and not is_quiet():
             self._read_reports()
 
