@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp
 
 from ..ir.call_graph import function_name, functions
+from ..ir.config import config as options
 from ..ir.device_config import DeviceConfig
 from ..ir.dialects.kernel import is_kernel
 from ..ir.errors import Diagnostic
@@ -78,17 +79,20 @@ def analyse(
     fixed_targets: Iterable[str] = (),
     config: DeviceConfig | None = None,
     separates_imports: bool = False,
+    is_ours: bool = False,
     after_pass: AfterPass | None = None,
 ) -> Analysis:
     """Optimises and splits a module and finds out what each image needs.
 
     Args:
         module: kernel-level IR; changed in place, and the result may contain it.
-        env: `optimisation_level` is used, and `debug_info`: warnings say where then.
+        env: `optimisation_level` and `disabled_passes` are used, and `debug_info`: warnings say where then.
         mode: device code split, see `split_modules.SplitMode`.
         fixed_targets: targets of kernels that do not name their own.
         config: what the targets have; None: the configuration in force.
         separates_imports: see `split_modules.split`.
+        is_ours: whether our front end has just made the module: it is then verified only under ``config.verify``,
+            as in our tests; what becomes of it passes SPIRV-Tools' validator anyway.
         after_pass: called after each pass.
 
     Raises:
@@ -99,8 +103,9 @@ def analyse(
     from .optimise.pipeline import optimise
 
     done = after_pass or _ignore
-    verify_module(module)
-    verify_attributes(module)
+    if options.verify or not is_ours:
+        verify_module(module)
+        verify_attributes(module)
     select_instructions(module, env)
     usage = AspectUsage.of(module)
     before = _uses_of_kernels(usage)
@@ -119,7 +124,8 @@ def analyse(
 
         trap_cooperation(module)
         done("trap-cooperation", module)
-    optimise(module, env.optimisation_level)
+    keeps = env.lanes_per_invocation > 1
+    optimise(module, env.optimisation_level, disabled=env.disabled_passes, keeps_dimensions=keeps)
     done("optimise", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...ir.create import append, create
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
@@ -71,9 +72,6 @@ class FunctionLowering:
         self.spec_constants: dict[str, SSAValue] = {}
         """Values of specialization constants read so far, by symbol."""
         self._constants: dict[tuple[int, str], SSAValue] = {}
-        # By the identity of the operands, which are in use as long as the result is.
-        self._products: dict[tuple[int, int], SSAValue] = {}
-        self._sums: dict[tuple[int, int, int], SSAValue] = {}
         self._constant_ops: list[Operation] = []
         self._variables: list[Operation] = []
         self._first_ops: list[Operation] = []
@@ -119,86 +117,49 @@ class FunctionLowering:
         attributes: Mapping[str, Attribute] = NO_ATTRIBUTES,
     ) -> SSAValue:
         """Adds an instruction with one result and returns it."""
-        op = kind.create(
-            operands=operands,
-            result_types=(type_,),
-            properties=properties,
-            attributes=attributes,
-            location=self.location,
-        )
-        self.block.add_op(op)
+        op = create(kind, operands, (type_,), properties, attributes, self.location)
+        append(self.block, op)
         return op.results[0]
 
     def add(self, op: Operation) -> None:
         """Adds an instruction made by the caller."""
         op.location = self.location
-        self.block.add_op(op)
+        append(self.block, op)
 
-    def product(self, index: SSAValue, extent: SSAValue) -> SSAValue:
-        """Returns the product of two integers, computed once and where `index` is: in no loop that `index` is not in.
+    def linear(self, indices: Sequence[SSAValue], extents: Callable[[int], SSAValue]) -> SSAValue:
+        """Returns the position in C order, the last index is the fastest, of an element of an array.
 
         Args:
-            index: any value.
-            extent: any value of its type; of use are constants and what stands at the function's start.
+            indices: one a dimension, or one for all: a position that is known already.
+            extents: gives the extent along a dimension.
         """
-        type_ = index.type
-        numbers = self.constant_number(index), self.constant_number(extent)
-        if numbers[0] is not None and numbers[1] is not None:
-            return self.constant(type_, _wrapped(int(numbers[0]) * int(numbers[1]), type_))
-        if (
-            isinstance(extent.owner, Block) or extent.owner.parent is not None
-        ):  # it may be known later than `index`
-            return self.emit(spirv.IMulOp, (index, extent), type_)
-        key = (id(index), id(extent))
-        known = self._products.get(key)
-        if known is None:
-            op = spirv.IMulOp.create(operands=(index, extent), result_types=(type_,), location=self.location)
-            known = self._products[key] = self._behind(index, op)
-        return known
+        position = indices[0]
+        for dimension, index in enumerate(indices[1:], start=1):
+            row = self.emit(spirv.IMulOp, (position, extents(dimension)), position.type)
+            position = self.emit(spirv.IAddOp, (row, index), position.type)
+        return position
 
-    def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Returns the sum of two integers of a type, computed once a block."""
-        numbers = self.constant_number(a), self.constant_number(b)
-        if numbers[0] is not None and numbers[1] is not None:
-            return self.constant(a.type, _wrapped(int(numbers[0]) + int(numbers[1]), a.type))
-        if numbers[0] == 0 or numbers[1] == 0:
-            return b if numbers[0] == 0 else a
-        key = (id(a), id(b), id(self.block))
-        known = self._sums.get(key)
-        if known is None:
-            known = self._sums[key] = self.emit(spirv.IAddOp, (a, b), a.type)
-        return known
+    def constant(self, type_: Attribute, number: float, attribute: Attribute | None = None) -> SSAValue:
+        """Returns a constant of a device type; of a vector, with every component the same.
 
-    def _behind(self, value: SSAValue, op: Operation) -> SSAValue:
-        """Puts an instruction right behind the definition of a value and returns its result."""
-        owner = value.owner
-        if isinstance(owner, Block):
-            first = owner.first_op
-            if first is None:
-                owner.add_op(op)
-            else:
-                owner.insert_op_before(op, first)
-        elif owner.parent is None:
-            return self.first(op)
-        else:
-            owner.parent.insert_op_after(op, owner)
-        return op.results[0]
-
-    def constant(self, type_: Attribute, number: float) -> SSAValue:
-        """Returns a constant of a device type; of a vector, with every component the same."""
+        Args:
+            type_: what `TypeConverter` gives.
+            number: its value.
+            attribute: of that type and value, where there is one already.
+        """
         if isinstance(scalar_of(type_), AnyFloat):
             number = float(number)
         # By spelling: 0.0 equals -0.0 and NaN equals nothing.  By identity: converted types are unique.
         key = (id(type_), repr(number))
         known = self._constants.get(key)
         if known is None:
-            known = self._constants[key] = self.constant_of(_attribute(type_, number), type_)
+            known = self._constants[key] = self.constant_of(attribute or _attribute(type_, number), type_)
         return known
 
     def constant_of(self, attribute: Attribute, type_: Attribute) -> SSAValue:
         """Returns a new constant with the value that an attribute of its type states."""
         return self.add_constant(
-            spirv.ConstantOp.create(result_types=(type_,), properties={"value": attribute})
+            create(spirv.ConstantOp, result_types=(type_,), properties={"value": attribute})
         )
 
     def add_constant(self, op: Operation) -> SSAValue:
@@ -213,10 +174,11 @@ class FunctionLowering:
 
     def variable(self, type_: Attribute, initializer: SSAValue | None = None) -> SSAValue:
         """Returns a pointer to a new variable of the function, whose initializer must be a constant."""
-        op = spirv.VariableOp.create(
-            operands=() if initializer is None else (initializer,),
-            result_types=(self.module.types.pointer(type_, StorageClass.Function),),
-            properties={"storage_class": _FUNCTION},
+        op = create(
+            spirv.VariableOp,
+            () if initializer is None else (initializer,),
+            (self.module.types.pointer(type_, StorageClass.Function),),
+            {"storage_class": _FUNCTION},
             location=self.location,
         )
         self._variables.append(op)
@@ -248,7 +210,7 @@ class FunctionLowering:
 
     def store(self, pointer: SSAValue, value: SSAValue) -> None:
         """Adds a store."""
-        self.add(spirv.StoreOp.create(operands=(pointer, value)))
+        self.add(create(spirv.StoreOp, (pointer, value)))
 
     def lower_block(self, block: Block) -> Operation | None:
         """Lowers all operations of `block` up to its terminator, which it returns."""

@@ -54,6 +54,7 @@ from ...ir.kernel_info import (
     StreamParameter,
 )
 from ...ir.target_env import BindingModel
+from ...ir.walk import has_any
 from ..errors import PassError, operation_location
 from ..narrowing import is_integer_type, is_memref_type
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
@@ -470,7 +471,7 @@ class KernelEntry:
             sites=self.report.sites,
             lanes=integers(kernel.attributes.get(LANES)) or (),
             aligned_rows=integers(kernel.attributes.get(ALIGNED_ROWS)) or (),
-            has_loops=any(isinstance(op, scf.ForOp | scf.WhileOp) for op in kernel.body.walk()),
+            has_loops=has_any(kernel, scf.ForOp, scf.WhileOp),
             has_any_rank=ANY_RANK in kernel.attributes,
         )
 
