@@ -15,7 +15,7 @@ from ..ir.errors import BuildError
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import BindingModel, TargetEnv
 from ..vk_runtime.arguments import check_arguments
-from ..vk_runtime.bundle_launch import padded
+from ..vk_runtime.launch_plan import padded
 from ..vk_runtime.coarse_record import CoarseRecord, Form, prepare_coarse
 from ..vk_runtime.device import Device
 from ..vk_runtime.errors import ArrayRangeError
