@@ -210,18 +210,22 @@ _HOST_CODES: dict[str, str] = {
     "LP3201": "The bundle does not contain the kernel.",
     "LP4000": "The allocation is larger than the device can hold.",
     "LP4100": (
-        "A kernel stopped: a failed assert, an index out of range in debug mode, or a loop that the "
-        "driver would have cut short."
+        "A kernel stopped: a failed assert, a division by zero or a NaN in debug mode, or a loop that the driver would "
+        "have cut short."
     ),
-    "LP4110": "The reference interpreter found an index out of range; on a device the result is undefined.",
-    "LP4111": "The reference interpreter found a read of shared or private memory that nothing was written to.",
+    "LP4110": "An index is out of range, which debug mode and the reference interpreter find.",
+    "LP4111": (
+        "Shared or private memory is read that nothing was written to, which debug mode and the reference interpreter "
+        "find."
+    ),
     "LP4112": (
         "The reference interpreter found a data race: two work-items use one location, at least one changes it, "
         "they are not both atomic, and no barrier orders them. Put lp.barrier() between them, or use lp.atomic; "
         "nothing but the end of the launch orders plain accesses of different work-groups."
     ),
     "LP4113": (
-        "The reference interpreter found a barrier that some work-items of the group reach and others do not."
+        "Some work-items of a work-group reach a barrier and others do not, which debug mode and the reference "
+        "interpreter find. Move it out of the condition or loop."
     ),
     "LP4114": "The reference interpreter stopped a loop at its limit of iterations.",
     "LP4115": (

@@ -83,12 +83,16 @@ class FunctionSource:
 
     def location(self, node: ast.AST | None) -> Location:
         """Returns where `node` starts; None means the function's ``def`` line."""
+        return Location(self.file, *self.position(node), self.qualname)
+
+    def position(self, node: ast.AST | None) -> tuple[int, int]:
+        """Returns the line and the column where `node` starts, from 1; see `location`."""
         if isinstance(node, ast.FunctionDef) or node is None:
             line, column_bytes, _ = self._definition_span()
         else:
             line = getattr(node, "lineno", self.tree.lineno)
             column_bytes = getattr(node, "col_offset", 0)
-        return Location(self.file, line, self._column(line, column_bytes), self.qualname)
+        return line, self._column(line, column_bytes)
 
     def diagnostic(self, node: ast.AST | None, message: str, *, severity: str = "error") -> Diagnostic:
         """Makes a finding at `node`, with its source line and the caret under as much as that line holds."""
@@ -124,7 +128,10 @@ class FunctionSource:
 
     def _column(self, line: int, column_bytes: int) -> int:
         """Converts a byte column from 0, which ast counts in UTF-8, to a character column from 1."""
-        return len(self._line(line).encode()[:column_bytes].decode(errors="replace")) + 1
+        text = self._line(line)
+        if text.isascii():
+            return min(column_bytes, len(text)) + 1
+        return len(text.encode()[:column_bytes].decode(errors="replace")) + 1
 
 
 def plain_function(function: object, notes: Sequence[Diagnostic] = ()) -> types.FunctionType:
@@ -161,7 +168,8 @@ def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> li
             f"the source text of '{function.__qualname__}' cannot be found",
             code="LP2002",
             location=definition_location(function),
-            hint="put the function into a file, or give its text to lp.kernel_from_source(text)",
+            hint="put the function into a file or a notebook, use the REPL of Python 3.13 or later, or give its text "
+            "to lp.kernel_from_source(text)",
             notes=notes,
         ) from error
 
@@ -185,15 +193,51 @@ def _definition(
 def _parse_block(function: types.FunctionType, lines: list[str]) -> ast.FunctionDef | None:
     """Parses only the function's own lines: a large module costs nothing."""
     first = function.__code__.co_firstlineno
+    # inspect finds the end by Python's tokenizer in Python, which takes three times as long as parsing.
+    return _parse_lines(_indented_block(lines, first), first) or _parse_lines(
+        _token_block(lines, first), first
+    )
+
+
+def _indented_block(lines: list[str], first: int) -> list[str]:
+    """Returns the lines of a ``def`` as indentation shows them: up to a line as far left as the first.
+
+    A line in brackets or in a text may stand there too.  What is cut off inside of one does not parse.
+    """
+    margin, is_defined = _indent(lines[first - 1]) if first <= len(lines) else 0, False
+    for number in range(first - 1, len(lines)):
+        text = lines[number].lstrip()
+        if not text or text[0] in "#)]}" or _indent(lines[number]) > margin:
+            continue
+        if is_defined:
+            return lines[first - 1 : number]
+        is_defined = text.startswith("def ")  # decorators come before it
+    return lines[first - 1 :]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _token_block(lines: list[str], first: int) -> list[str]:
     try:
-        block = inspect.getblock(lines[first - 1 :])
-        # An indented def is legal under "if 1:", so that columns, continuation lines and multi-line strings
-        # stay as they are in the file; textwrap.dedent would move them.
-        indented = bool(block) and block[0][:1] in (" ", "\t")
-        # The lines before it are left empty, so that every node has its line of the file.
-        before = "\n" * (first - 2) + "if 1:\n" if indented else "\n" * (first - 1)
-        module = ast.parse(before + "".join(block))
+        return inspect.getblock(lines[first - 1 :])
     except (SyntaxError, ValueError, IndexError, tokenize.TokenError):
+        return []
+
+
+def _parse_lines(block: list[str], first: int) -> ast.FunctionDef | None:
+    """Parses the lines of a function, the first of which has that number in its file; None where they do not parse."""
+    # An indented def is legal under "if 1:", so that columns, continuation lines and multi-line strings
+    # stay as they are in the file; textwrap.dedent would move them.
+    indented = bool(block) and block[0][:1] in (" ", "\t")
+    # The lines before it are left empty, so that every node has its line of the file.
+    before = "\n" * (first - 2) + "if 1:\n" if indented else "\n" * (first - 1)
+    try:
+        module = ast.parse(before + "".join(block))
+    except (SyntaxError, ValueError):
+        return None
+    if not module.body:
         return None
     body = cast(ast.If, module.body[0]).body if indented else module.body
     if not body or not isinstance(body[0], ast.FunctionDef):

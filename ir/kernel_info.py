@@ -264,6 +264,9 @@ class LaunchAbi:
     """None: the block is the push-constant range.  Else the binding, in set 0, of a buffer that holds it."""
     is_argument_block_uniform: bool = False
     """Whether that is a uniform buffer, as only foreign kernels have it; else it is a storage buffer."""
+    without_notes_spec_id: int | None = None
+    """SpecId of an i32 of debug mode: 0, the default, for bits beside shared arrays that note what was written to them;
+    1 where a launch has no room for these.  None: the kernel has none, or they fit on every device."""
     report_binding: int | None = None
     """Binding, in set 0, of the storage buffer for `KernelInfo.sites` (laid out in `kernel_info.ReportWord`); None:
     the kernel has no sites."""
@@ -306,7 +309,7 @@ class LocalArrayInfo:
     location: Location | None = None
 
 
-CHECK_KINDS = ("assert", "index", "division", "nan", "loop")
+CHECK_KINDS = ("assert", "index", "division", "nan", "loop", "uninitialised", "barrier")
 """What a check is about."""
 SITE_KINDS = (*CHECK_KINDS, "print")
 MAXIMUM_SITE_VALUES = 32

@@ -177,6 +177,8 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
 
 
 def _local_size_problems(abi: LaunchAbi) -> Iterator[str]:
+    if not 0 <= (abi.without_notes_spec_id or 0) < 1 << 32:
+        yield f"SpecId {abi.without_notes_spec_id} for a switch of debug mode"
     if abi.local_size_spec_ids is None:
         return
     ids = [number for number in abi.local_size_spec_ids if number is not None]

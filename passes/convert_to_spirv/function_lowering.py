@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...ir.create import append, create
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
@@ -119,20 +120,14 @@ class FunctionLowering:
         attributes: Mapping[str, Attribute] = NO_ATTRIBUTES,
     ) -> SSAValue:
         """Adds an instruction with one result and returns it."""
-        op = kind.create(
-            operands=operands,
-            result_types=(type_,),
-            properties=properties,
-            attributes=attributes,
-            location=self.location,
-        )
-        self.block.add_op(op)
+        op = create(kind, operands, (type_,), properties, attributes, self.location)
+        append(self.block, op)
         return op.results[0]
 
     def add(self, op: Operation) -> None:
         """Adds an instruction made by the caller."""
         op.location = self.location
-        self.block.add_op(op)
+        append(self.block, op)
 
     def product(self, index: SSAValue, extent: SSAValue) -> SSAValue:
         """Returns the product of two integers, computed once and where `index` is: in no loop that `index` is not in.
@@ -184,21 +179,27 @@ class FunctionLowering:
             owner.parent.insert_op_after(op, owner)
         return op.results[0]
 
-    def constant(self, type_: Attribute, number: float) -> SSAValue:
-        """Returns a constant of a device type; of a vector, with every component the same."""
+    def constant(self, type_: Attribute, number: float, attribute: Attribute | None = None) -> SSAValue:
+        """Returns a constant of a device type; of a vector, with every component the same.
+
+        Args:
+            type_: what `TypeConverter` gives.
+            number: its value.
+            attribute: of that type and value, where there is one already.
+        """
         if isinstance(scalar_of(type_), AnyFloat):
             number = float(number)
         # By spelling: 0.0 equals -0.0 and NaN equals nothing.  By identity: converted types are unique.
         key = (id(type_), repr(number))
         known = self._constants.get(key)
         if known is None:
-            known = self._constants[key] = self.constant_of(_attribute(type_, number), type_)
+            known = self._constants[key] = self.constant_of(attribute or _attribute(type_, number), type_)
         return known
 
     def constant_of(self, attribute: Attribute, type_: Attribute) -> SSAValue:
         """Returns a new constant with the value that an attribute of its type states."""
         return self.add_constant(
-            spirv.ConstantOp.create(result_types=(type_,), properties={"value": attribute})
+            create(spirv.ConstantOp, result_types=(type_,), properties={"value": attribute})
         )
 
     def add_constant(self, op: Operation) -> SSAValue:
@@ -213,10 +214,11 @@ class FunctionLowering:
 
     def variable(self, type_: Attribute, initializer: SSAValue | None = None) -> SSAValue:
         """Returns a pointer to a new variable of the function, whose initializer must be a constant."""
-        op = spirv.VariableOp.create(
-            operands=() if initializer is None else (initializer,),
-            result_types=(self.module.types.pointer(type_, StorageClass.Function),),
-            properties={"storage_class": _FUNCTION},
+        op = create(
+            spirv.VariableOp,
+            () if initializer is None else (initializer,),
+            (self.module.types.pointer(type_, StorageClass.Function),),
+            {"storage_class": _FUNCTION},
             location=self.location,
         )
         self._variables.append(op)
@@ -248,7 +250,7 @@ class FunctionLowering:
 
     def store(self, pointer: SSAValue, value: SSAValue) -> None:
         """Adds a store."""
-        self.add(spirv.StoreOp.create(operands=(pointer, value)))
+        self.add(create(spirv.StoreOp, (pointer, value)))
 
     def lower_block(self, block: Block) -> Operation | None:
         """Lowers all operations of `block` up to its terminator, which it returns."""
