@@ -18,7 +18,8 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
     """Returns the device that ``device=`` and ``queue=`` of a function that makes memory name.
 
     Raises:
-        InvalidError: they do not agree, or are neither.
+        InvalidError: they do not agree, or are neither, or the queue was closed.
+        DeviceLostError: the queue's device is gone.
     """
     if queue is None:
         return resolve_device(device)
@@ -31,6 +32,7 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
             f"device={resolve_device(device).selector!r} and queue= of device {queue.device.selector!r} "
             "do not agree; pass one of them"
         )
+    queue.require_open()
     return queue.device
 
 

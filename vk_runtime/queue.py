@@ -222,9 +222,9 @@ class Queue(VulkanObject, CommandStream):
         with self._lock:
             self._logical.require_usable()
             text, traps = self.reports.take(self._clock.completed)
-        show(text)
-        for trap in traps:
+        for trap in traps:  # first, so that a sys.stdout that cannot be written to loses none
             self.note_error(trap)
+        show(text)
         self.throw_asynchronous()
 
     def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Tracked, bool]]) -> Event:
@@ -296,9 +296,12 @@ class Queue(VulkanObject, CommandStream):
     def end_reports(self) -> None:
         """Shows what kernels reported that nobody has waited for; the device is idle."""
         text, traps = self.reports.take(self._submitted)
-        show(text)
         for trap in traps:
             self.note_error(trap)
+        try:
+            show(text)
+        except (OSError, ValueError) as error:  # sys.stdout may be closed by now
+            logger.error("printed lines are lost: %s", error)
         try:
             self.throw_asynchronous()
         except Exception as error:  # nobody waits any more: a handler's own error goes to the log, too
