@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ["LAPILLI_CACHE"] = (
     "0"  # what an earlier run compiled must not answer for this one; tests/cache sets it
@@ -24,6 +25,12 @@ from lapilli.ir.config import config
 from lapilli.vk_runtime.runtime import runtime
 
 pytest_plugins = ["tests.behaviours"]
+
+# Hypothesis fails an example that takes longer than 200 ms, as any does now and then on a busy machine.
+settings.register_profile(
+    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
 
 _numbers = itertools.count()
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
+from . import tracked
+from .array_hints import missing_attribute
 from .dtypes import numpy_dtype
 from .host_data import element, host_array
 from .transfer import copy_buffer, download, fill, upload
@@ -211,6 +213,7 @@ class Array:
         Later use raises InvalidError, as a kernel argument KernelArgumentError.
         """
         buffer, self._buffer = self._buffer, None
+        tracked.note_change()
         # Submissions in flight hold the buffer: dropping the reference is all that is needed.
         del buffer
 
@@ -294,11 +297,13 @@ class Array:
     def export_fd(self) -> int:
         """Returns a file descriptor of its memory, for `lp.import_fd` of another process, CUDA or HIP; close it.
 
-        The first export moves the array to memory of its own (`allocation_nbytes`), at whose start it lies.  The
-        exporter must outlive no importer: the memory lives until all have let go of it.
+        The first export moves the array to memory of its own (`allocation_nbytes`), at whose start it lies; views that
+        were made before keep the old memory.  The exporter must outlive no importer: the memory lives until all have
+        let go of it.
 
         Raises:
             FeatureNotSupportedError: the device exports no memory.
+            InvalidError: the array's memory is the host's (`lp.from_host`) or the application's.
         """
         from .array_sharing import export
 
@@ -312,6 +317,22 @@ class Array:
     def replace_buffer(self, buffer: Buffer) -> None:
         """Makes it use other memory of the same contents; for `array_sharing`."""
         self._buffer = buffer
+        tracked.note_change()
+
+    def __copy__(self) -> Array:
+        """Returns another array of the same elements on the same device."""
+        return Array(self._device, self._shape, self._spelling).copy_from(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Array:
+        return self.__copy__()
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        raise TypeError("an lp.Array lives on a device and cannot be pickled; pickle a.numpy()")
+
+    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute(name, self)
 
     def __len__(self) -> int:
         if not self.shape:
