@@ -168,7 +168,8 @@ def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> li
             f"the source text of '{function.__qualname__}' cannot be found",
             code="LP2002",
             location=definition_location(function),
-            hint="put the function into a file, or give its text to lp.kernel_from_source(text)",
+            hint="put the function into a file or a notebook, use the REPL of Python 3.13 or later, or give its text "
+            "to lp.kernel_from_source(text)",
             notes=notes,
         ) from error
 
