@@ -157,12 +157,7 @@ def _fold_literals(fb: FunctionBuilder, operator: str, left: Scalar, right: Scal
     try:
         return constant(fold(operator, a, b))
     except TooLargeError:
-        raise fb.error(
-            node,
-            "the value of this literal expression is too large for any type",
-            "LP2035",
-            hint="write it as a float, such as 1e30, or compute modulo the type's width",
-        ) from None
+        raise fb.too_large(node, "the value of this literal expression") from None
 
 
 def negative_exponent(fb: FunctionBuilder, node: ast.AST) -> Exception:

@@ -279,3 +279,12 @@ class FunctionBuilder:
             hint=hint,
             notes=[*notes, *self.module.call_notes()],
         )
+
+    def too_large(self, node: ast.AST, what: str) -> CompileError:
+        """Makes the error for an integer that is longer than literals may be."""
+        return self.error(
+            node,
+            f"{what} is too large for any type",
+            "LP2035",
+            hint="write it as a float, such as 1e30, or compute modulo the type's width",
+        )

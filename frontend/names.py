@@ -19,6 +19,7 @@ from .composites import typed_composite
 from .conversions import convert
 from .dispatch import expression
 from .externals import ExternalFunction
+from .folding import MAXIMUM_LITERAL_BITS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .intrinsics import Intrinsic, Namespace
 from .kernel import KernelFunction
@@ -45,7 +46,9 @@ _MAXIMUM_CAPTURED = 4096
 def compile_constant(fb: FunctionBuilder, node: ast.Constant) -> Value:
     """Compiles a literal."""
     value = node.value
-    if isinstance(value, bool | int | float):
+    if isinstance(value, int):
+        return _integer(fb, value, "this literal", node)
+    if isinstance(value, float):
         return constant(value)
     if value is None or isinstance(value, str):
         return Static(value, repr(value))
@@ -159,6 +162,12 @@ def _kind(node: ast.AST) -> str:
     return "loop" if isinstance(node, ast.For | ast.While) else "expression"
 
 
+def _integer(fb: FunctionBuilder, value: int, what: str, node: ast.AST) -> Value:
+    if value.bit_length() > MAXIMUM_LITERAL_BITS:
+        raise fb.too_large(node, what)
+    return constant(value)
+
+
 def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
     """Returns what an object from around the kernel is inside of it.
 
@@ -169,7 +178,7 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
         case bool():
             return constant(obj)
         case int():  # also members of IntEnum
-            return constant(int(obj))
+            return _integer(fb, int(obj), f"the captured integer '{name}'", node)
         case float():
             return constant(float(obj))
         case np.generic():
