@@ -69,7 +69,7 @@ def _products(loop: scf.ForOp) -> list[_Product]:
     """Returns the products of the loop's counter, or of its cast, with a value from outside."""
     body = loop.body.block
     counter = body.args[0]
-    counters = {counter}
+    counters: set[SSAValue] = {counter}
     found: list[_Product] = []
     for op in body.ops:
         if isinstance(op, arith.IndexCastOp) and op.operands[0] is counter:
