@@ -87,6 +87,14 @@ QUIRKS: tuple[Quirk, ...] = (
         test="tests/device/test_fuzz_findings.py",
     ),
     Quirk(
+        name="short-cache-size",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=((26, 2), (26, 3)),
+        fault="vkGetPipelineCacheData writes the 32 bytes of a header and says that they are 20.",
+        remedy="A header is taken whole, from any driver: vk_runtime/pipeline_cache.py.",
+        test="tests/cache/test_pipeline_cache.py",
+    ),
+    Quirk(
         name="specialization-unchecked",
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE),
         versions=None,
