@@ -87,7 +87,7 @@ def stages(kernel: KernelFunction, env: TargetEnv) -> dict[str, Callable[[], obj
 
     return {
         "front end": keep("module", lambda: build_module([kernel], rank=1)),
-        "passes": keep("analysis", lambda: analyse(made["module"], env, mode="off")),  # pyright: ignore
+        "passes": keep("analysis", lambda: analyse(made["module"], env, mode="off", is_ours=True)),  # pyright: ignore
         "lowering": keep("lowered", lambda: lower_image(made["analysis"].images[0], env)),  # pyright: ignore
         "emission and validation": keep("image", lambda: build_image(made["lowered"], env)),  # pyright: ignore
     }

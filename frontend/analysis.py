@@ -109,13 +109,23 @@ class FunctionFacts:
         return names
 
     def _visit_expression(self, root: ast.AST, reads: set[str], writes: set[str]) -> None:
-        for node in ast.walk(root):
+        pending = [root]
+        for (
+            node
+        ) in pending:  # grows: ast.walk without its generators, which take most of the time of this analysis
             if isinstance(node, ast.Name):
                 if isinstance(node.ctx, ast.Load):
                     reads.add(node.id)
                 else:
                     writes.add(node.id)
                     self.assignments[node.id] += 1
+                continue
+            for name in node._fields:
+                part: object = getattr(node, name, None)
+                if isinstance(part, ast.AST):
+                    pending.append(part)
+                elif isinstance(part, list):
+                    pending += (item for item in part if isinstance(item, ast.AST))  # pyright: ignore
 
 
 def _partly_written(statement: ast.stmt) -> Iterator[str]:

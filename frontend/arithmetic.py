@@ -150,7 +150,10 @@ def _fold_literals(fb: FunctionBuilder, operator: str, left: Scalar, right: Scal
         return constant(fold(operator, a, b))
     except TooLargeError:
         raise fb.error(
-            node, "the value of this literal expression is too large for any type", "LP2035"
+            node,
+            "the value of this literal expression is too large for any type",
+            "LP2035",
+            hint="write it as a float, such as 1e30, or compute modulo the type's width",
         ) from None
 
 
@@ -280,7 +283,12 @@ def _unary(fb: FunctionBuilder, node: ast.UnaryOp, value: Value) -> Value:
     if isinstance(node.op, ast.Not):
         return logical_not(fb, condition(fb, value, node.operand))
     if not isinstance(value, Scalar):
-        raise fb.error(node, f"a unary operator takes a number, found {describe(value)}", "LP2033")
+        raise fb.error(
+            node,
+            f"a unary operator takes a number, found {describe(value)}",
+            "LP2033",
+            hint=number_hint(value),
+        )
     if isinstance(node.op, ast.USub):
         return negate(fb, value)
     if isinstance(node.op, ast.Invert):

@@ -12,7 +12,7 @@ from .function_builder import FunctionBuilder, VariableType
 from .parts import load_part, resolve_part, store_part
 from .promotion import join
 from .struct_types import StructType, value_type_of
-from .types import FixedArrayType, ScalarType, scalar_of
+from .types import MAX_DIMENSIONS, FixedArrayType, ScalarType, scalar_of
 from .values import (
     Array,
     Composite,
@@ -29,6 +29,7 @@ from .values import (
     describe,
 )
 from .vector_types import VecType
+from .work_items import BY_DIMENSION
 
 
 def assign_target(fb: FunctionBuilder, target: ast.expr, value: Value, node: ast.AST) -> None:
@@ -65,10 +66,29 @@ def _unpacked(fb: FunctionBuilder, targets: list[ast.expr], value: Value, node: 
                 target, "kernels have no starred assignment", "LP2030", hint="name each item of the tuple"
             )
     if not isinstance(value, Tuple) or (isinstance(value, Composite) and not value.is_vector):
-        raise fb.error(node, f"expected a tuple of {len(targets)} values, found {describe(value)}", "LP2033")
+        raise fb.error(
+            node,
+            f"expected a tuple of {len(targets)} values, found {describe(value)}",
+            "LP2033",
+            hint=_values_to_write(node, targets),
+        )
     if len(value.items) != len(targets):
-        raise fb.error(node, f"expected {len(targets)} values to unpack, found {len(value.items)}", "LP2033")
+        raise fb.error(
+            node,
+            f"expected {len(targets)} values to unpack, found {len(value.items)}",
+            "LP2033",
+            hint=f"name {len(value.items)} variables, or index the tuple",
+        )
     return value.items
+
+
+def _values_to_write(node: ast.AST, targets: list[ast.expr]) -> str:
+    """What to write where several names would share one value, which may be an id of one dimension."""
+    function = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    if function.rpartition(".")[2] in BY_DIMENSION and len(targets) <= MAX_DIMENSIONS:
+        calls = ", ".join(f"{function}({dimension})" for dimension in range(len(targets)))
+        return f"{function} gives one dimension: {', '.join(map(ast.unparse, targets))} = {calls}"
+    return "write as many values as there are names: a, b = v, w"
 
 
 def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> None:
@@ -253,6 +273,7 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
             node.annotation,
             f"a variable's annotation is a type such as lp.f32, found {describe(annotation)}",
             "LP2012",
+            hint="leave it out: the type of a variable follows from its values",
         )
     name = node.target.id
     if fb.variable_types.get(name, scalar) != scalar:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
+from ..ir.errors import CompileError
 from .arithmetic import absolute, binary, common_type
 from .conversions import adapt, convert
 from .dispatch import intrinsic
@@ -33,6 +34,7 @@ from .values import (
     Value,
     constant,
     describe,
+    number_hint,
 )
 
 
@@ -78,7 +80,9 @@ def numbers(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], name: s
     for position, value in enumerate(arguments):
         if not isinstance(value, Scalar):
             where = node.args[position] if position < len(node.args) else node
-            raise fb.error(where, f"{name} takes numbers, found {describe(value)}", "LP2033")
+            raise fb.error(
+                where, f"{name} takes numbers, found {describe(value)}", "LP2033", hint=number_hint(value)
+            )
         result.append(convert(fb, value, I32) if value.type is BOOL and value.const is None else value)
     return result
 
@@ -100,7 +104,9 @@ def compile_range(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -
     if len(bounds) == 2:
         bounds = [*bounds, constant(1)]
     if bounds[2].const == 0:
-        raise fb.error(node.args[2], f"the step of {name} must not be 0", "LP2050")
+        raise fb.error(
+            node.args[2], f"the step of {name} must not be 0", "LP2050", hint="count up by 1 or down by -1"
+        )
     return RangeValue(bounds[0], bounds[1], bounds[2], is_static)
 
 
@@ -114,11 +120,16 @@ def compile_len(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
         case FixedArray() as fixed:
             return constant(fixed.remaining_shape[0])
         case Composite() as struct if not struct.is_vector:
-            raise fb.error(node, f"len takes an array or a tuple, found {describe(struct)}", "LP2033")
+            raise _no_length(fb, node, struct)
         case Tuple(items=items):
             return constant(len(items))
         case other:
-            raise fb.error(node, f"len takes an array or a tuple, found {describe(other)}", "LP2033")
+            raise _no_length(fb, node, other)
+
+
+def _no_length(fb: FunctionBuilder, node: ast.Call, value: Value) -> CompileError:
+    message = f"len takes an array or a tuple, found {describe(value)}"
+    return fb.error(node, message, "LP2033", hint="only what has elements has a length")
 
 
 @intrinsic("builtins.min", "builtins.max")
@@ -217,13 +228,16 @@ def compile_pow(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
 
 @intrinsic("builtins.enumerate")
 def compile_enumerate(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``enumerate(t)`` and ``enumerate(t, start)`` over things of known length."""
-    expect_count(fb, node, arguments, "enumerate", 1, 2)
+    """Compiles ``enumerate(t)``, ``enumerate(t, start)`` and ``enumerate(t, start=n)`` over things of known length."""
+    given = [*zip(arguments, node.args, strict=True)]
+    given += [(fb.evaluate(keyword.value), keyword.value) for keyword in node.keywords]
+    expect_count(fb, node, [value for value, _ in given], "enumerate", 1, 2)
     start = 0
-    if len(arguments) == 2:
-        first = arguments[1]
+    if len(given) == 2:
+        first, where = given[1]
         if not isinstance(first, Scalar) or not isinstance(first.const, int):
-            raise fb.error(node.args[1], "the start of enumerate must be a literal integer", "LP2051")
+            hint = "add a start that is known at run time only to the number: i + start"
+            raise fb.error(where, "the start of enumerate must be a literal integer", "LP2051", hint=hint)
         start = first.const
     items = iterable_items(fb, arguments[0], node.args[0])
     return Iteration(tuple(Tuple((constant(start + i), item)) for i, item in enumerate(items)))

@@ -26,7 +26,7 @@ from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .suggestions import builtin_hint
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Composite, Image, Scalar, Static, Value, describe
+from .values import Composite, Image, Scalar, Static, Value, describe, number_hint
 from .vector_types import VecType
 from .vectors import by_component, construct, works_by_component
 from .work_item_members import as_index_value, call_member
@@ -37,6 +37,7 @@ _INTEGER_RESULTS = ("floor", "ceil", "trunc")
 
 
 KEYWORDS: dict[str, tuple[str, ...]] = {
+    "builtins.enumerate": ("start",),
     "builtins.zip": ("strict",),
     "group_barrier": ("scope",),
     "mem_fence": ("scope", "order"),
@@ -168,14 +169,24 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
     name = ast.unparse(node.func)
     arguments = positional(fb, node)
     if len(arguments) > 1:
-        raise fb.error(node, f"{name} takes one argument, found {len(arguments)}", "LP2045")
+        raise fb.error(
+            node,
+            f"{name} takes one argument, found {len(arguments)}",
+            "LP2045",
+            hint="a vector of several numbers is lp.f32x2(a, b)",
+        )
     if not arguments:
         return convert(fb, Scalar(I32, const=0), target)
     value = as_index_value(fb, arguments[0])
     if target is BOOL:
         return condition(fb, value, node.args[0])
     if not isinstance(value, Scalar):
-        raise fb.error(node.args[0], f"{name} converts a number, found {describe(value)}", "LP2033")
+        raise fb.error(
+            node.args[0],
+            f"{name} converts a number, found {describe(value)}",
+            "LP2033",
+            hint=number_hint(value),
+        )
     if obj is float and value.type is F64:
         target = F64
     if obj is float and not value.type.is_float:

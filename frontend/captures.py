@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .externals import ExternalFunction
 
 FIXED = (Type, Intrinsic, Namespace, types.ModuleType, types.BuiltinFunctionType, type)
-"""What is not watched for changes: lapilli's own names, modules, and Python's builtins."""
+"""What is not watched for changes: lapilli's own names, modules and classes as such, and Python's builtins."""
 
 
 def is_watched(value: object) -> bool:

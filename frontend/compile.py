@@ -206,7 +206,7 @@ def _compile_now(
     )
     stages.done("front end")
     unit = kernel.function.__module__
-    analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets)
+    analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets, is_ours=True)
     warn_once(analysis.diagnostics, unit)
     (analysed,) = analysis.images
     require_device(device, _needs_of(kernel, analysed), analysed.requirements)
@@ -273,7 +273,7 @@ def analyse_kernels(
     options = options_of(kernels[0].function.__module__) if kernels else DEFAULT_OPTIONS
     module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
     split = options.device_code_split if mode is None else mode
-    return analyse(module, env, mode=split, fixed_targets=options.fixed_targets)
+    return analyse(module, env, mode=split, fixed_targets=options.fixed_targets, is_ours=True)
 
 
 def compile_kernels(

@@ -101,7 +101,7 @@ def _watch(captures: Captures, function: types.FunctionType, owner: object, name
         return
     if owner is function:
         captures.add(function, partial(resolve, function), name, value)
-    elif isinstance(owner, types.ModuleType):
+    elif isinstance(owner, types.ModuleType | type):
         captures.add(owner, partial(getattr, owner), name, value)
 
 

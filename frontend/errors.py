@@ -41,21 +41,27 @@ def compile_error(
         the help line.
     """
     finding = source.diagnostic(node, message)
-    return _error([finding, *notes], hint, code)
+    return finding_error([finding, *notes], code=code, hint=hint)
 
 
 def signature_error(
-    message: str, *, code: str, location: Location | None = None, hint: str | None = None
+    message: str,
+    *,
+    code: str,
+    location: Location | None = None,
+    hint: str | None = None,
+    notes: Sequence[Diagnostic] = (),
 ) -> CompileError:
     """Makes the error for a function whose source text is not at hand: a location without line and caret."""
-    return _error([Diagnostic(message, location)], hint, code)
+    return finding_error([Diagnostic(message, location), *notes], code=code, hint=hint)
 
 
-def _error(findings: list[Diagnostic], hint: str | None, code: str) -> CompileError:
+def finding_error(findings: Sequence[Diagnostic], *, code: str, hint: str | None = None) -> CompileError:
+    """Makes the error of findings, the first of which is what is wrong."""
     lines = [str(finding) for finding in findings]
     if hint is not None:
         lines.append(f"    help: {hint}")
-    return CompileError("\n".join(lines), code=code, diagnostics=findings)
+    return CompileError("\n".join(lines), code=code, diagnostics=tuple(findings))
 
 
 _HOST_CODES: dict[str, str] = {
@@ -204,18 +210,22 @@ _HOST_CODES: dict[str, str] = {
     "LP3201": "The bundle does not contain the kernel.",
     "LP4000": "The allocation is larger than the device can hold.",
     "LP4100": (
-        "A kernel stopped: a failed assert, an index out of range in debug mode, or a loop that the "
-        "driver would have cut short."
+        "A kernel stopped: a failed assert, a division by zero or a NaN in debug mode, or a loop that the driver would "
+        "have cut short."
     ),
-    "LP4110": "The reference interpreter found an index out of range; on a device the result is undefined.",
-    "LP4111": "The reference interpreter found a read of shared or private memory that nothing was written to.",
+    "LP4110": "An index is out of range, which debug mode and the reference interpreter find.",
+    "LP4111": (
+        "Shared or private memory is read that nothing was written to, which debug mode and the reference interpreter "
+        "find."
+    ),
     "LP4112": (
         "The reference interpreter found a data race: two work-items use one location, at least one changes it, "
         "they are not both atomic, and no barrier orders them. Put lp.barrier() between them, or use lp.atomic; "
         "nothing but the end of the launch orders plain accesses of different work-groups."
     ),
     "LP4113": (
-        "The reference interpreter found a barrier that some work-items of the group reach and others do not."
+        "Some work-items of a work-group reach a barrier and others do not, which debug mode and the reference "
+        "interpreter find. Move it out of the condition or loop."
     ),
     "LP4114": "The reference interpreter stopped a loop at its limit of iterations.",
     "LP4115": (

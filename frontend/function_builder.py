@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..ir.create import append, create
 from ..ir.errors import CompileError, Diagnostic
+from ..ir.location import file_location
 from .dispatch import EXPRESSIONS
 from .errors import compile_error
 from .ir_types import IR_INDEX, constant_attribute, ir_type
@@ -113,9 +115,7 @@ class FunctionBuilder:
         key = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
         found = self._locations.get(key)
         if found is None:
-            where = self.source.location(node)
-            found = FileLineColLoc(StringAttr(where.file), IntAttr(where.line), IntAttr(where.column))
-            self._locations[key] = found
+            found = self._locations[key] = file_location(self.source.file, *self.source.position(node))
         return found
 
     def emit(
@@ -128,13 +128,14 @@ class FunctionBuilder:
         """Appends an op with one result; None while inferring."""
         if self.is_dry:
             return None
-        op = op_class.create(
-            operands=operands,  # pyright: ignore[reportArgumentType] - None only while inferring
-            result_types=(result,),
-            properties=properties,
+        op = create(
+            op_class,
+            operands,  # pyright: ignore[reportArgumentType] - None only while inferring
+            (result,),
+            properties,
             location=self.location(),
         )
-        self.block.add_op(op)
+        append(self.block, op)
         return op.results[0]
 
     def append(self, op: Operation) -> None:
@@ -143,7 +144,12 @@ class FunctionBuilder:
         self.block.add_op(op)
 
     def prologue_value(
-        self, key: object, make: type[Operation], result: Attribute, **options: object
+        self,
+        key: object,
+        make: type[Operation],
+        result: Attribute,
+        operands: Sequence[SSAValue] = (),
+        properties: Mapping[str, Attribute] = {},
     ) -> SSAValue:
         """Returns the result of an op of the prologue, emitted at the first use of `key`.
 
@@ -151,12 +157,13 @@ class FunctionBuilder:
             key: what the value is; equal keys share the op.
             make: op class with one result.
             result: its type.
-            options: `operands` and `properties` of the op.
+            operands: of the op.
+            properties: of the op.
         """
         found = self._memo.get(key)
         if found is None:
-            op = make.create(result_types=(result,), location=self.location(), **options)  # pyright: ignore
-            self.prologue.add_op(op)
+            op = create(make, operands, (result,), properties, location=self.location())
+            append(self.prologue, op)
             found = self._memo[key] = op.results[0]
         return found
 

@@ -55,9 +55,11 @@ def bound_arguments(
                 keyword, "kernels have no '**' arguments", "LP2030", hint="write the arguments out"
             )
         if keyword.arg not in known:
-            raise fb.error(
-                keyword, f"'{name}' has no parameter '{keyword.arg}'", "LP2045", hint=_spelled(name, source)
+            is_positional = keyword.arg in [a.arg for a in arguments.posonlyargs]
+            found = (
+                f"takes '{keyword.arg}' by position" if is_positional else f"has no parameter '{keyword.arg}'"
             )
+            raise fb.error(keyword, f"'{name}' {found}", "LP2045", hint=_spelled(name, source))
         if keyword.arg in given:
             raise fb.error(
                 keyword, f"'{name}' gets '{keyword.arg}' twice", "LP2045", hint=_spelled(name, source)

@@ -16,7 +16,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
-from ..ir.dialects.kernel import NO_CONTRACTION
+from ..ir.dialects.kernel import LIBRARY, NO_CONTRACTION
+from . import group_library
 from .analysis import RETURN, VALUE, FunctionFacts
 from .aspect_lowering import ir_attributes, note_struct, use_struct
 from .assignment import assign_name, variable_type
@@ -202,6 +203,7 @@ def compile_helper(
                 **module.function_attributes,
                 **ir_attributes(attributes_of(source.function)),
                 **({} if module.library_call is None else _NO_CONTRACTION),
+                **(_LIBRARY if source.function.__module__ == group_library.__name__ else {}),
             },
             regions=[Region(helper.prologue)],
             location=helper.location(),
@@ -212,6 +214,7 @@ def compile_helper(
 
 # Of the library's functions too: what they round, and what they do not, must be so on every device.
 _NO_CONTRACTION: dict[str, Attribute] = {NO_CONTRACTION: UnitAttr()}
+_LIBRARY: dict[str, Attribute] = {LIBRARY: UnitAttr()}
 
 
 def _facts(source: FunctionSource) -> FunctionFacts:

@@ -11,8 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from ..ir.errors import BuildError
+from ..ir.target_env import BindingModel
 from ..vk_runtime.arguments import check_arguments
 from ..vk_runtime.bundle_launch import padded
+from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
 from ..vk_runtime.indirect_range import IndirectRange, check_indirect_range, extents_on_host
 from ..vk_runtime.indirect_record import IndirectRecord, prepare_indirect
@@ -49,22 +52,38 @@ def launch_indirect(
 ) -> Event:
     """Launches a kernel over a range that the device reads; arguments as `launch.launch` has taken them apart.
 
+    With an array that is larger than a descriptor shows, the kernel takes addresses, as in other launches.
+
     Raises: as `launch.launch`.
     """
     device = queue.device
     place = cast("tuple[object, ...]", (range_.offset, range_.dimensions, range_.local_size))
     is_known = type(place[0]) is int and type(place[1]) is int and type(place[2]) in (int, tuple, type(None))
     key = (IndirectRange, device, *place, spec, constants.key, shapes) if is_known else None
-    prepared: PreparedIndirect | None = kernel.records.get(key) if key is not None else None
-    if prepared is None or not prepared.captures.are_current():
-        prepared = _prepare(kernel, range_, queue, values, spec, constants)
-        if len(kernel.records) >= RECORD_LIMIT:
-            kernel.records.clear()
-        if key is not None:
-            kernel.records[key] = prepared
-    else:
-        check_indirect_range(kernel.name, range_, device)
-    return prepared.record.launch_over(queue, values, range_.counts, events)
+
+    def launch(model: BindingModel) -> Event:
+        full_key = None if key is None else (*key, model)
+        prepared: PreparedIndirect | None = kernel.records.get(full_key) if full_key is not None else None
+        if prepared is None or not prepared.captures.are_current():
+            prepared = _prepare(kernel, range_, queue, values, spec, constants, model)
+            if len(kernel.records) >= RECORD_LIMIT:
+                kernel.records.clear()
+            if full_key is not None:
+                kernel.records[full_key] = prepared
+        else:
+            check_indirect_range(kernel.name, range_, device)
+        return prepared.record.launch_over(queue, values, range_.counts, events)
+
+    try:
+        return launch(BindingModel.DESCRIPTOR)
+    except ArrayRangeError as error:
+        if not device.logical.has_buffer_addresses:
+            raise
+        too_large = error
+    try:
+        return launch(BindingModel.ADDRESS)
+    except BuildError:  # it takes images
+        raise too_large from None
 
 
 def _prepare(
@@ -74,11 +93,12 @@ def _prepare(
     values: Sequence[object],
     spec: tuple[tuple[str, bytes], ...],
     constants: Constants,
+    model: BindingModel,
 ) -> PreparedIndirect:
     device = queue.device
     check_arguments(kernel.name, parameters_of(kernel), values, device)
     checked = check_indirect_range(kernel.name, range_, device)
-    env = replace(environment_of(kernel, device.target_env), max_push_constant_bytes=0)
+    env = replace(environment_of(kernel, device.target_env), max_push_constant_bytes=0, binding_model=model)
     found = executable_for(
         kernel, kernel.signature.rank or checked.dimensions, device, env, constants=constants
     )

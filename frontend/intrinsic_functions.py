@@ -14,7 +14,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32, INDEX_TYPE, ir_type
 from .math_mixing import choose
 from .types import scalar_of
-from .values import Composite, Scalar, Static, Tuple, Value, describe
+from .values import Composite, Scalar, Static, Tuple, Value, describe, number_hint
 from .vector_types import VECTOR_SIZES, VecType
 
 
@@ -26,7 +26,12 @@ def compile_select(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     values: list[Scalar] = []
     for value, part in zip(arguments[1:], node.args[1:], strict=True):
         if not isinstance(value, Scalar):
-            raise fb.error(part, f"lp.select chooses between numbers, found {describe(value)}", "LP2033")
+            raise fb.error(
+                part,
+                f"lp.select chooses between numbers, found {describe(value)}",
+                "LP2033",
+                hint=number_hint(value),
+            )
         values.append(value)
     scalar = joined_type(fb, values[0], values[1], node)
     if_true, if_false = (convert(fb, v, I32) if v.type is BOOL and scalar is not BOOL else v for v in values)
@@ -46,7 +51,10 @@ def compile_bitcast(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
     target = scalar_of(target_value.obj) if isinstance(target_value, Static) else None
     if target is None or target is BOOL:
         raise fb.error(
-            node.args[1], f"lp.bitcast needs a type such as lp.u32, found {describe(target_value)}", "LP2033"
+            node.args[1],
+            f"lp.bitcast needs a type such as lp.u32, found {describe(target_value)}",
+            "LP2033",
+            hint="write lp.bitcast(v, lp.u32)",
         )
     if not isinstance(value, Scalar) or value.type is BOOL:
         raise fb.error(node.args[0], f"lp.bitcast takes a number, found {describe(value)}", "LP2033")

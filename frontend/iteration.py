@@ -19,7 +19,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, ir_type
 from .promotion import MixedSignsError, promote
 from .types import ScalarType, i32, u32
-from .values import Composite, Iteration, RangeValue, Scalar, Tuple, Value, constant, describe
+from .values import Composite, Iteration, RangeValue, Scalar, Static, Tuple, Value, constant, describe
 
 MAX_UNROLLED = 1 << 14
 """Rounds of all unrolled loops of one function, inner ones counted for each outer round."""
@@ -52,6 +52,8 @@ def range_rounds(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> Roun
         CompileError: bounds of types that do not mix, or the literal step 0.
     """
     scalar = _loop_type(fb, value, node)
+    if not scalar.is_signed and value.step.const is not None and value.step.const < 0:
+        return _unsigned_down(fb, value, scalar, node)
     start, stop, step = (adapt(fb, v, scalar, node) for v in (value.start, value.stop, value.step))
     known = _known_range(start, stop, step)
     bounds = _bounds(start, stop, step, known)
@@ -76,6 +78,20 @@ def range_rounds(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> Roun
     else:
         rounds = Scalar(scalar, _emit_count(fb, start, stop, step))
     return Rounds(scalar, start, stop, step, is_simple, before_stop, count, rounds, bounds)
+
+
+def _unsigned_down(fb: FunctionBuilder, value: RangeValue, scalar: ScalarType, node: ast.expr) -> Rounds:
+    """Works out a range of unsigned numbers with a negative literal step, which is added as what wraps around."""
+    start, stop = (adapt(fb, v, scalar, node) for v in (value.start, value.stop))
+    size = adapt(fb, constant(-int(value.step.const or 0)), scalar, node)
+    known = _known_range(start, stop, value.step)
+    count = None if known is None else _length(known)
+    rounds = Scalar(scalar, const=count or 0)
+    if count is None and not fb.is_dry:
+        rounds = Scalar(scalar, _emit_count(fb, stop, start, size))
+    step = Scalar(scalar, const=scalar.maximum + 1 - int(size.const or 0))
+    bounds = _bounds(start, stop, value.step, known)
+    return Rounds(scalar, start, stop, step, False, None, count, rounds, bounds)
 
 
 def _comparison(scalar: ScalarType, step: Scalar) -> str | None:
@@ -117,10 +133,6 @@ def _loop_type(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> Scalar
     if scalar is INDEX_TYPE and any(not scalar.minimum <= n <= scalar.maximum for n in literals):
         raise fb.error(
             node, "a bound of this range does not fit lp.i32", "LP2035", hint="write lp.i64(…) around it"
-        )
-    if not scalar.is_signed and value.step.const is not None and value.step.const < 0:
-        raise fb.error(
-            node, "a range that counts down needs signed bounds", "LP2050", hint="convert them: lp.i32(…)"
         )
     return scalar
 
@@ -235,5 +247,7 @@ def _items(fb: FunctionBuilder, value: Value, known: range | None, node: ast.exp
                 "for loops run over range, tuples, a.shape, enumerate, zip and lp.static_range, "
                 f"found {describe(value)}",
                 "LP2033",
-                hint="loop over indices: for i in range(len(a))",
+                hint="write the range in the for statement"
+                if isinstance(value, Static)
+                else "loop over indices: for i in range(len(a))",
             )

@@ -17,7 +17,7 @@ from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
 from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
-from ..ir.errors import InvalidError, KernelArgumentError
+from ..ir.errors import CompileError, InvalidError, KernelArgumentError
 from . import units
 from .annotations import Signature, enclosing_names, resolve_signature
 from .compile_options import note_kernel
@@ -228,7 +228,11 @@ class LaunchConfiguration:
             event = again(args)
             if event is not None:
                 return event
-        return self.kernel.launcher(self.kernel, self, args, kwargs)
+        try:
+            return self.kernel.launcher(self.kernel, self, args, kwargs)
+        except CompileError as error:
+            # The message shows the line of the kernel; the compiler's own frames would only bury it.
+            raise error.with_traceback(None) from error.__cause__
 
 
 @overload

@@ -122,7 +122,7 @@ def object_image(function: ExternalFunction, env: TargetEnv) -> ObjectImage:
             optional_aspects=env.optional_aspects,
             checks=env.checks,
         )
-        analysis = analyse(module, env, mode="off", fixed_targets=options.fixed_targets)
+        analysis = analyse(module, env, mode="off", fixed_targets=options.fixed_targets, is_ours=True)
         warn_once(analysis.diagnostics, function.unit)
         (analysed,) = analysis.images
         image = build_image(lower_image(analysed, env), env)

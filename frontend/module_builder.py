@@ -101,11 +101,14 @@ class ModuleBuilder:
         """Returns the text of a helper.
 
         Raises:
-            CompileError: it has none, at the helper; the call is in the notes of the error's text.
+            CompileError: it has none, at the helper; the call is in the notes.
         """
         found = self._sources.get(function)
         if found is None:
-            found = self._sources[function] = FunctionSource.of(function)
+            self.calls.append(Call(fb.source, node, function))
+            notes = self.call_notes()
+            self.calls.pop()
+            found = self._sources[function] = FunctionSource.of(function, notes)
         return found
 
     @contextmanager

@@ -316,7 +316,7 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
         hint = attribute_hint(base.name, node.attr, dir(obj))
         raise fb.error(node, f"'{base.name}' has no attribute '{node.attr}'", "LP2046", hint=hint) from None
     fb.module.captures.used.attribute(obj, node.attr, found)
-    if isinstance(obj, python_types.ModuleType) and is_watched(found):
+    if isinstance(obj, python_types.ModuleType | type) and is_watched(found):
         fb.module.captures.add(obj, partial(getattr, obj), node.attr, found)
         if isinstance(found, SpecializationId):
             found.suggest_name(node.attr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -107,6 +107,7 @@ def fits(value: int | float | bool, scalar: ScalarType) -> bool:
     return isinstance(value, int) and scalar.minimum <= value <= scalar.maximum
 
 
+@cache
 def _rounding_limit(scalar: ScalarType) -> float:
     """Returns the largest double that rounds to a finite value of `scalar`."""
     maximum = _FLOAT_MAXIMUM[scalar]

@@ -10,12 +10,14 @@ import ast
 import inspect
 import tokenize
 import types
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from ..ir.errors import Diagnostic, Location
 from .elif_chains import flatten_chains
-from .errors import signature_error
+from .errors import finding_error, signature_error
+from .refused_functions import finding, refusal
 from .scope import resolve
 
 
@@ -34,22 +36,27 @@ class FunctionSource:
     """All lines of the file, with their line ends."""
 
     @classmethod
-    def of(cls, function: object) -> FunctionSource:
+    def of(cls, function: object, notes: Sequence[Diagnostic] = ()) -> FunctionSource:
         """Finds and parses the text of `function`.
+
+        Args:
+            function: a plain function.
+            notes: what an error says besides, such as where it is called.
 
         Raises:
             CompileError: it is no plain function, or its text cannot be found or is not what it was made of.
         """
-        plain = plain_function(function)
-        lines = _file_lines(plain)
+        plain = plain_function(function, notes)
+        lines = _file_lines(plain, notes)
         try:
-            tree = _definition(plain, lines)
+            tree = _definition(plain, lines, notes)
         except (RecursionError, MemoryError):
             raise signature_error(
                 f"'{plain.__qualname__}' is nested too deeply to be parsed",
                 code="LP2030",
                 location=definition_location(plain),
                 hint="split its expressions into statements",
+                notes=notes,
             ) from None
         flatten_chains(tree)
         return cls(
@@ -76,12 +83,16 @@ class FunctionSource:
 
     def location(self, node: ast.AST | None) -> Location:
         """Returns where `node` starts; None means the function's ``def`` line."""
+        return Location(self.file, *self.position(node), self.qualname)
+
+    def position(self, node: ast.AST | None) -> tuple[int, int]:
+        """Returns the line and the column where `node` starts, from 1; see `location`."""
         if isinstance(node, ast.FunctionDef) or node is None:
             line, column_bytes, _ = self._definition_span()
         else:
             line = getattr(node, "lineno", self.tree.lineno)
             column_bytes = getattr(node, "col_offset", 0)
-        return Location(self.file, line, self._column(line, column_bytes), self.qualname)
+        return line, self._column(line, column_bytes)
 
     def diagnostic(self, node: ast.AST | None, message: str, *, severity: str = "error") -> Diagnostic:
         """Makes a finding at `node`, with its source line and the caret under as much as that line holds."""
@@ -117,10 +128,13 @@ class FunctionSource:
 
     def _column(self, line: int, column_bytes: int) -> int:
         """Converts a byte column from 0, which ast counts in UTF-8, to a character column from 1."""
-        return len(self._line(line).encode()[:column_bytes].decode(errors="replace")) + 1
+        text = self._line(line)
+        if text.isascii():
+            return min(column_bytes, len(text)) + 1
+        return len(text.encode()[:column_bytes].decode(errors="replace")) + 1
 
 
-def plain_function(function: object) -> types.FunctionType:
+def plain_function(function: object, notes: Sequence[Diagnostic] = ()) -> types.FunctionType:
     """Returns `function` if it is written with ``def`` and can be a kernel or helper.
 
     Raises:
@@ -130,29 +144,14 @@ def plain_function(function: object) -> types.FunctionType:
         raise signature_error(
             f"expected a function written with def, found {function!r} of type {type(function).__name__}",
             code="LP2004",
+            notes=notes,
         )
-    kind = _refused_kind(function)
-    if kind is not None:
-        raise signature_error(
-            f"'{function.__qualname__}' is {kind}; expected a plain function",
-            code="LP2004",
-            location=definition_location(function),
-            hint="write results into an array parameter instead of yielding them"
-            if "generator" in kind
-            else "write it as def name(…): with a type annotation on each parameter",
-        )
+    why = refusal(function)
+    if why is not None:
+        message = f"'{function.__qualname__}' is {why.kind}; expected a plain function"
+        place = finding(function, why, message) or Diagnostic(message, definition_location(function))
+        raise finding_error([place, *notes], code="LP2004", hint=why.hint)
     return function
-
-
-def _refused_kind(function: types.FunctionType) -> str | None:
-    if function.__name__ == "<lambda>":
-        return "a lambda"
-    flags = function.__code__.co_flags
-    if flags & (inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE):
-        return "a coroutine"
-    if flags & inspect.CO_ASYNC_GENERATOR:
-        return "an asynchronous generator"
-    return "a generator" if flags & inspect.CO_GENERATOR else None
 
 
 def definition_location(function: types.FunctionType) -> Location:
@@ -161,7 +160,7 @@ def definition_location(function: types.FunctionType) -> Location:
     return Location(code.co_filename, code.co_firstlineno, 1, function.__qualname__)
 
 
-def _file_lines(function: types.FunctionType) -> list[str]:
+def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> list[str]:
     try:
         return inspect.findsource(function)[0]
     except (OSError, TypeError, IndexError, SyntaxError, UnicodeDecodeError) as error:
@@ -169,11 +168,15 @@ def _file_lines(function: types.FunctionType) -> list[str]:
             f"the source text of '{function.__qualname__}' cannot be found",
             code="LP2002",
             location=definition_location(function),
-            hint="put the function into a file, or give its text to lp.kernel_from_source(text)",
+            hint="put the function into a file or a notebook, use the REPL of Python 3.13 or later, or give its text "
+            "to lp.kernel_from_source(text)",
+            notes=notes,
         ) from error
 
 
-def _definition(function: types.FunctionType, lines: list[str]) -> ast.FunctionDef:
+def _definition(
+    function: types.FunctionType, lines: list[str], notes: Sequence[Diagnostic]
+) -> ast.FunctionDef:
     """Returns the ``def`` of `function` in the file `lines`."""
     tree = _parse_block(function, lines) or _parse_file(function, lines)
     if tree is None or not _matches(tree, function):
@@ -182,6 +185,7 @@ def _definition(function: types.FunctionType, lines: list[str]) -> ast.FunctionD
             code="LP2003",
             location=definition_location(function),
             hint="the file changed after it was imported: start the program again or reload the module",
+            notes=notes,
         )
     return tree
 
@@ -189,15 +193,51 @@ def _definition(function: types.FunctionType, lines: list[str]) -> ast.FunctionD
 def _parse_block(function: types.FunctionType, lines: list[str]) -> ast.FunctionDef | None:
     """Parses only the function's own lines: a large module costs nothing."""
     first = function.__code__.co_firstlineno
+    # inspect finds the end by Python's tokenizer in Python, which takes three times as long as parsing.
+    return _parse_lines(_indented_block(lines, first), first) or _parse_lines(
+        _token_block(lines, first), first
+    )
+
+
+def _indented_block(lines: list[str], first: int) -> list[str]:
+    """Returns the lines of a ``def`` as indentation shows them: up to a line as far left as the first.
+
+    A line in brackets or in a text may stand there too.  What is cut off inside of one does not parse.
+    """
+    margin, is_defined = _indent(lines[first - 1]) if first <= len(lines) else 0, False
+    for number in range(first - 1, len(lines)):
+        text = lines[number].lstrip()
+        if not text or text[0] in "#)]}" or _indent(lines[number]) > margin:
+            continue
+        if is_defined:
+            return lines[first - 1 : number]
+        is_defined = text.startswith("def ")  # decorators come before it
+    return lines[first - 1 :]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _token_block(lines: list[str], first: int) -> list[str]:
     try:
-        block = inspect.getblock(lines[first - 1 :])
-        # An indented def is legal under "if 1:", so that columns, continuation lines and multi-line strings
-        # stay as they are in the file; textwrap.dedent would move them.
-        indented = bool(block) and block[0][:1] in (" ", "\t")
-        # The lines before it are left empty, so that every node has its line of the file.
-        before = "\n" * (first - 2) + "if 1:\n" if indented else "\n" * (first - 1)
-        module = ast.parse(before + "".join(block))
+        return inspect.getblock(lines[first - 1 :])
     except (SyntaxError, ValueError, IndexError, tokenize.TokenError):
+        return []
+
+
+def _parse_lines(block: list[str], first: int) -> ast.FunctionDef | None:
+    """Parses the lines of a function, the first of which has that number in its file; None where they do not parse."""
+    # An indented def is legal under "if 1:", so that columns, continuation lines and multi-line strings
+    # stay as they are in the file; textwrap.dedent would move them.
+    indented = bool(block) and block[0][:1] in (" ", "\t")
+    # The lines before it are left empty, so that every node has its line of the file.
+    before = "\n" * (first - 2) + "if 1:\n" if indented else "\n" * (first - 1)
+    try:
+        module = ast.parse(before + "".join(block))
+    except (SyntaxError, ValueError):
+        return None
+    if not module.body:
         return None
     body = cast(ast.If, module.body[0]).body if indented else module.body
     if not body or not isinstance(body[0], ast.FunctionDef):

@@ -26,7 +26,10 @@ def construct_struct(fb: FunctionBuilder, kind: StructType, node: ast.Call) -> V
     names = [f.name for f in kind.fields]
     if len(node.args) > len(names):
         raise fb.error(
-            node, f"struct '{kind.name}' has {len(names)} members, found {len(node.args)} values", "LP2045"
+            node,
+            f"struct '{kind.name}' has {len(names)} members, found {len(node.args)} values",
+            "LP2045",
+            hint=f"its members are {', '.join(names)}",
         )
     for name, part in zip(names, node.args, strict=False):
         if isinstance(part, ast.Starred):
@@ -43,7 +46,12 @@ def construct_struct(fb: FunctionBuilder, kind: StructType, node: ast.Call) -> V
                 hint=f"it has {', '.join(names)}",
             )
         if keyword.arg in given:
-            raise fb.error(keyword, f"struct '{kind.name}' gets '{keyword.arg}' twice", "LP2045")
+            raise fb.error(
+                keyword,
+                f"struct '{kind.name}' gets '{keyword.arg}' twice",
+                "LP2045",
+                hint="give it by position or by name",
+            )
         given[keyword.arg] = fb.evaluate(keyword.value), keyword.value
     items: list[Value] = []
     for field in kind.fields:

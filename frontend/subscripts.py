@@ -38,6 +38,7 @@ from .values import (
     Value,
     constant,
     describe,
+    number_hint,
 )
 from .vector_types import Vec
 from .work_item_values import IdType, WorkItem
@@ -130,6 +131,8 @@ def _written_type(fb: FunctionBuilder, written: Any, node: ast.Subscript) -> Val
 
 
 def _subscript_hint(base: Value) -> str | None:
+    if isinstance(base, Static) and isinstance(base.obj, str):
+        return number_hint(base)
     if isinstance(base, Static):
         return "types are written in annotations; inside of kernels there are no generic ones"
     return None
@@ -211,7 +214,9 @@ def _is_index_tuple(value: Tuple) -> bool:
 def element_at(fb: FunctionBuilder, array: Array, values: Sequence[Scalar], node: ast.AST) -> Element:
     """Returns the element at indices that are evaluated; CompileError where their number is wrong."""
     if len(values) != array.type.ndim:
-        raise fb.error(node, f"'{array.name}' takes {array.type.ndim} indices, found {len(values)}", "LP2041")
+        ndim = array.type.ndim
+        found = f"takes {ndim} ind{'ex' if ndim == 1 else 'ices'}, found {len(values)}"
+        raise fb.error(node, f"'{array.name}' is {array.type!r} and {found}", "LP2041")
     for dimension, value in enumerate(values):
         _check_range(fb, array, dimension, value, node)
     indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
@@ -254,6 +259,8 @@ def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scala
         return local_array_index(fb, array, dimension, index)
     if fb.is_dry:
         return None
+    if fb.module.index_type.bits == 64 and index.const is not None:
+        return _wide_constant(fb, array, dimension, index)
     if index.const is not None and index.is_weak:
         literal = int(index.const)
         if literal >= 0:
@@ -265,6 +272,19 @@ def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scala
     wide = fb.ssa(as_index(fb, index, fb.node or fb.source.tree, "an index"))
     assert wide is not None
     return fb.cast_to_index(wide)
+
+
+def _wide_constant(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue:
+    """Returns a constant index in a kernel whose ids have 64 bits; a negative literal counts from the end."""
+    kind, value = fb.module.index_type, int(index.const or 0)
+    value = max(-kind.maximum, min(value, kind.maximum))
+    if -1 < value <= _LARGEST_EXTENT:
+        return index_constant(fb, value)
+    found = fb.constant(value, kind)
+    if value < 0 and index.is_weak:
+        found = fb.emit(arith.AddiOp, [fb.ssa(extent(fb, array, dimension)), found], ir_type(kind))
+    assert found is not None
+    return fb.cast_to_index(found)
 
 
 def index_constant(fb: FunctionBuilder, value: int) -> SSAValue:
@@ -289,7 +309,8 @@ def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:
     """Returns ``a.shape[dimension]``."""
     if isinstance(array, Image):
         return image_extent(fb, array, dimension)
-    bounds, kind = (0, _LARGEST_EXTENT), fb.module.index_type
+    kind = fb.module.index_type
+    bounds = (0, kind.maximum)
     if isinstance(array, LocalArray):
         return convert(fb, array.extents[dimension], kind)
     if fb.is_dry:
@@ -431,5 +452,10 @@ def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int
         )
     position = int(index.const)
     if not -length <= position < length:
-        raise fb.error(nodes[0], f"index {position} is out of range of a tuple of {length}", "LP2042")
+        raise fb.error(
+            nodes[0],
+            f"index {position} is out of range of a tuple of {length}",
+            "LP2042",
+            hint=f"indices go from {-length} to {length - 1}" if length else "the tuple is empty",
+        )
     return position % length

@@ -84,9 +84,13 @@ _MEMORY_SCOPES = {
 }
 
 
+_CUTOFF = 0.65
+"""difflib's 0.6 takes min for missing."""
+
+
 def closest(name: str, names: Iterable[str]) -> str:
     """Returns the name that is spelt almost like `name`, "" where there is none."""
-    return next(iter(difflib.get_close_matches(name, sorted(names), 1)), "")
+    return next(iter(difflib.get_close_matches(name, sorted(names), 1, _CUTOFF)), "")
 
 
 def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:

@@ -71,6 +71,11 @@ class ScalarType(Type):
     kind: Kind
     bits: int
 
+    def __hash__(self) -> int:
+        return hash(
+            self.name
+        )  # the others follow from it, and most tables of the front end have types as keys
+
     @property
     def spelling(self) -> str:
         """``f32``; ``bool`` for `bool_`."""

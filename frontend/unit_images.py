@@ -397,6 +397,7 @@ def _images(
             mode=options.device_code_split,
             fixed_targets=options.fixed_targets,
             separates_imports=True,
+            is_ours=True,
         )
         return found, captures
 

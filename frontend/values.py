@@ -214,6 +214,8 @@ def describe(value: Value) -> str:
             return "None"
         case Static(obj=str() as text):
             return f"the text {text!r}"
+        case Static(obj=RangeValue() | Iteration()):
+            return "a variable that holds a range"
         case Static(obj=WorkItem() as owner):
             return str(owner)
         case Static(obj=obj):
@@ -239,5 +241,9 @@ def number_hint(value: Value) -> str | None:
             return "index an item"
         case Static(obj=None):
             return "a function without a return statement gives None"
+        case Static(obj=str()):
+            return (
+                "texts stand in print, in the message of assert and as options; kernels compute with numbers"
+            )
         case _:
             return None

@@ -10,7 +10,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import I32, INDEX_TYPE
 from .promotion import settled
 from .types import i64
-from .values import Composite, Scalar, Static, Value, describe
+from .values import Composite, Scalar, Static, Value, describe, number_hint
 from .vector_types import VecType
 from .work_item_values import IdType, id_type
 
@@ -35,10 +35,18 @@ def by_component(
     sizes = {v.type.size for v in vectors if isinstance(v.type, VecType)}
     wrong = next((v for v in vectors if not v.is_vector), None)
     if wrong is not None:
-        raise fb.error(node, f"{what} takes numbers and vectors, found {describe(wrong)}", "LP2033")
+        hint = number_hint(wrong)
+        raise fb.error(
+            node, f"{what} takes numbers and vectors, found {describe(wrong)}", "LP2033", hint=hint
+        )
     if len(sizes) != 1:
         found = " and ".join(describe(v) for v in vectors)
-        raise fb.error(node, f"{what} takes vectors of one size, found {found}", "LP2033")
+        raise fb.error(
+            node,
+            f"{what} takes vectors of one size, found {found}",
+            "LP2033",
+            hint="take as many components of the longer one, such as v.xy, or make a vector of the shorter one's",
+        )
     (size,) = sizes
     items: list[Scalar] = []
     for position in range(size):

@@ -52,7 +52,11 @@ class RankTooSmallError(Exception):
         self.rank = rank
 
 
-@intrinsic("global_id", "local_id", "group_id", "global_range", "local_range", "group_range")
+BY_DIMENSION = ("global_id", "local_id", "group_id", "global_range", "local_range", "group_range")
+"""Functions of one dimension each."""
+
+
+@intrinsic(*BY_DIMENSION)
 def compile_work_item_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.global_id(d)`` and the like; without an argument the dimension is 0."""
     name = _name(fb)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.dialects import func, gpu
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -95,7 +96,7 @@ def function_name(function: Function) -> str:
 
 def _calls_of(function: Function) -> Iterator[Call]:
     for op in operations(function.body):
-        if isinstance(op, func.CallOp):
+        if type(op) is func.CallOp:
             callee = resolve(op, op.callee)
             if isinstance(callee, Function):
                 yield Call(op, callee)
@@ -106,10 +107,15 @@ def resolve(user: Operation, reference: SymbolRefAttr) -> Operation | None:
     name = reference.root_reference.data
     scope = user.parent_op()
     while scope is not None:
-        if scope.has_trait(SymbolTable, value_if_unregistered=False):
+        if _is_symbol_table(type(scope)):
             for op in scope.regions[0].ops:
                 symbol: Attribute | None = op.get_attr_or_prop("sym_name")
                 if symbol is not None and getattr(symbol, "data", None) == name:
                     return op
         scope = scope.parent_op()
     return None
+
+
+@cache
+def _is_symbol_table(kind: type[Operation]) -> bool:
+    return kind.has_trait(SymbolTable, value_if_unregistered=False)

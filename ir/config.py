@@ -195,6 +195,9 @@ class Config:
         "a number of seconds; 0: never",
         "After how many seconds without progress a device is taken for hung.",
     )
+    verify = Option(
+        _flag, False, _SWITCH, "Whether the compiler checks its own IR and SPIR-V by its own rules as well."
+    )
     reproducer = Option(_path, None, _FOLDER, "Where an internal error of the compiler leaves its input.")
 
     def __setattr__(self, name: str, value: object) -> None:

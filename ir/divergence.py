@@ -3,7 +3,8 @@
 A value is *divergent* where it is computed from a work-item's id, or is different for each work-item by its
 nature (the old value of an atomic, a shuffle).  A barrier under a condition, or in a loop, whose test is
 divergent is a fault.  What comes from memory counts as equal for all where its index does: only what can be
-seen is reported, so a program without findings may still be wrong.
+seen is reported, so a program without findings may still be wrong.  `varying_values` takes the other side: what is
+not in its answer is equal for the whole work-group for certain.
 """
 
 from __future__ import annotations
@@ -23,6 +24,18 @@ from .dialects.spirv.enums import Scope
 _BARRIERS = ("gpu.barrier", "spirv.ControlBarrier")
 _IDS = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.LaneIdOp, gpu.SubgroupIdOp)
 _DIVERGENT_PREFIXES = ("kernel.atomic_", "spirv.Atomic", "spirv.GroupNonUniform")
+_UNIFORM_PREFIXES = ("arith.", "math.", "spec_constant.")
+_UNIFORM_NAMES = frozenset(
+    (
+        "memref.dim",
+        "kernel.global_range",
+        "gpu.block_id",
+        "gpu.block_dim",
+        "gpu.grid_dim",
+        "gpu.num_subgroups",
+    )
+)
+"""Operations whose results are equal for a work-group where their operands are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +56,15 @@ def divergent_barriers(module: Operation) -> tuple[DivergentBarrier, ...]:
     return tuple(DivergentBarrier(barrier, control) for barrier, control in found.items())
 
 
-def _is_barrier(op: Operation) -> bool:
+def varying_values(kernel: Function) -> set[SSAValue]:
+    """Returns the values of a kernel's body that may differ among the work-items of a group: what is computed from
+    an id, and all that comes from memory."""
+    walk = _Walk({}, set(), is_strict=True)
+    walk.run(kernel, [False] * len(kernel.body.blocks[0].args), None)
+    return walk.divergent
+
+
+def is_work_group_barrier(op: Operation) -> bool:
     """Whether all of a work-group wait for each other; work-items may differ by sub-group otherwise."""
     scope = op.properties.get("execution_scope")
     return op.name in _BARRIERS and not (isinstance(scope, ScopeAttr) and scope.data is Scope.Subgroup)
@@ -52,10 +73,14 @@ def _is_barrier(op: Operation) -> bool:
 class _Walk:
     """The walk over one function, for one set of divergent arguments."""
 
-    def __init__(self, found: dict[Operation, Operation], callers: set[Function]) -> None:
+    def __init__(
+        self, found: dict[Operation, Operation], callers: set[Function], *, is_strict: bool = False
+    ) -> None:
+        """Starts a walk; a strict one takes what it does not know for divergent."""
         self._found = found
         self._callers = callers
-        self._divergent: set[SSAValue] = set()
+        self._is_strict = is_strict
+        self.divergent: set[SSAValue] = set()
         self._reports = False
 
     def run(self, function: Function, arguments: Sequence[bool], control: Operation | None) -> list[bool]:
@@ -64,8 +89,8 @@ class _Walk:
         block = function.body.blocks[0]
         self._mark(block.args, arguments)
         before = -1
-        while before != len(self._divergent):  # values only ever become divergent
-            before = len(self._divergent)
+        while before != len(self.divergent):  # values only ever become divergent
+            before = len(self.divergent)
             self._block(block, control)
         self._reports = True
         self._block(block, control)
@@ -73,10 +98,10 @@ class _Walk:
         return [] if terminator is None else self._are(terminator.operands)
 
     def _are(self, values: Sequence[SSAValue]) -> list[bool]:
-        return [value in self._divergent for value in values]
+        return [value in self.divergent for value in values]
 
     def _mark(self, values: Sequence[SSAValue], divergent: Sequence[bool]) -> None:
-        self._divergent.update(v for v, is_divergent in zip(values, divergent, strict=True) if is_divergent)
+        self.divergent.update(v for v, is_divergent in zip(values, divergent, strict=True) if is_divergent)
 
     def _block(self, block: Block, control: Operation | None) -> None:
         for op in block.ops:
@@ -92,15 +117,21 @@ class _Walk:
                 self._operation(op, control)
 
     def _operation(self, op: Operation, control: Operation | None) -> None:
-        if control is not None and self._reports and _is_barrier(op):
+        if control is not None and self._reports and is_work_group_barrier(op):
             self._found.setdefault(op, control)
-        is_divergent = (
-            isinstance(op, _IDS) or op.name.startswith(_DIVERGENT_PREFIXES) or any(self._are(op.operands))
+        is_divergent = any(self._are(op.operands)) or (
+            not (op.name.startswith(_UNIFORM_PREFIXES) or op.name in _UNIFORM_NAMES)
+            if self._is_strict
+            else isinstance(op, _IDS) or op.name.startswith(_DIVERGENT_PREFIXES)
         )
         self._mark(op.results, [is_divergent] * len(op.results))
+        inner = op if is_divergent and control is None else control
+        for block in (block for region in op.regions for block in region.blocks):  # of scf.index_switch
+            self._mark(block.args, [is_divergent] * len(block.args))
+            self._block(block, inner)
 
     def _if(self, op: scf.IfOp, control: Operation | None) -> None:
-        is_divergent = op.operands[0] in self._divergent
+        is_divergent = op.operands[0] in self.divergent
         inner = op if is_divergent and control is None else control
         for region in op.regions:
             for block in region.blocks:
@@ -125,7 +156,7 @@ class _Walk:
         self._mark(test.args, self._are(op.operands))
         condition, end = test.last_op, body.last_op
         assert condition is not None and end is not None
-        is_divergent = condition.operands[0] in self._divergent
+        is_divergent = condition.operands[0] in self.divergent
         inner = op if is_divergent and control is None else control
         self._block(test, inner)
         self._mark(body.args, self._are(condition.operands[1:]))
@@ -138,10 +169,10 @@ class _Walk:
         callee = resolve(op, reference) if isinstance(reference, SymbolRefAttr) else None
         arguments = self._are(op.operands)
         if not isinstance(callee, Function) or not has_body(callee) or callee in self._callers:
-            self._mark(op.results, [any(arguments)] * len(op.results))
+            self._mark(op.results, [self._is_strict or any(arguments)] * len(op.results))
             return
         found: dict[Operation, Operation] = {}
-        results = _Walk(found, self._callers).run(callee, arguments, control)
+        results = _Walk(found, self._callers, is_strict=self._is_strict).run(callee, arguments, control)
         self._mark(op.results, results)
         if self._reports and found and control is not None:
             self._found.setdefault(op, control)

@@ -42,7 +42,8 @@ class BufferParameter:
     address_offset_bytes: int | None = None
     """Where the 64-bit device address goes in the argument block (binding model ADDRESS)."""
     extent_offsets_bytes: tuple[int | None, ...] = ()
-    """Where each extent (i32, slowest dimension first) goes in the argument block; None: the kernel does not use it."""
+    """Where each extent (`LaunchAbi.index_bits`, slowest dimension first) goes in the argument block; None: the kernel
+    does not use it."""
     element_types: tuple[str, ...] = ()
     """With `ndim` 0: the element types that arrays may have; (): any, the array is taken as bytes."""
     is_uniform: bool = False
@@ -252,7 +253,7 @@ class LaunchAbi:
     is_divisible: bool = True
     """Whether a range above maxComputeWorkGroupCount may be dispatched in pieces."""
     index_bits: int = 32
-    """Bits of the hidden fields, 32 or 64: with 64 a range may have 2**31 work-items and more."""
+    """Bits of the hidden fields and extents, 32 or 64: with 64 ranges and arrays may have 2**31 elements and more."""
     is_masked: bool = True
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
     spec_fields: tuple[SpecField, ...] = ()
@@ -263,6 +264,9 @@ class LaunchAbi:
     """None: the block is the push-constant range.  Else the binding, in set 0, of a buffer that holds it."""
     is_argument_block_uniform: bool = False
     """Whether that is a uniform buffer, as only foreign kernels have it; else it is a storage buffer."""
+    without_notes_spec_id: int | None = None
+    """SpecId of an i32 of debug mode: 0, the default, for bits beside shared arrays that note what was written to them;
+    1 where a launch has no room for these.  None: the kernel has none, or they fit on every device."""
     report_binding: int | None = None
     """Binding, in set 0, of the storage buffer for `KernelInfo.sites` (laid out in `kernel_info.ReportWord`); None:
     the kernel has no sites."""
@@ -305,7 +309,7 @@ class LocalArrayInfo:
     location: Location | None = None
 
 
-CHECK_KINDS = ("assert", "index", "division", "nan", "loop")
+CHECK_KINDS = ("assert", "index", "division", "nan", "loop", "uninitialised", "barrier")
 """What a check is about."""
 SITE_KINDS = (*CHECK_KINDS, "print")
 MAXIMUM_SITE_VALUES = 32

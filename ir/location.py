@@ -1,12 +1,23 @@
-"""From MLIR location attributes to `Location`."""
+"""From places in source to MLIR location attributes and back."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from functools import lru_cache
+
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, IntAttr, NameLoc, StringAttr
 from xdsl.ir import Attribute
 
 from .attribute_values import elements
 from .errors import Location
+
+# Making an attribute costs more than looking it up, and every operation has a location.
+_number = lru_cache(maxsize=4096)(IntAttr)
+_name = lru_cache(maxsize=64)(StringAttr)
+
+
+def file_location(file: str, line: int, column: int) -> FileLineColLoc:
+    """Returns the location attribute of a place in a file; line and column count from 1."""
+    return FileLineColLoc(_name(file), _number(line), _number(column))
 
 
 def location_of(attribute: Attribute) -> Location | None:

@@ -141,9 +141,10 @@ def allocate_attributions(op: gpu.FuncOp) -> str:
     Returns:
         What is wrong with them, empty where nothing is.
     """
-    if not op.body.blocks:
+    type_ = op.properties.get("function_type")
+    if not op.body.blocks or not isinstance(type_, FunctionType):  # the verifier says what is missing
         return ""
-    first = len(op.function_type.inputs.data)
+    first = len(type_.inputs.data)
     count = max(len(op.body.blocks[0].args) - first, 0)
     given = op.properties.pop("workgroup_attributions", None) or op.attributes.pop(
         "workgroup_attributions", None

@@ -11,6 +11,9 @@ import numpy as np
 from .errors import KernelTrap
 from .kernel_info import Site
 
+_CODES = {"index": "LP4110", "uninitialised": "LP4111", "barrier": "LP4113"}
+"""Codes of checks that the interpreter makes as well."""
+
 
 def trap_of(kernel: str, site: Site, work_item: tuple[int, ...], values: Sequence[object]) -> KernelTrap:
     """Returns the error of a failed check.
@@ -26,6 +29,7 @@ def trap_of(kernel: str, site: Site, work_item: tuple[int, ...], values: Sequenc
         f"{where}kernel '{kernel}', work-item {work_item}: {text_of(site, values)}; the arrays that the kernel "
         "writes are undefined",
         kernel=kernel,
+        code=_CODES.get(site.kind),
         work_item=work_item,
         values=tuple(values),
         location=site.location,

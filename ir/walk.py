@@ -1,5 +1,7 @@
 """All operations inside of one, as a list: many times faster than the nested generators of xDSL's `walk`."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from xdsl.ir import Operation, Region
@@ -20,11 +22,19 @@ def operations(root: Operation | Region) -> list[Operation]:
     return found
 
 
+def has_any(root: Operation | Region, *kinds: type[Operation]) -> bool:
+    """Whether there is an operation of one of these classes: what a pass asks before it looks closer.
+
+    Classes are few, and each `isinstance` of xDSL's abstract ones is a call in Python: they are asked once each.
+    """
+    return any(issubclass(kind, kinds) for kind in set(map(type, operations(root))))
+
+
 def _visit(region: Region, found: list[Operation]) -> None:
     for block in region.blocks:
-        op = block.first_op
+        op = block._first_op  # its property, and that of the next, would be half of the time
         while op is not None:
             found.append(op)
             for inner in op.regions:
                 _visit(inner, found)
-            op = op.next_op
+            op = op._next_op

@@ -8,8 +8,9 @@ for granted and Vulkan makes optional, such as 64-bit integers, uses vendor aspe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 from xdsl.dialects import memref
@@ -54,8 +55,10 @@ _SUB_GROUP_ASPECTS = {
     "ShuffleUp": Aspect.VK_SUBGROUP_SHUFFLE_RELATIVE,
     "ShuffleDown": Aspect.VK_SUBGROUP_SHUFFLE_RELATIVE,
 }
-"""What follows ``spirv.GroupNonUniform``; all else there is arithmetic (SPIR-V 1.6 section 3.42.24)."""
+"""What follows `_SUB_GROUP_PREFIX`; all else there is arithmetic (SPIR-V 1.6 section 3.42.24)."""
 
+_ACCESSES = (memref.LoadOp, memref.StoreOp, LoadFieldOp, StoreFieldOp)
+_SUB_GROUP_PREFIX = "spirv.GroupNonUniform"
 _SUB_GROUP_IDS = ("gpu.lane_id", "gpu.subgroup_id", "gpu.num_subgroups", "gpu.subgroup_size")
 _ALLOCATIONS = ("memref.alloca", "memref.alloc", "memref.get_global", "spirv.Variable")
 _ATOMIC_PREFIXES = (
@@ -81,9 +84,10 @@ class AspectRules:
     """The module whose tables count."""
     _structs: dict[str, frozenset[int]] = field(init=False)
     _values: dict[str, int] = field(init=False)
-    _of_type: dict[Attribute, tuple[Need, ...]] = field(
-        init=False, default_factory=dict[Attribute, tuple[Need, ...]]
+    _of_type: dict[int, tuple[Attribute, tuple[Need, ...]]] = field(
+        init=False, default_factory=dict[int, tuple[Attribute, tuple[Need, ...]]]
     )
+    """By the identity of the type, which is kept with it: hashing visits all of an attribute."""
 
     def __post_init__(self) -> None:
         self._structs = aspect.types_that_use_aspects(self.scope)
@@ -95,11 +99,11 @@ class AspectRules:
 
     def of_type(self, type_: Attribute) -> tuple[Need, ...]:
         """Returns what holding a value of the type needs."""
-        found = self._of_type.get(type_)
+        found = self._of_type.get(id(type_))
         if found is None:
-            found = tuple(need for held in held_types(type_) for need in self._of_held_type(held))
-            self._of_type[type_] = found
-        return found
+            needs = tuple(need for held in held_types(type_) for need in self._of_held_type(held))
+            found = self._of_type[id(type_)] = type_, needs
+        return found[1]
 
     def _of_held_type(self, type_: Attribute) -> Iterator[Need]:
         if isinstance(type_, Float64Type):
@@ -116,26 +120,29 @@ class AspectRules:
             for number in sorted(self._structs.get(name, ())):
                 yield Need(number, f"value of type '{name}'", is_declared=True)
 
-    def of_op(self, op: Operation) -> Iterator[Need]:
-        """Yields what one operation needs, operations inside it left out.
+    def of_op(self, op: Operation) -> Sequence[Need]:
+        """Returns what one operation needs, operations inside it left out.
 
         Operands are not looked at: something in the same function made them and counts there.
         """
+        found: list[Need] = []
         if op.attributes and not isinstance(op, Function):
             for number in sorted(aspect.used(op)):
                 what = "value of a type" if op.name == "arith.constant" else f"'{op.name}'"
-                yield Need(number, f"{what} with uses_aspects", is_declared=True)
+                found.append(Need(number, f"{what} with uses_aspects", is_declared=True))
         for result in op.results:
-            yield from self.of_type(result.type)
+            found += self.of_type(result.type)
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.args:
-                    yield from self.of_type(argument.type)
-        yield from self._of_memory(op)
+                    found += self.of_type(argument.type)
+        if _has_own_rule(type(op)):
+            found += self._of_memory(op)
+        return found
 
     def _of_memory(self, op: Operation) -> Iterator[Need]:
         name = op.name
-        if isinstance(op, memref.LoadOp | memref.StoreOp | LoadFieldOp | StoreFieldOp):
+        if isinstance(op, _ACCESSES):
             yield from self._of_access(op.memref)
         elif name in _ALLOCATIONS:
             yield from self.of_type(_pointee(op.results[0].type))
@@ -146,8 +153,8 @@ class AspectRules:
                 yield from self._of_atomic(op)
         elif name in _SUB_GROUP_IDS:
             yield Need(self.number(Aspect.VK_SUBGROUP_BASIC), f"'{name}'")
-        elif name.startswith("spirv.GroupNonUniform"):
-            kind = name.removeprefix("spirv.GroupNonUniform")
+        elif name.startswith(_SUB_GROUP_PREFIX):
+            kind = name.removeprefix(_SUB_GROUP_PREFIX)
             member = _SUB_GROUP_ASPECTS.get(kind, Aspect.VK_SUBGROUP_ARITHMETIC)
             yield Need(self.number(member), f"sub-group operation '{kind}'")
 
@@ -178,6 +185,18 @@ class AspectRules:
                 struct_name(held) is not None
             ):  # declaring the type needs as much as a value
                 yield from self._of_held_type(held)
+
+
+@cache
+def _has_own_rule(kind: type[Operation]) -> bool:
+    """Whether `AspectRules` has more to say of operations of a class than the types of their results."""
+    name = kind.name
+    return (
+        issubclass(kind, _ACCESSES)
+        or name in _ALLOCATIONS
+        or name in _SUB_GROUP_IDS
+        or name.startswith((*_ATOMIC_PREFIXES, _SUB_GROUP_PREFIX))
+    )
 
 
 def _pointee(type_: Attribute) -> Attribute:

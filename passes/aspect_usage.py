@@ -143,10 +143,11 @@ def _uses_in_body(
     function: Function, rules: AspectRules, callers: dict[Function, list[tuple[Function, Call]]]
 ) -> Iterator[Use]:
     # A value that a callee returns is the callee's use: it says where the value comes from.
-    explained = {call.op for edges in callers.values() for caller, call in edges if caller is function}
+    explained = {id(call.op) for edges in callers.values() for caller, call in edges if caller is function}
     for op in operations(function.body):
-        if op not in explained:
-            for need in rules.of_op(op):
+        needs = rules.of_op(op)
+        if needs and id(op) not in explained:
+            for need in needs:
                 yield Use(need.aspect, need.what, op.location, need.is_declared)
 
 

@@ -25,6 +25,7 @@ _PASSES = {
     "promote-arrays": ("optimise.promote_arrays", "PromoteArrays"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "split-modules": ("split_modules", "SplitModulesPass"),
+    "trap-cooperation": ("traps.traps", "TrapCooperation"),
 }
 """Name: module in this folder and the class."""
 

@@ -15,11 +15,13 @@ from xdsl.ir import Operation
 from ..ir.aspects import Aspect
 from ..ir.dialects.kernel_atomic import NATIVE, AtomicCompareExchangeOp, AtomicOp, AtomicRMWOp
 from ..ir.target_env import TargetEnv
-from ..ir.walk import operations
+from ..ir.walk import has_any, operations
 
 
 def select_instructions(module: Operation, env: TargetEnv) -> None:
     """Chooses instructions for the device, in place."""
+    if not has_any(module, AtomicOp):
+        return
     floats = [
         op for op in operations(module) if isinstance(op, AtomicOp) and op.is_float and not op.is_narrow
     ]

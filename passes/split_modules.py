@@ -22,10 +22,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import func, gpu
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolOpInterface
@@ -147,7 +148,13 @@ def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function]) -> _Pla
 
 def _references(op: Operation) -> Iterator[SymbolRefAttr]:
     for attribute in (*op.properties.values(), *op.attributes.values()):
-        yield from _references_in(attribute)
+        if _may_refer(type(attribute)):
+            yield from _references_in(attribute)
+
+
+@cache
+def _may_refer(kind: type[Attribute]) -> bool:
+    return issubclass(kind, (SymbolRefAttr, DictionaryAttr, ArrayAttr))
 
 
 def _references_in(attribute: Attribute) -> Iterator[SymbolRefAttr]:

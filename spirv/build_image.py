@@ -1,8 +1,9 @@
 """From the IR of one device image to a validated `DeviceImage`.
 
-Emits the binary, then looks at it as a stranger would: our structural checks, SPIRV-Tools, and a comparison
-of what the binary says (reflection) with what the passes recorded for the launch.  Any finding here is a
-fault of lapilli, not of the user's program; it still names the Python line that the instruction came from.
+Emits the binary, then looks at it as a stranger would: SPIRV-Tools' validator, and a comparison of what the binary
+says (reflection) with what the passes recorded for the launch.  Our own rules, which say more of what is wrong but find
+no more, run where SPIRV-Tools has found something, and always under `config.verify`, as in our tests.  Any finding here
+is a fault of lapilli, not of the user's program; it still names the Python line that the instruction came from.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from ..ir.config import config
 from ..ir.errors import Diagnostic, Location
 from ..ir.split_module import SplitModule
 from ..ir.target_env import TargetEnv
@@ -19,7 +21,6 @@ from .errors import SpirvValidationError
 from .image_agreement import disagreements
 from .reflect import reflect
 from .tools import spirv_tools
-from .validation import validate
 
 logger = logging.getLogger(__name__)
 
@@ -63,13 +64,15 @@ def check_binary(emitted: Emitted, env: TargetEnv, *, is_object: bool = False) -
         env: what it was emitted for.
         is_object: whether it is to be linked: Vulkan's rules, which forbid linkage, are left for the result.
     """
-    findings = [
-        Diagnostic(str(finding), location_at(emitted, finding.ordinal))
-        for finding in validate(emitted.binary, environment="universal" if is_object else "vulkan")
-    ]
-    ordinal: int | None = None
     target_env = env.universal_name if is_object else env.spirv_tools_name
     finding = spirv_tools().validate(emitted.binary, target_env)
+    findings: list[Diagnostic] = []
+    if finding is not None or config.verify:
+        from .validation import validate  # the package is large, and seldom needed
+
+        found = validate(emitted.binary, environment="universal" if is_object else "vulkan")
+        findings += [Diagnostic(str(item), location_at(emitted, item.ordinal)) for item in found]
+    ordinal: int | None = None
     if finding is not None:
         ordinal = finding.instruction_ordinal
         message = f"SPIRV-Tools, {target_env}: {finding.message}"

@@ -10,6 +10,8 @@ from xdsl.ir import Attribute, Operation
 
 from ..ir.dialects.spirv import (
     AddressOfOp,
+    BreakOp,
+    ContinueOp,
     FuncOp,
     FunctionCallOp,
     LinkageAttributesAttr,
@@ -20,6 +22,7 @@ from ..ir.dialects.spirv.attributes import FPRoundingModeAttr, ScopeAttr
 from ..ir.errors import BuildError
 from ..ir.location import location_of
 from ..ir.target_env import TargetEnv
+from ..ir.walk import operations
 from .binary import ModuleBuilder, Section, encode_string
 from .tables import Capability, Decoration, Op
 from .type_table import TypeTable
@@ -71,6 +74,8 @@ class Survey:
     globals: frozenset[str]
     """Global variables whose address it takes."""
     callees: frozenset[str]
+    leavers: tuple[BreakOp | ContinueOp, ...]
+    """Its branches out of several regions."""
 
     @staticmethod
     def of(function: FuncOp) -> Survey:
@@ -78,18 +83,23 @@ class Survey:
         variables: list[VariableOp] = []
         globals_: set[str] = set()
         callees: set[str] = set()
-        for op in function.body.walk():
-            if isinstance(op, _SURVEYED):
-                if isinstance(op, VariableOp):
-                    variables.append(op)
-                elif isinstance(op, AddressOfOp):
-                    globals_.add(op.variable.root_reference.data)
-                else:
-                    callees.add(op.callee.root_reference.data)
-        return Survey(tuple(variables), frozenset(globals_), frozenset(callees))
+        leavers: list[BreakOp | ContinueOp] = []
+        for op in operations(function.body):
+            if type(op) not in _SURVEYED:  # asked by type(): isinstance costs more
+                continue
+            if isinstance(op, VariableOp):
+                variables.append(op)
+            elif isinstance(op, AddressOfOp):
+                globals_.add(op.variable.root_reference.data)
+            elif isinstance(op, FunctionCallOp):
+                callees.add(op.callee.root_reference.data)
+            else:
+                assert isinstance(op, BreakOp | ContinueOp)
+                leavers.append(op)
+        return Survey(tuple(variables), frozenset(globals_), frozenset(callees), tuple(leavers))
 
 
-_SURVEYED = (VariableOp, AddressOfOp, FunctionCallOp)
+_SURVEYED = frozenset((VariableOp, AddressOfOp, FunctionCallOp, BreakOp, ContinueOp))
 
 
 class EmitContext:

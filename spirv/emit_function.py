@@ -49,8 +49,7 @@ class FunctionEmitter:
         # Blocks and operations are keys by identity: their own hash is a Python call.
         self._labels: dict[int, int] = {}
         self._code = _code()
-        # Branches out of several regions, found when a block of such a region first needs its predecessors.
-        self._leavers: list[spirv.BreakOp | spirv.ContinueOp] | None = None
+        self._survey = Survey.of(function)
         self._has_lines = context.env.debug_info
         self._line: object = None
         self._mark: object = function.location
@@ -62,8 +61,7 @@ class FunctionEmitter:
     def emit(self) -> None:
         """Emits OpFunction to OpFunctionEnd."""
         function, context = self._function, self._context
-        survey = Survey.of(function)
-        context.surveys[function.sym_name.data] = survey
+        context.surveys[function.sym_name.data] = self._survey
         function_type, outputs = function.function_type, function.function_type.outputs.data
         result_type = context.types.id(outputs[0]) if outputs else context.types.void()
         result = context.symbol_id(function.sym_name.data)
@@ -79,7 +77,7 @@ class FunctionEmitter:
         for argument in blocks[0].args:
             self._add(Op.FunctionParameter, (), context.types.id(argument.type), self._id(argument))
         self._start_block(blocks[0])
-        self._hoist_variables(survey.variables)
+        self._hoist_variables(self._survey.variables)
         self._block(blocks[0])
         for block in blocks[1:]:
             self._labelled_block(block)
@@ -363,11 +361,7 @@ class FunctionEmitter:
         structured = region.parent_op()
         if type(structured) not in _STRUCTURED or structured is None:
             return found
-        if self._leavers is None:
-            self._leavers = [
-                op for op in self._function.body.walk() if isinstance(op, spirv.BreakOp | spirv.ContinueOp)
-            ]
-        for op in self._leavers:
+        for op in self._survey.leavers:
             if op.target is not block:
                 continue
             inner = op.parent_block()

@@ -106,8 +106,11 @@ def _spec_ids(reflection: Reflection, split: ImageMetadata) -> Iterator[str]:
 
 
 def internal_spec_ids(kernel: KernelInfo) -> Iterator[int]:
-    """Yields the SpecIds that the runtime sets by itself: of the local size, and of arrays that a launch gives."""
+    """Yields the SpecIds that the runtime sets by itself: of the local size, of arrays that a launch gives, of debug
+    mode."""
     yield from (number for number in kernel.abi.local_size_spec_ids or () if number is not None)
+    if kernel.abi.without_notes_spec_id is not None:
+        yield kernel.abi.without_notes_spec_id
     for parameter in kernel.parameters:
         if isinstance(parameter, LocalParameter):
             yield from (spec_id for spec_id in parameter.spec_ids if spec_id is not None)

@@ -177,6 +177,8 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
 
 
 def _local_size_problems(abi: LaunchAbi) -> Iterator[str]:
+    if not 0 <= (abi.without_notes_spec_id or 0) < 1 << 32:
+        yield f"SpecId {abi.without_notes_spec_id} for a switch of debug mode"
     if abi.local_size_spec_ids is None:
         return
     ids = [number for number in abi.local_size_spec_ids if number is not None]
@@ -197,7 +199,7 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
     for parameter in kernel.parameters:
         if isinstance(parameter, BufferParameter):
             extents = parameter.extent_offsets_bytes
-            yield from ((offset, 4) for offset in extents if offset is not None)
+            yield from ((offset, kernel.abi.index_bits // 8) for offset in extents if offset is not None)
             if parameter.address_offset_bytes is not None:
                 yield (parameter.address_offset_bytes, 8)
         elif isinstance(parameter, ImageParameter):

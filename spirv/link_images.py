@@ -180,7 +180,7 @@ class _Numbering:
 
     @staticmethod
     def of(images: Sequence[DeviceImage], constants: Sequence[SpecConstantInfo]) -> _Numbering:
-        """Numbers the scalars of the constants, then the local size, then the extents of `LocalParameter`."""
+        """Numbers the scalars of the constants, then the local size, then what else the runtime sets."""
         new = {constant.symbol: [leaf.spec_id for leaf in constant.leaves] for constant in constants}
         first = sum(len(leaves) for leaves in new.values())
         given = [k.abi.local_size_spec_ids for i in images for k in i.kernels if k.abi.local_size_spec_ids]
@@ -229,6 +229,7 @@ def _kernels(images: Sequence[DeviceImage], numbering: _Numbering) -> tuple[Kern
     for image, spec_ids in zip(images, numbering.by_image, strict=True):
         needed = _aspects_by_import(image, providers)
         for kernel in image.kernels:
+            switch = kernel.abi.without_notes_spec_id
             kernels.append(
                 replace(
                     _with_aspects(kernel, needed),
@@ -236,6 +237,7 @@ def _kernels(images: Sequence[DeviceImage], numbering: _Numbering) -> tuple[Kern
                     abi=replace(
                         kernel.abi,
                         local_size_spec_ids=numbering.local_size,
+                        without_notes_spec_id=None if switch is None else spec_ids[switch],
                         spec_fields=tuple(
                             replace(field, spec_id=spec_ids[field.spec_id])
                             for field in kernel.abi.spec_fields

@@ -11,15 +11,26 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ["LAPILLI_CACHE"] = (
     "0"  # what an earlier run compiled must not answer for this one; tests/cache sets it
 )
 
+os.environ.setdefault(
+    "LAPILLI_VERIFY", "1"
+)  # our own rules for IR and SPIR-V, which users' compilations leave out
+
 from lapilli.ir.config import config
 from lapilli.vk_runtime.runtime import runtime
 
 pytest_plugins = ["tests.behaviours"]
+
+# Hypothesis fails an example that takes longer than 200 ms, as any does now and then on a busy machine.
+settings.register_profile(
+    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
 
 _numbers = itertools.count()
 

@@ -6,6 +6,7 @@ or ends in a message.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -27,6 +28,7 @@ from ..ir.kernel_info import (
 from ..ir.stream import Stream
 from .array import Array, signature
 from .bundle_errors import OutOfContextError
+from .element_counts import MOST_ELEMENTS, too_many_elements
 from .foreign_arguments import misfit, packed_value
 
 if TYPE_CHECKING:
@@ -426,6 +428,7 @@ class ArgumentPacker:
         self.has_addresses = False
         # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
         sources: list[tuple[str, int, int]] = []
+        counted: list[tuple[int, str]] = []
         arrays = scalars = 0
         for position, parameter in enumerate(kernel.parameters):
             if isinstance(parameter, ScalarParameter):
@@ -451,12 +454,18 @@ class ArgumentPacker:
                 fields.append((parameter.address_offset_bytes, "Q"))
                 sources.append(("address", arrays, 0))
                 self.has_addresses = True
+                if parameter.ndim:
+                    counted.append((position, parameter.name))
             for dimension, offset in enumerate(parameter.extent_offsets_bytes):
                 if offset is not None:
-                    fields.append((offset, "i"))
+                    fields.append((offset, index))
                     sources.append(("extent", position, dimension))
             arrays += 1
         self._sources = tuple(sources)
+        self._kernel = kernel
+        self._most = MOST_ELEMENTS if abi.index_bits == 32 else (1 << 63) - 1
+        self._counted = tuple(counted) if abi.index_bits == 32 else ()
+        """Position and name of the arrays all of whose elements the kernel must reach by one number of 32 bits."""
         self.has_values = bool(sources)
         """Whether the block differs between launches of one range."""
         self.is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
@@ -476,13 +485,21 @@ class ArgumentPacker:
             checked: the same, taken apart.
         """
         uses, scalars = checked
+        most = self._most
+        for position, name in self._counted:
+            count = math.prod(args[position]._shape)
+            if count > most:
+                raise too_many_elements(self._kernel, name, count)
         found: list[Scalar] = []
         memory: Any
         for kind, index, dimension in self._sources:
             if kind == "scalar":
                 found.append(scalars[index])
             elif kind == "extent":
-                found.append(args[index]._shape[dimension])
+                extent = args[index]._shape[dimension]
+                if extent > most:
+                    raise too_many_elements(self._kernel, self._kernel.parameters[index].name, extent)
+                found.append(extent)
             elif kind == "scale":
                 found.append(args[index].scales[dimension])
             else:

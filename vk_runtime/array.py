@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
+from . import tracked
 from .dtypes import numpy_dtype
 from .host_data import element, host_array
 from .transfer import copy_buffer, download, fill, upload
@@ -211,6 +212,7 @@ class Array:
         Later use raises InvalidError, as a kernel argument KernelArgumentError.
         """
         buffer, self._buffer = self._buffer, None
+        tracked.note_change()
         # Submissions in flight hold the buffer: dropping the reference is all that is needed.
         del buffer
 
@@ -294,11 +296,13 @@ class Array:
     def export_fd(self) -> int:
         """Returns a file descriptor of its memory, for `lp.import_fd` of another process, CUDA or HIP; close it.
 
-        The first export moves the array to memory of its own (`allocation_nbytes`), at whose start it lies.  The
-        exporter must outlive no importer: the memory lives until all have let go of it.
+        The first export moves the array to memory of its own (`allocation_nbytes`), at whose start it lies; views that
+        were made before keep the old memory.  The exporter must outlive no importer: the memory lives until all have
+        let go of it.
 
         Raises:
             FeatureNotSupportedError: the device exports no memory.
+            InvalidError: the array's memory is the host's (`lp.from_host`) or the application's.
         """
         from .array_sharing import export
 
@@ -312,6 +316,7 @@ class Array:
     def replace_buffer(self, buffer: Buffer) -> None:
         """Makes it use other memory of the same contents; for `array_sharing`."""
         self._buffer = buffer
+        tracked.note_change()
 
     def __len__(self) -> int:
         if not self.shape:

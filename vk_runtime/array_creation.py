@@ -18,7 +18,8 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
     """Returns the device that ``device=`` and ``queue=`` of a function that makes memory name.
 
     Raises:
-        InvalidError: they do not agree, or are neither.
+        InvalidError: they do not agree, or are neither, or the queue was closed.
+        DeviceLostError: the queue's device is gone.
     """
     if queue is None:
         return resolve_device(device)
@@ -31,6 +32,7 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
             f"device={resolve_device(device).selector!r} and queue= of device {queue.device.selector!r} "
             "do not agree; pass one of them"
         )
+    queue.require_open()
     return queue.device
 
 
@@ -152,13 +154,26 @@ def asarray(
         if source.device is target:
             return source
         return empty(source.shape, source.spelling, device=target).copy_from(source)
-    try:
-        host = cast("np.ndarray[Any, Any]", np.asarray(source))
-    except ValueError as error:
-        raise InvalidError(f"this is no array: {error}") from error
+    host = _host_of(source)
     spelling = spelling_of(host.dtype)
     host = np.atleast_1d(host).astype(numpy_dtype(spelling), copy=False)
     return empty(host.shape, spelling, device=device, queue=queue).copy_from(host)
+
+
+def _host_of(source: object) -> np.ndarray[Any, Any]:
+    speaks_dlpack = hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__")
+    try:
+        host = cast("np.ndarray[Any, Any]", np.asarray(source))
+    except (ValueError, TypeError, RuntimeError) as error:
+        # torch gives NumPy no bfloat16, and DLPack all the same.
+        if not speaks_dlpack:
+            raise InvalidError(f"this is no array: {error}") from error
+    else:
+        if host.dtype != object or not speaks_dlpack or isinstance(source, np.ndarray):
+            return host
+    from .array_sharing import host_of_dlpack
+
+    return host_of_dlpack(source, "lp.asarray")
 
 
 def _asarray_of(source: object, spelling: str, device: Device | str | None, queue: Queue | None) -> Array:

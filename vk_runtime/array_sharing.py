@@ -16,7 +16,7 @@ from ..ir.errors import FeatureNotSupportedError, InvalidError
 from .array import Array, normalise_shape
 from .array_creation import asarray
 from .device import Device, resolve_device
-from .dtypes import numpy_dtype, spelling_of
+from .dtypes import bfloat16_dtype, numpy_dtype, spelling_of
 from .external_memory import allocate_exportable, export_fd, host_alignment, import_host
 from .external_memory import import_fd as import_memory
 from .memory import shared_view
@@ -78,8 +78,12 @@ def dlpack_capsule(
         )
     else:
         host = array.numpy().reshape(array.host_shape)
-    if dl_device is not None and tuple(dl_device) != (_DL_CPU, 0):
+    if dl_device is not None and dl_device != (_DL_CPU, 0):
         raise BufferError(f"an lp.Array is exported to the CPU, (1, 0); found dl_device={dl_device!r}")
+    if "bf16" in array.spelling and not array.dtype.names:
+        from .dlpack_bf16 import mark_bfloat16
+
+        return mark_bfloat16(host.view(np.uint16).__dlpack__(max_version=max_version))
     return host.__dlpack__(max_version=max_version)
 
 
@@ -102,13 +106,7 @@ def from_dlpack(source: object, *, device: Device | str | None = None, copy: boo
         raise InvalidError(
             f"lp.from_dlpack: expected an object with __dlpack__, found {source!r:.60} of type {type(source).__name__}"
         )
-    try:
-        host = cast("np.ndarray[Any, Any]", np.from_dlpack(cast("Any", source)))
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise InvalidError(
-            f"lp.from_dlpack: a {type(source).__name__} cannot be read as host memory: {error}; copy it to the host "
-            "first, or share device memory with lp.import_fd"
-        ) from error
+    host = host_of_dlpack(source, "lp.from_dlpack")
     if copy:
         return asarray(host, device=device)
     try:
@@ -117,6 +115,35 @@ def from_dlpack(source: object, *, device: Device | str | None = None, copy: boo
         if copy is False:
             raise
         return asarray(host, device=device)
+
+
+def host_of_dlpack(source: object, what: str) -> np.ndarray[Any, Any]:
+    """Returns the memory of something that speaks DLPack as a NumPy array, without a copy.
+
+    Args:
+        source: has ``__dlpack__`` and ``__dlpack_device__``.
+        what: who asks, for messages.
+
+    Raises:
+        InvalidError: it is not in host memory, of a type that NumPy has not, or its maker refuses.
+    """
+    if isinstance(source, np.ndarray):
+        return np.asarray(cast("np.ndarray[Any, Any]", source))
+    from .dlpack_bf16 import BitsOfBfloat16
+
+    speaker = BitsOfBfloat16(source)
+    try:
+        host = cast("np.ndarray[Any, Any]", np.from_dlpack(cast("Any", speaker)))
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidError(
+            f"{what}: a {type(source).__name__} cannot be read as host memory: {error}; convert it, copy it to the "
+            "host first, or share device memory with lp.import_fd"
+        ) from error
+    if speaker.is_bfloat16 and bfloat16_dtype() == np.uint16:
+        raise InvalidError(
+            f"{what}: bfloat16 needs the package ml_dtypes on the host: pip install lapilli[bf16]"
+        )
+    return host.view(bfloat16_dtype()) if speaker.is_bfloat16 else host
 
 
 def _of_array(source: Array, device: Device | str | None, copy: bool | None) -> Array:
@@ -196,7 +223,12 @@ def export(array: Array) -> int:
     """Returns a file descriptor of an array's memory, moving the array first where needed; see `Array.export_fd`."""
     device, logical = array.device, array.device.logical
     buffer = array.buffer
-    if not buffer.allocation_bytes or buffer.is_borrowed:
+    if buffer.is_borrowed:
+        raise InvalidError(
+            "a.export_fd: the array's memory is the host's or the application's, and moving it would part the two; "
+            "export a copy, lp.asarray(a.numpy())"
+        )
+    if not buffer.allocation_bytes:
         queue = device.default_queue
         with logical.lock:
             moved = allocate_exportable(logical, array.nbytes)

@@ -6,14 +6,18 @@ shared memory than they have.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ..ir.errors import InvalidError, KernelNotSupportedError
+from ..ir.errors import InvalidError, KernelNotSupportedError, Location
 from ..ir.kernel_info import KernelInfo, LocalArrayInfo, SpecConstantInfo
 from ..ir.size_arithmetic import evaluate, signed
 from .specialization import SpecEntry
+
+logger = logging.getLogger(__name__)
 
 MAX_PRIVATE_BYTES = 1 << 16
 """Bytes of private arrays that one work-item may have.  Vulkan names no limit; drivers keep them on a stack."""
@@ -68,6 +72,50 @@ def private_bytes(kernel: KernelInfo, entries: Sequence[SpecEntry]) -> int:
         for array in kernel.local_arrays
         if not array.is_shared
     )
+
+
+def without_notes(
+    kernel: KernelInfo,
+    constants: Sequence[SpecConstantInfo],
+    entries: tuple[SpecEntry, ...],
+    max_shared_bytes: int,
+    device_name: str,
+) -> tuple[SpecEntry, ...]:
+    """Returns the specialization of a kernel, in debug mode without the bits that say what was written to its shared
+    memory where these do not fit; the log says so.
+
+    Args: as of `check_array_sizes`.
+    """
+    switch = kernel.abi.without_notes_spec_id
+    if switch is None:
+        return entries
+    fewer = (*entries, SpecEntry(switch, (1).to_bytes(4, "little")))
+    needed, without = (_shared_bytes(kernel, constants, found) for found in (entries, fewer))
+    if needed <= max_shared_bytes:
+        return entries
+    if without <= max_shared_bytes:
+        _tell_of_notes(kernel.name, kernel.location, needed - without, without, max_shared_bytes, device_name)
+    return fewer
+
+
+def _shared_bytes(
+    kernel: KernelInfo, constants: Sequence[SpecConstantInfo], entries: Sequence[SpecEntry]
+) -> int:
+    spec_values = {entry.spec_id: int.from_bytes(entry.data, "little", signed=True) for entry in entries}
+    return _Sizes(kernel, constants, evaluate(kernel.size_nodes, spec_values)).total_bytes(True)
+
+
+@lru_cache(maxsize=256)
+def _tell_of_notes(
+    kernel: str, location: Location | None, notes: int, used: int, limit: int, device: str
+) -> None:
+    """Says once that reads of unwritten shared memory are not found."""
+    where = "" if location is None else f"{location}: "
+    logger.warning(
+        "%skernel '%s': reads of shared memory that nothing was written to are not found: that takes %d bytes beside "
+        "the %d of its arrays, and device '%s' has %d (maxComputeSharedMemorySize)",
+        where, kernel, notes, used, device, limit,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .graph_commands import Batch
     from .memory import Buffer
+    from .same_arguments import Latest, SameArguments
     from .tracked import Tracked
 
 SUBMIT_AFTER = 64
@@ -79,11 +80,14 @@ class CommandStream(Handle):
         """Commands that make the open command buffer be submitted."""
         self.recording: CommandBuffer | None = None
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
-        self.latest: tuple[object, object] | None = None
-        """The launch record of the last command of the open command buffer, and the memory that it uses."""
+        self.latest: Latest | None = None
+        """The last command of the open command buffer, where it is a launch that may be repeated."""
+        self.same: SameArguments | None = None
+        """The arguments that it was repeated with; as long as that command buffer is open."""
         self.repeated = RepeatedLaunches(logical)
         """Launches that are waited for one at a time, again and again."""
-        self._in_flight: deque[CommandBuffer | Batch] = deque()
+        self.in_flight: deque[CommandBuffer | Batch] = deque()
+        """What was submitted and is not known to have run."""
         self._free: list[CommandBuffer] = []
         self._submitted = 0
         self._epoch = 0
@@ -126,11 +130,6 @@ class CommandStream(Handle):
         return self._clock.raw
 
     @property
-    def is_idle(self) -> bool:
-        """Whether everything that was submitted is known to have run."""
-        return not self._in_flight
-
-    @property
     def is_timed(self) -> bool:
         """Whether a command that is recorded now is timed."""
         return self.is_profiling or bool(profile.active)
@@ -143,7 +142,7 @@ class CommandStream(Handle):
     def running(self) -> list[str]:
         """Returns the names of the kernels that are submitted and have not ended.  Call it with the lock held."""
         completed = self._clock.completed
-        submitted = [item for item in self._in_flight if item.value > completed]
+        submitted = [item for item in self.in_flight if item.value > completed]
         return [name for item in submitted for name in item.kernel_names()]
 
     @abstractmethod
@@ -184,10 +183,10 @@ class CommandStream(Handle):
     def _make_room(self) -> None:
         """Makes sure that one more submission may follow; waits where too many are in flight."""
         self.require_open()
-        if self._in_flight:
+        if self.in_flight:
             self.retire()
-            if len(self._in_flight) >= MAX_IN_FLIGHT:
-                self._clock.block_until(self._in_flight[0].value)
+            if len(self.in_flight) >= MAX_IN_FLIGHT:
+                self._clock.block_until(self.in_flight[0].value)
                 self.retire()
         busy = self._logical.busy
         if self not in busy and len(busy) >= MAX_BUSY:
@@ -218,9 +217,6 @@ class CommandStream(Handle):
                 is_hazard = True
         if is_hazard:
             epoch = self.barrier()
-        self._note_uses(uses, value, epoch)
-
-    def _note_uses(self, uses: Sequence[tuple[Tracked, bool]], value: int, epoch: int) -> None:
         for buffer, writes in uses:
             buffer.last_use = value
             if writes:
@@ -229,25 +225,23 @@ class CommandStream(Handle):
             else:
                 buffer.read_epoch = epoch
 
-    def barrier(self, barrier: Barrier | None = None) -> int:
-        """Records a barrier between everything before and everything after; returns the new epoch.
-
-        Args:
-            barrier: another than `Barriers.between`.
-        """
+    def barrier(self) -> int:
+        """Records a barrier between everything before and everything after; returns the new epoch."""
         command_buffer = self.recording or self.open()
-        self._record_barrier(command_buffer.raw, *(barrier or self._between))
+        self._record_barrier(command_buffer.raw, *self._between)
         self._epoch += 1
         return self._epoch
 
-    def order_again(self, uses: Sequence[tuple[Tracked, bool]], barrier: Barrier | None = None) -> None:
-        """Does what `order` does for a command that uses what the last one uses, and writes some of it."""
-        epoch = self.barrier(barrier)
-        for buffer, writes in uses:
-            if writes:
-                buffer.write_epoch = epoch
-            else:
-                buffer.read_epoch = epoch
+    def order_again(self, command_buffer: CommandBuffer, barrier: Barrier | None = None) -> None:
+        """Does what `order` does for a command that uses what the command before it uses, and writes some of it.
+
+        The epoch goes on: what the commands behind the barrier use is marked with it already.
+
+        Args:
+            command_buffer: the open one.
+            barrier: another than `Barriers.between`.
+        """
+        self._record_barrier(command_buffer.raw, *(barrier or self._between))
 
     def _take_over(self, buffer: Tracked, value: int) -> None:
         """Makes this queue the one that orders the uses of `buffer`, from the submission of `value` on."""
@@ -338,19 +332,25 @@ class CommandStream(Handle):
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
         """
+        busy = self._logical.busy
         if self.recording is not None:
             self.flush()
-        self._make_room()
-        self._logical.busy.add(self)
-        batch.value = self._submitted + 1
-        self._epoch += 1
+        if self.in_flight or self.is_closed or len(busy) >= MAX_BUSY:
+            self._make_room()
+        busy.add(self)
+        batch.value = value = self._submitted + 1
+        self._epoch = epoch = self._epoch + 1
         interrupt: KeyboardInterrupt | None = None
-        while self._submitted < batch.value:
+        while self._submitted < value:
             try:
-                for buffer, _ in uses:
+                for buffer, writes in uses:
                     if buffer.queue is not self:
-                        self._take_over(buffer, batch.value)
-                self._note_uses(uses, batch.value, self._epoch)
+                        self._take_over(buffer, value)
+                    buffer.last_use = value
+                    if writes:
+                        buffer.write_epoch, buffer.last_write = epoch, value
+                    else:
+                        buffer.read_epoch = epoch
                 self._submit(batch)
             except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                 interrupt = error
@@ -368,18 +368,18 @@ class CommandStream(Handle):
                 profile.note_submission(command_buffer)
             submitter.submit(self.vk_queue, command_buffer, self._waits)
         if results[-1] < 0:
-            self.recording = self.latest = None
+            self.recording = self.latest = self.same = None
             logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
-        if not self._in_flight or self._in_flight[-1] is not command_buffer:
-            self._in_flight.append(command_buffer)
+        if not self.in_flight or self.in_flight[-1] is not command_buffer:
+            self.in_flight.append(command_buffer)
         if self._waits:
             self._waits = {}
         self._submitted = command_buffer.value
-        self.recording = self.latest = None
+        self.recording = self.latest = self.same = None
 
     def retire(self) -> None:
         """Recycles the command buffers that the device has run.  Call it with the lock held."""
-        in_flight, clock = self._in_flight, self._clock
+        in_flight, clock = self.in_flight, self._clock
         if in_flight:
             completed = clock.completed
             if in_flight[-1].value > completed:  # else a wait has just told
@@ -420,7 +420,7 @@ class CommandStream(Handle):
         """Forgets what is recorded and will never be submitted.  Call it with the lock held."""
         if self.recording is not None:
             self.recording.forget()
-        self.recording = self.latest = None
+        self.recording = self.latest = self.same = None
 
     def wait_slice(self, value: int) -> bool:
         """Waits until the timeline reaches `value`, or a fifth of a second; returns whether it has.
@@ -450,10 +450,10 @@ class CommandStream(Handle):
 
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""
-        for command_buffer in (*self._in_flight, *([self.recording] if self.recording else [])):
+        for command_buffer in (*self.in_flight, *([self.recording] if self.recording else [])):
             command_buffer.forget()
-        self._in_flight.clear()
+        self.in_flight.clear()
         self._free.clear()
         self.repeated.clear()
-        self.recording = self.latest = None
+        self.recording = self.latest = self.same = None
         self._waits.clear()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from ..ir.errors import InvalidError
-from .backend import Backend
+from .backend import VulkanObject
 from .bundle_errors import ConstraintError, type_name
 from .bundle_state import BundleState
 from .device import Device, Platform, device
@@ -22,7 +22,7 @@ AsyncHandler = Callable[[object], object]
 """Called with the list of errors that a queue met while it ran."""
 
 
-class Context:
+class Context(VulkanObject):
     """Devices of one platform; every call makes a distinct context.
 
     Args:
@@ -77,15 +77,6 @@ class Context:
     def get_platform(self) -> Platform:
         """Returns `platform`."""
         return self.platform
-
-    @property
-    def backend(self) -> Backend:
-        """What drives its devices."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
 
     @property
     def info(self) -> ContextInfo:

@@ -19,6 +19,7 @@ from .constants import (
     VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC,
     VK_SHADER_STAGE_COMPUTE_BIT,
 )
+from .element_counts import MOST_ELEMENTS, check_count
 from .errors import ArrayRangeError
 from .handle import Handle
 from .headers import NULL, ffi, make, make_array
@@ -49,13 +50,18 @@ def _is_own(kernel: KernelInfo | None, binding: int) -> bool:
     )
 
 
+def _parameter(kernel: KernelInfo, binding: int) -> BufferParameter | None:
+    """Returns the array parameter at a binding."""
+    arrays = [p for p in kernel.parameters if isinstance(p, BufferParameter)]
+    return next((p for p in arrays if p.binding == binding), None)
+
+
 def _argument(kernel: KernelInfo | None, binding: int) -> str:
     """Returns what messages call the array at a binding."""
     if kernel is None:
         return f"the array at binding {binding}"
-    arrays = [p for p in kernel.parameters if isinstance(p, BufferParameter)]
-    name = next((p.name for p in arrays if p.binding == binding), "?")
-    return f"kernel '{kernel.name}', argument '{name}': the array"
+    parameter = _parameter(kernel, binding)
+    return f"kernel '{kernel.name}', argument '{parameter.name if parameter else '?'}': the array"
 
 
 def _buffer_info(buffer: Any, kind: int, block_bytes: int) -> Any:
@@ -182,6 +188,8 @@ class DescriptorSetLayout(Handle):
                     f"a kernel at most {limit:,} bytes of one array ({name}); split it into several "
                     "arrays and launch the kernel for each"
                 )
+            if memory.nbytes > MOST_ELEMENTS and kernel is not None:
+                check_count(kernel, _parameter(kernel, binding), memory.nbytes)
 
     def _write(self, raw: Any, shown: Sequence[Shown], block_bytes: int) -> None:
         writes = ffi.new("VkWriteDescriptorSet[]", len(shown))

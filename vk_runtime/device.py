@@ -18,7 +18,7 @@ from ..ir.config import config
 from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
-from .backend import Backend
+from .backend import VulkanObject
 from .coarsening import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
@@ -62,7 +62,7 @@ _TYPE_RANK = {
 
 
 @dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(VulkanObject):
     """One driver."""
 
     name: str
@@ -88,15 +88,6 @@ class Platform:
         return all(device.has(aspect) for device in self.devices)
 
     @property
-    def backend(self) -> Backend:
-        """What drives it."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
-
-    @property
     def info(self) -> PlatformInfo:
         """Names, under those of SYCL's ``info::platform``."""
         vendor = next((device.info.vendor for device in self.devices), "")
@@ -107,7 +98,7 @@ class Platform:
         return answer("Platform", "platform", self.info, descriptor)
 
 
-class Device:
+class Device(VulkanObject):
     """A physical device of one driver.  Two lookups of one device give the same object.
 
     Args:
@@ -355,15 +346,6 @@ class Device:
     def get_platform(self) -> Platform:
         """Returns `platform`."""
         return self.platform
-
-    @property
-    def backend(self) -> Backend:
-        """What drives it."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
 
     def get_info(self, descriptor: object) -> Any:
         """Returns what ``lp.info.device.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""

@@ -51,6 +51,7 @@ REQUIRED_FEATURES = ("timelineSemaphore",)
 USED_FEATURES = frozenset(
     {
         "robustBufferAccess",  # any index is harmless
+        "sparseBinding",  # arrays larger than maxMemoryAllocationSize
         "shaderFloat64",
         "shaderInt64",
         "shaderInt16",

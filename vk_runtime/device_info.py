@@ -262,7 +262,7 @@ def device_info(physical: PhysicalDevice, owner: Device) -> DeviceInfo:
         sub_group_sizes=physical.sub_group_sizes,
         local_mem_size=limits.max_shared_memory_bytes,
         global_mem_size=heap,
-        max_mem_alloc_size=min(limits.max_memory_allocation_bytes, limits.max_buffer_bytes),
+        max_mem_alloc_size=min(physical.max_array_bytes, heap or physical.max_array_bytes),
         max_parameter_size=limits.max_storage_buffer_range_bytes,
         mem_base_addr_align=8 * limits.min_storage_buffer_offset_alignment,
         address_bits=64 if "bufferDeviceAddress" in physical.features else 32,

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from ..ir.errors import InvalidError
-from .backend import Backend
+from .backend import VulkanObject
 from .info_descriptors import answer
 from .object_info import EventInfo
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .timeline import Timeline
 
 
-class Event:
+class Event(VulkanObject):
     """What a launch returns.
 
     It is done when the queue's timeline reaches `value`.  Holding an event keeps its queue, not its arrays.
@@ -49,15 +49,6 @@ class Event:
     def done(self) -> bool:
         """Whether the command has ended.  Submits it if it was only recorded, so polling makes progress."""
         return self._queue.poll(self.value)
-
-    @property
-    def backend(self) -> Backend:
-        """What runs the command."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
 
     @property
     def info(self) -> EventInfo:

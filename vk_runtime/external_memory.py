@@ -6,11 +6,9 @@ the extensions and still refuse (SwiftShader imports no host memory).
 
 from __future__ import annotations
 
-import os
-import stat
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import Error, FeatureNotSupportedError, InvalidError
+from ..ir.errors import Error, FeatureNotSupportedError
 from .constants import (
     VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
     VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT,
@@ -20,6 +18,7 @@ from .constants import (
     VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
 )
+from .file_descriptors import require_shared_fd
 from .headers import NULL, WHOLE_SIZE, address_of, chain, ffi, make
 from .memory import BUFFER_USAGE, Buffer
 from .physical_device import MemoryType
@@ -72,15 +71,7 @@ def import_fd(device: LogicalDevice, fd: int, nbytes: int) -> Buffer:
     what = f"importing memory on device '{device.name}'"
     _require(device, _OPAQUE_FD, VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT, what)
     size = max((nbytes + 3) & ~3, 4)
-    try:
-        found = os.fstat(fd)
-    except OSError as error:
-        raise InvalidError(f"lp.import_fd: {fd} is no open file descriptor: {error}") from error
-    # Software drivers map the file: one that is too short would end the process at the first access.
-    if stat.S_ISREG(found.st_mode) and found.st_size < size:
-        raise InvalidError(
-            f"lp.import_fd: the file descriptor holds {found.st_size:,} bytes; expected {size:,} or more"
-        )
+    require_shared_fd("lp.import_fd", device, fd, size)
     imported = make("VkImportMemoryFdInfoKHR", handleType=_OPAQUE_FD, fd=fd)
     return _make_buffer(device, size, size, _OPAQUE_FD, imported, device.memory.plan.array_types)
 

@@ -7,7 +7,6 @@ have binary semaphores, timeline semaphores, both, or none to share; they are as
 from __future__ import annotations
 
 import operator
-import os
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..ir.errors import FeatureNotSupportedError, InvalidError
@@ -21,6 +20,7 @@ from .constants import (
 )
 from .device import Device
 from .device import device as device_of
+from .file_descriptors import require_shared_fd
 from .handle import Handle
 from .headers import NULL, chain, ffi, make
 from .queue import Queue
@@ -205,7 +205,8 @@ def import_semaphore_fd(
     made = ExternalSemaphore.__new__(ExternalSemaphore)
     made._setup(what, device, kind, VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT)  # pyright: ignore[reportPrivateUsage]
     try:
-        _import(made.device.logical, made.raw, _open_fd(what, number))
+        require_shared_fd(what, made.device.logical, number, 1)
+        _import(made.device.logical, made.raw, number)
     except BaseException:
         made.close()
         raise
@@ -215,14 +216,6 @@ def import_semaphore_fd(
 def _import(logical: LogicalDevice, raw: Any, fd: int) -> None:
     info = make("VkImportSemaphoreFdInfoKHR", semaphore=raw, handleType=_OPAQUE_FD, fd=fd)
     logical.check(logical.vk.vkImportSemaphoreFdKHR(logical.raw, info), "vkImportSemaphoreFdKHR")
-
-
-def _open_fd(what: str, fd: int) -> int:
-    try:
-        os.fstat(fd)
-    except (OSError, OverflowError) as error:
-        raise InvalidError(f"{what}: {fd} is no open file descriptor: {error}") from error
-    return fd
 
 
 def _checked_kind(what: str, device: Device, kind: object, feature: int) -> str:

@@ -21,7 +21,8 @@ class Graveyard:
     """Destroy calls that wait for a safe point of the parent that owns them."""
 
     def __init__(self) -> None:
-        self._pending: deque[Callable[[], None]] = deque()
+        self.pending: deque[Callable[[], None]] = deque()
+        """What waits."""
         self._living: dict[int, Callable[[], None]] = {}
         self._serials = itertools.count()
 
@@ -37,11 +38,11 @@ class Graveyard:
     def _bury(self, serial: int) -> None:
         destroy = self._living.pop(serial, None)
         if destroy is not None:
-            self._pending.append(destroy)
+            self.pending.append(destroy)
 
     def drain(self) -> None:
         """Destroys what waits.  Call it where no submission can need it: references guarantee the rest."""
-        pending = self._pending
+        pending = self.pending
         while pending:
             with contextlib.suppress(IndexError):  # another thread took the last one
                 pending.popleft()()
@@ -55,7 +56,7 @@ class Graveyard:
 
     def __len__(self) -> int:
         """Number of objects that are alive or wait to be destroyed."""
-        return len(self._living) + len(self._pending)
+        return len(self._living) + len(self.pending)
 
 
 class Handle:

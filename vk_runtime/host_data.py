@@ -58,14 +58,14 @@ def host_array(value: object, spelling: str, what: str) -> np.ndarray[Any, Any]:
 def _records(value: object, dtype: np.dtype[Any], expected: str) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(value, dtype)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise InvalidError(f"{expected}; found {reprlib.repr(value)}: {error}") from error
 
 
 def _of_numbers(value: object, spelling: str, expected: str) -> np.ndarray[Any, Any]:
     try:
         host = cast("np.ndarray[Any, Any]", np.asarray(value))
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise InvalidError(f"{expected}; found {reprlib.repr(value)}: {error}") from error
     if host.dtype == object and host.size:
         host = _of_large_integers(host)

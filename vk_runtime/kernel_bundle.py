@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..ir.errors import InvalidError, KernelNotFoundError, KernelNotSupportedError, UnknownKernelError
-from .backend import Backend
+from .backend import VulkanObject
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
 from .bundle_kernels import find_kernel, listing, shown, stands_for
@@ -36,7 +36,7 @@ Refusal = Callable[[Device], NoReturn]
 """Raises KernelNotSupportedError for a device that cannot run a kernel."""
 
 
-class KernelBundle:
+class KernelBundle(VulkanObject):
     """Device images of one context in one state; iterating gives its `DeviceImage` objects.
 
     Made by `get_kernel_bundle`, `compile`, `link`, `build` and `join`.  Equal to another bundle of the same context,
@@ -102,15 +102,6 @@ class KernelBundle:
     def get_devices(self) -> list[Device]:
         """Returns `devices` as a list."""
         return list(self._devices)
-
-    @property
-    def backend(self) -> Backend:
-        """What runs its kernels."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
 
     @property
     def state(self) -> BundleState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .backend import Backend
+from .backend import VulkanObject
 from .bundle_errors import ConstraintError, no_constructor
 from .context import Context
 from .device import Device
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .preset_launch import PresetArguments
 
 
-class Kernel:
+class Kernel(VulkanObject):
     """A kernel of an executable bundle.  Equal to another of the same kernel and an equal bundle."""
 
     __slots__ = ("__weakref__", "_bundle", "_id", "_preset")
@@ -79,15 +79,6 @@ class Kernel:
     def get_context(self) -> Context:
         """Returns `context`."""
         return self._bundle.context
-
-    @property
-    def backend(self) -> Backend:
-        """What runs it."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
 
     @property
     def info(self) -> KernelView:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.kernel_info import KernelInfo
 from ..spirv.device_image import DeviceImage
-from .array_sizes import check_array_sizes
+from .array_sizes import check_array_sizes, without_notes
 from .launch_plan import LaunchPlan
 from .pipeline import Pipeline
 from .requirements import require_device, require_limits
@@ -80,5 +80,6 @@ def _checked_entries(
     entries = spec_entries(image.spec_constants, spec_values, None if ids is None else (ids, plan.local_xyz))
     entries += shapes
     limit = device.logical.physical.limits.max_shared_memory_bytes
+    entries = without_notes(kernel, image.spec_constants, entries, limit, device.name)
     check_array_sizes(kernel, image.spec_constants, entries, limit, device.name)
     return entries

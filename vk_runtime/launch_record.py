@@ -24,6 +24,7 @@ from .launch_plan import LaunchPlan, Piece
 from .memory import Buffer
 from .pipeline import Pipeline
 from .reports import KernelReport, Streams
+from .same_arguments import Latest, SameArguments, are_fixed
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
@@ -129,11 +130,17 @@ class LaunchRecord:
     def launch_again(self, args: Sequence[object]) -> Event | None:
         """Records the kernel on the default queue of its device, or returns None where its arguments need a
         closer look: by `launch`, or by that of another device."""
+        queue = self._device.default_queue
+        same = queue.same
+        if same is not None and same.latest[0] is self and same.are(args):
+            event = self._launch_same(queue, same.latest)
+            if event is not None:
+                return event
         checked = self._checker.quick_check(args, self._device)
         if checked is None:
             return None
         try:
-            return self._record(self._device.default_queue, args, checked, ())
+            return self._record(queue, args, checked, ())
         except ArrayRangeError:
             return None
 
@@ -271,34 +278,34 @@ class LaunchRecord:
                 self._wait_on_device(queue, wait_events)
             latest = queue.latest
             if latest is not None and latest[0] is self and latest[1] == uses:
-                self._dispatch_again(queue, event, first, uses, values)
+                block = self._packed(first[0], values)
+                self._dispatch_again(queue, event, latest, block)
+                if queue.latest is latest and are_fixed(args):
+                    queue.same = SameArguments(latest, args)
             elif (
                 wait_events
                 or queue.recording is not None
-                or not self._repeat(queue, event, args, first[0], uses, values)
+                or not self._repeat(queue, event, args, uses, self._packed(first[0], values))
             ):
-                self._dispatch(queue, event, first, uses, values, self._streams(args))
+                self._dispatch(queue, event, first, uses, values, args)
             if self._has_more:
-                streams = self._streams(args)
                 pieces = self.plan.pieces
                 next(pieces)
                 for piece in pieces:
-                    self._dispatch(queue, event, self._step(piece), uses, values, streams)
+                    self._dispatch(queue, event, self._step(piece), uses, values, args)
                 if self._rest is not None:
-                    self._rest.add_to(queue, event, args, checked, streams)
+                    self._rest.add_to(queue, event, args, checked)
             if trace.active:
                 self.note_launch()
         return event
 
-    def add_to(
-        self, queue: Queue, event: Event, args: Sequence[object], checked: CheckedArguments, streams: Streams
-    ) -> None:
+    def add_to(self, queue: Queue, event: Event, args: Sequence[object], checked: CheckedArguments) -> None:
         """Records all dispatches as part of another record's launch.  Call it with the device's lock held."""
         uses, values = checked
         if not self._takes_scalars_only:
             values = self._packer.values(args, checked)
         for piece in self.plan.pieces:
-            self._dispatch(queue, event, self._step(piece), uses, values, streams)
+            self._dispatch(queue, event, self._step(piece), uses, values, args)
 
     def _dispatch(
         self,
@@ -307,7 +314,7 @@ class LaunchRecord:
         step: Step,
         uses: Uses,
         values: Sequence[Scalar],
-        streams: Streams,
+        args: Sequence[object],
     ) -> None:
         """Records one dispatch.
 
@@ -318,16 +325,13 @@ class LaunchRecord:
         descriptor_set = None
         if queue.recording is None:
             queue.open()  # first: it refuses where the device cannot be used any more
-        report = self._report_of(queue, streams) if self._has_report else None
-        if self._is_block_pushed:
-            self._pack_into(self._block_memory, 0, *hidden, *values)
-            if self._set_layout is not None:
-                descriptor_set = self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
-        else:
+        report = self._report_of(queue, args) if self._has_report else None
+        if not self._is_block_pushed:
             place = queue.argument_block(self._block_bytes)
             descriptor_set = self._write_block(place, uses, hidden, values, report)
+        elif self._set_layout is not None:
+            descriptor_set = self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
         command_buffer = queue.recording or queue.open()
-        raw = command_buffer.raw
         if report is not None:
             queue.reports.note_launch(report, command_buffer.value)
             command_buffer.keep.append(report)
@@ -337,65 +341,65 @@ class LaunchRecord:
         if command_buffer.is_timed:
             command = profile.command("kernel", self._binding.kernel.name, queue, event.value)
             command_buffer.begin_timing(event, command)
-        if command_buffer.pipeline is not self._pipeline:
-            self._bind_pipeline(command_buffer)
-        if descriptor_set is not None and (
-            command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
-        ):
-            self._bind_set(command_buffer, descriptor_set)
-        if self._push_bytes:
-            self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
-        self._dispatch_groups(raw, *groups)
+        self.bind(command_buffer, descriptor_set, hidden, values)
+        self._dispatch_groups(command_buffer.raw, *groups)
         if command_buffer.is_timed:
             command_buffer.end_timing()
-        if self._is_repeatable and not command_buffer.is_timed:
-            queue.latest = (self, uses)
+        elif self._is_repeatable:
+            queue.latest = self, uses, self._block_memory[:] if self._has_values else b""
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
 
-    def _dispatch_again(
-        self, queue: Queue, event: Event, step: Step, uses: Uses, values: Sequence[Scalar]
-    ) -> None:
+    def _dispatch_again(self, queue: Queue, event: Event, latest: Latest, block: bytes) -> None:
         """Does what `_dispatch` does, right after a dispatch of the same record with the same arrays.
 
-        Everything is bound and kept, so a barrier, where the kernel writes, and the scalars are what is left.
+        Everything is bound and kept, so a barrier, where the kernel writes, and scalars that changed are what is left.
         """
-        hidden, groups = step
-        command_buffer = queue.recording
+        command_buffer, first = queue.recording, self._first
         assert command_buffer is not None, "the last command is in the open command buffer"
+        assert first is not None, "an empty range has no commands"
         raw = command_buffer.raw
         if self._writes:
-            queue.order_again(uses)
+            queue.order_again(command_buffer)
         event.value = command_buffer.value
-        if self._has_values:
-            self._pack_into(self._block_memory, 0, *hidden, *values)
+        if block != latest[2]:
+            queue.latest = None  # if Ctrl-C comes in between, nothing is known
             self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
-        self._dispatch_groups(raw, *groups)
+            queue.latest = self, latest[1], block
+        self._dispatch_groups(raw, *first[1])
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
 
-    def _repeat(
-        self,
-        queue: Queue,
-        event: Event,
-        args: Sequence[object],
-        hidden: tuple[Scalar, ...],
-        uses: Uses,
-        values: Sequence[Scalar],
-    ) -> bool:
+    def _launch_same(self, queue: Queue, latest: Latest) -> Event | None:
+        """Records a launch with the very arguments of the last one; None where it is the last one no more."""
+        if graph_recording.active:
+            return None
+        event = Event(queue, 0)
+        with self._lock:
+            if queue.latest is not latest:  # another thread has submitted it, or recorded something else
+                return None
+            self._dispatch_again(queue, event, latest, latest[2])
+            if trace.active:
+                self.note_launch()
+        return event
+
+    def _packed(self, hidden: Sequence[Scalar], values: Sequence[Scalar]) -> bytes:
+        """Packs the argument block where it is pushed from; returns it, or nothing where it is always the same."""
+        if not self._has_values:
+            return b""
+        self._pack_into(self._block_memory, 0, *hidden, *values)
+        return self._block_memory[:]
+
+    def _repeat(self, queue: Queue, event: Event, args: Sequence[object], uses: Uses, block: bytes) -> bool:
         """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""
         repeated = queue.repeated
-        if not queue.is_idle:
+        if queue.in_flight:
             repeated.note_haste()
             return False
         if not (repeated.is_expected and self._is_kept) or queue.is_timed:
             return False
-        block = b""
-        if self._has_values:
-            self._pack_into(self._block_memory, 0, *hidden, *values)
-            block = self._block_memory[:]
         batch = repeated.find(self, args, uses, block)
         if batch is None:
             return False
@@ -436,8 +440,8 @@ class LaunchRecord:
         arrays = [] if self._packer.has_addresses else uses
         return arrays if report is None else [*arrays, (report.buffer, True)]
 
-    def _report_of(self, queue: Queue, streams: Streams) -> KernelReport:
-        binding = self._binding
+    def _report_of(self, queue: Queue, args: Sequence[object]) -> KernelReport:
+        binding, streams = self._binding, self._streams(args)
         return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank, streams)
 
     def _write_block(

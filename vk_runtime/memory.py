@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..ir.errors import MemoryAllocationError
 from .constants import (
+    VK_BUFFER_CREATE_SPARSE_BINDING_BIT,
     VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT,
     VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
@@ -25,10 +26,10 @@ from .constants import (
     VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
 )
 from .headers import NULL, ffi, make
-from .memory_block import MemoryBlock
+from .memory_blocks import BlockStore, Place
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
-from .physical_device import MemoryType
+from .sparse_memory import SparseBinding, part_sizes
 from .tracked import Tracked
 
 if TYPE_CHECKING:
@@ -36,12 +37,6 @@ if TYPE_CHECKING:
     from .logical_device import LogicalDevice
 
 logger = logging.getLogger(__name__)
-
-BLOCK_BYTES = 32 << 20
-"""Size of a shared block; a buffer of more than half of it gets memory of its own."""
-
-SPARE_BYTES = 256 << 20
-"""Memory of large arrays that is kept when they go, for the next ones of their size; an eighth of the heap at most."""
 
 BUFFER_USAGE = (
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT
@@ -131,7 +126,7 @@ class MemoryAllocator:
     def __init__(self, device: LogicalDevice, plan: MemoryPlan) -> None:
         self._device = device
         self.plan = plan
-        self._blocks: list[MemoryBlock] = []
+        self._blocks = BlockStore(device)
         self._serials = itertools.count(1)
         self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
 
@@ -147,7 +142,7 @@ class MemoryAllocator:
         budgets = read_budget(physical, max(heaps, default=-1) + 1)
         found: list[HeapStats] = []
         for index, item in sorted(heaps.items()):
-            blocks = [block for block in self._blocks if block.memory_type.heap_index == index]
+            blocks = self._blocks.of_heap(index)
             counts, (budget, usage) = self._counts[index], budgets[index]
             found.append(
                 HeapStats(
@@ -172,7 +167,7 @@ class MemoryAllocator:
     @property
     def reserved_bytes(self) -> int:
         """Bytes taken from the driver."""
-        return sum(block.size_bytes for block in self._blocks)
+        return self._blocks.reserved_bytes
 
     def allocate(self, nbytes: int, *, for_host: bool = False) -> Buffer:
         """Makes a buffer of at least `nbytes`, contents undefined.
@@ -188,7 +183,7 @@ class MemoryAllocator:
         self._device.require_usable()
         self._device.collect()
         size = max((nbytes + 3) & ~3, 4)
-        self._check_limits(size)
+        self._check_limits(size, for_host)
         return self._with_garbage_collected(size, lambda: self._create(size, for_host))
 
     def place_image(self, needs: Any) -> ImagePlace:
@@ -202,10 +197,8 @@ class MemoryAllocator:
         """
 
         def place() -> ImagePlace:
-            block, offset = self._place(needs, for_host=False, for_images=True)
-            length = needs.size
-            self._counts[block.memory_type.heap_index].add(length)
-            return ImagePlace(block.raw, offset, lambda: self._give_back(block, offset, length))
+            place = self._place(needs, for_host=False, for_images=True)
+            return ImagePlace(place.block.raw, place.offset_bytes, lambda: self._give_back([place]))
 
         return self._with_garbage_collected(needs.size, place)
 
@@ -218,18 +211,24 @@ class MemoryAllocator:
         gc.collect()
         self._device.wait_idle()
         self._device.collect()
-        self._release_empty_blocks()
+        self._blocks.release_empty()
         try:
             return make()
         except MemoryAllocationError as error:
             raise MemoryAllocationError(f"{self._describe(size)}: {error}") from error
 
-    def _check_limits(self, size: int) -> None:
-        limits = self._device.physical.limits
+    def _check_limits(self, size: int, for_host: bool) -> None:
+        physical = self._device.physical
+        limits = physical.limits
         heap = max((item.heap_bytes for item in self.plan.array_types), default=0)
+        of_memory = (
+            (limits.sparse_address_space_bytes, "sparseAddressSpaceSize, of all such arrays")
+            if physical.can_bind_sparse and not for_host
+            else (limits.max_memory_allocation_bytes, "maxMemoryAllocationSize, of one array")
+        )
         for limit, name in (
             (limits.max_buffer_bytes, "maxBufferSize, of one array"),
-            (limits.max_memory_allocation_bytes, "maxMemoryAllocationSize, of one array"),
+            of_memory,
             (heap, "the size of its largest heap"),
         ):
             if size > limit:
@@ -249,124 +248,84 @@ class MemoryAllocator:
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )
-        info = make("VkBufferCreateInfo", size=_padded(size), usage=usage, **device.sharing)
+        is_sparse = _padded(size) > device.physical.limits.max_memory_allocation_bytes
+        flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT if is_sparse else 0
+        info = make("VkBufferCreateInfo", flags=flags, size=_padded(size), usage=usage, **device.sharing)
         out = ffi.new("VkBuffer*")
         device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")
         raw = out[0]
         needs = ffi.new("VkMemoryRequirements*")
         device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
         try:
-            block, offset = self._place(needs, for_host)
+            places = self._place_parts(needs) if is_sparse else [self._place(needs, for_host)]
         except BaseException:
             device.vk.vkDestroyBuffer(device.raw, raw, NULL)
             raise
-        length = needs.size
-        result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
+        block, offset, _ = places[0]
         # A GPU may show the host its own memory, but over the bus: arrays there are copied through staging memory.
-        is_mapped = block.host_address and (for_host or self.plan.is_unified)
+        is_mapped = block.host_address and (for_host or self.plan.is_unified) and not is_sparse
         buffer = Buffer(raw, size, next(self._serials), block.host_address + offset if is_mapped else 0)
         buffer.padded_nbytes = _padded(size)
         buffer.is_concurrent = True
-        counts = self._counts[block.memory_type.heap_index]
-        counts.add(length)
+        bindings: list[SparseBinding] = []
 
         def destroy() -> None:
+            for binding in bindings:
+                binding.end()
             device.vk.vkDestroyBuffer(device.raw, raw, NULL)
-            self._give_back(block, offset, length)
+            self._give_back(places)
 
         buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns
-        device.check(result, "vkBindBufferMemory")
+        try:
+            if is_sparse:
+                bindings.append(SparseBinding(device, raw, places))
+                bindings[0].wait()
+            else:
+                result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
+                device.check(result, "vkBindBufferMemory")
+        except MemoryAllocationError:
+            buffer.close()  # before the next attempt, also where the error's traceback keeps it
+            raise
+        bindings.clear()
         if device.has_buffer_addresses:
             address_info = make("VkBufferDeviceAddressInfo", buffer=raw)
             buffer.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
         return buffer
 
-    def _place(self, needs: Any, for_host: bool, *, for_images: bool = False) -> tuple[MemoryBlock, int]:
-        """Finds or makes room; the last memory type's failure is the one reported."""
+    def _place(self, needs: Any, for_host: bool, *, for_images: bool = False) -> Place:
+        """Finds or makes room for one buffer or image."""
+        (place,) = self._place_all([needs.size], needs, for_host, for_images=for_images)
+        return place
+
+    def _place_parts(self, needs: Any) -> list[Place]:
+        """Finds or makes room for a buffer of several parts."""
+        largest = self._device.physical.limits.max_memory_allocation_bytes
+        return self._place_all(part_sizes(needs.size, needs.alignment, largest), needs, for_host=False)
+
+    def _place_all(
+        self, sizes: list[int], needs: Any, for_host: bool, *, for_images: bool = False
+    ) -> list[Place]:
+        """Finds or makes room for the parts of a buffer or image, all in memory of one type; the last type's failure is
+        the one reported."""
         types = self.plan.host_types if for_host else self.plan.array_types
         failure: MemoryAllocationError | None = None
         for memory_type in types:
             if not needs.memoryTypeBits >> memory_type.index & 1:
                 continue
             try:
-                return self._place_in(memory_type, needs.size, needs.alignment, for_images=for_images)
+                places = self._blocks.place(memory_type, sizes, needs.alignment, for_images=for_images)
             except MemoryAllocationError as error:
                 failure = error
+                continue
+            self._counts[memory_type.heap_index].add(sum(sizes))
+            return places
         raise failure or MemoryAllocationError("no memory type suits it")
 
-    def _place_in(
-        self, memory_type: MemoryType, size: int, alignment: int, *, for_images: bool
-    ) -> tuple[MemoryBlock, int]:
-        block_bytes = min(BLOCK_BYTES, memory_type.heap_bytes // 8)
-        if size <= block_bytes // 2:
-            for block in self._blocks:
-                is_shared = block.size_bytes <= BLOCK_BYTES and block.for_images == for_images
-                if is_shared and block.memory_type is memory_type:
-                    offset = block.free_list.allocate(size, alignment)
-                    if offset is not None:
-                        return block, offset
-        else:
-            for block in self._blocks:
-                fits = size <= block.size_bytes <= size + size // 4 and block.is_empty
-                if fits and block.memory_type is memory_type and block.for_images == for_images:
-                    block.free_list.allocate(size, 1)
-                    return block, 0
-        wanted = block_bytes if size <= block_bytes // 2 else size
-        in_heap = self._bytes_in_heap(memory_type)
-        if in_heap + wanted > memory_type.heap_bytes:
-            self._release_empty_blocks()
-            in_heap = self._bytes_in_heap(memory_type)
-        # Software drivers hand out more than their heap and the system then ends the process.
-        if in_heap + wanted > memory_type.heap_bytes:
-            raise MemoryAllocationError(
-                f"heap {memory_type.heap_index}, of {memory_type.heap_bytes:,} bytes, has "
-                f"{memory_type.heap_bytes - in_heap:,} left"
-            )
-        block = MemoryBlock(self._device, memory_type, wanted, for_images=for_images)
-        self._blocks.append(block)
-        logger.debug("took %d bytes of heap %d on %s", wanted, memory_type.heap_index, self._device.name)
-        offset = block.free_list.allocate(size, 1)
-        assert offset == 0, "a new block starts empty"
-        return block, offset
-
-    def _bytes_in_heap(self, memory_type: MemoryType) -> int:
-        """Returns what was taken from the heap of a memory type."""
-        heap = memory_type.heap_index
-        return sum(block.size_bytes for block in self._blocks if block.memory_type.heap_index == heap)
-
-    def _give_back(self, block: MemoryBlock, offset: int, size: int) -> None:
-        self._counts[block.memory_type.heap_index].remove(size)
-        block.free_list.free(offset, size)
-        if not block.is_empty:
-            return
-        # Empty blocks are kept, so that a loop that makes and drops arrays does not allocate each time: one of those
-        # that small arrays share, and of larger ones as much as `SPARE_BYTES`, the latest first.
-        spare = [b for b in self._blocks if b.is_empty and b is not block]
-        if block.size_bytes <= BLOCK_BYTES:
-            if any(b.size_bytes <= BLOCK_BYTES for b in spare):
-                self._free_block(block)
-            return
-        room = min(SPARE_BYTES, block.memory_type.heap_bytes // 8) - block.size_bytes
-        for other in reversed([b for b in spare if b.size_bytes > BLOCK_BYTES]):
-            room -= other.size_bytes
-            if room < 0:
-                self._free_block(other)
-        if block.size_bytes > min(SPARE_BYTES, block.memory_type.heap_bytes // 8):
-            self._free_block(block)
-        else:
-            self._blocks.remove(block)  # to the end: it is the latest
-            self._blocks.append(block)
-
-    def _release_empty_blocks(self) -> None:
-        for block in [b for b in self._blocks if b.is_empty]:
-            self._free_block(block)
-
-    def _free_block(self, block: MemoryBlock) -> None:
-        self._blocks.remove(block)
-        logger.debug("gave back %d bytes on %s", block.size_bytes, self._device.name)
-        self._device.vk.vkFreeMemory(self._device.raw, block.raw, NULL)
+    def _give_back(self, places: list[Place]) -> None:
+        """Takes back the memory of a buffer or image."""
+        self._counts[places[0].block.memory_type.heap_index].remove(sum(place.nbytes for place in places))
+        self._blocks.free(places)
 
     def close(self) -> None:
         """Frees every block; call it after the buffers are gone."""
-        for block in list(self._blocks):
-            self._free_block(block)
+        self._blocks.close()

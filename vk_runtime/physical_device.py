@@ -6,13 +6,14 @@ Read once, into plain Python values; no VkDevice is made.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import pipeline_binary
 from .constants import (
     VK_MEMORY_HEAP_DEVICE_LOCAL_BIT,
     VK_QUEUE_COMPUTE_BIT,
     VK_QUEUE_GRAPHICS_BIT,
+    VK_QUEUE_SPARSE_BINDING_BIT,
     VK_QUEUE_TRANSFER_BIT,
     VK_SHADER_STAGE_COMPUTE_BIT,
 )
@@ -56,6 +57,8 @@ class DeviceLimits:
     min_storage_buffer_offset_alignment: int
     min_uniform_buffer_offset_alignment: int
     max_memory_allocation_bytes: int
+    sparse_address_space_bytes: int
+    """Bytes of all arrays that are put together of several allocations; see `PhysicalDevice.can_bind_sparse`."""
     max_buffer_bytes: int
     timestamp_period_ns: float
     """Nanoseconds of one timestamp tick."""
@@ -121,7 +124,23 @@ class PhysicalDevice:
     """Every family whose queues compute."""
     transfer_queue_family: int | None
     """A family whose queues only copy, beside what computes; None where there is none."""
+    sparse_queue_families: tuple[int, ...]
+    """Every family whose queues put memory under buffers."""
     timestamp_valid_bits: int
+
+    @property
+    def can_bind_sparse(self) -> bool:
+        """Whether an array may be put together of several allocations."""
+        return "sparseBinding" in self.features and self.queue_family_index in self.sparse_queue_families
+
+    @property
+    def max_array_bytes(self) -> int:
+        """Bytes that one array may have, memory permitting."""
+        limits = self.limits
+        of_memory = (
+            limits.sparse_address_space_bytes if self.can_bind_sparse else limits.max_memory_allocation_bytes
+        )
+        return min(of_memory, limits.max_buffer_bytes)
 
 
 def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
@@ -144,7 +163,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
     missing = [feature for feature in REQUIRED_FEATURES if feature not in features]
     if missing:
         raise UnusableDeviceError(f"'{name}' lacks the Vulkan feature {', '.join(missing)}")
-    family, timestamp_bits, families, transfers = _queue_families(instance, raw, name)
+    families = _queue_families(instance, raw, name)
     properties, of_11, of_12, of_13 = _properties(instance, raw, version)
     base = properties.properties
     sizes = _sub_group_sizes(features, of_11, of_13)
@@ -177,10 +196,11 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         subgroup_operations=of_11.subgroupSupportedOperations if is_compute else 0,
         memory_types=_memory_types(instance, raw),
         compute_units=_compute_units(instance, raw, extensions),
-        queue_family_index=family,
-        compute_queue_families=families,
-        transfer_queue_family=transfers,
-        timestamp_valid_bits=timestamp_bits,
+        queue_family_index=families.computing[0],
+        compute_queue_families=families.computing,
+        transfer_queue_family=families.copying,
+        sparse_queue_families=families.binding_sparse,
+        timestamp_valid_bits=families.timestamp_valid_bits,
     )
 
 
@@ -276,6 +296,7 @@ def _limits(limits: Any, of_11: Any, of_13: Any) -> DeviceLimits:
         min_storage_buffer_offset_alignment=limits.minStorageBufferOffsetAlignment,
         min_uniform_buffer_offset_alignment=limits.minUniformBufferOffsetAlignment,
         max_memory_allocation_bytes=allocation,
+        sparse_address_space_bytes=limits.sparseAddressSpaceSize,
         max_buffer_bytes=of_13.maxBufferSize or allocation,
         timestamp_period_ns=limits.timestampPeriod,
     )
@@ -306,9 +327,20 @@ def _memory_types(instance: Instance, raw: Any) -> tuple[MemoryType, ...]:
     )
 
 
-def _queue_families(instance: Instance, raw: Any, name: str) -> tuple[int, int, tuple[int, ...], int | None]:
-    """Returns the queue family to compute on, its timestampValidBits, every family that computes, and one that only
-    copies.
+class _QueueFamilies(NamedTuple):
+    """Indices of queue families."""
+
+    computing: tuple[int, ...]
+    """The first is used."""
+    copying: int | None
+    """One that only copies."""
+    binding_sparse: tuple[int, ...]
+    timestamp_valid_bits: int
+    """Of the family that is used."""
+
+
+def _queue_families(instance: Instance, raw: Any, name: str) -> _QueueFamilies:
+    """Returns the families of a device.
 
     The family of the most general queues comes first in every driver known, and is the one whose launches
     a profiler shows; a compute-only family would be asynchronous to it.
@@ -317,19 +349,19 @@ def _queue_families(instance: Instance, raw: Any, name: str) -> tuple[int, int, 
     instance.vk.vkGetPhysicalDeviceQueueFamilyProperties(raw, count, NULL)
     families = ffi.new("VkQueueFamilyProperties[]", max(count[0], 1))
     instance.vk.vkGetPhysicalDeviceQueueFamilyProperties(raw, count, families)
-    able = tuple(
-        index
-        for index in range(count[0])
-        if families[index].queueFlags & VK_QUEUE_COMPUTE_BIT and families[index].queueCount
+    flags = [families[index].queueFlags if families[index].queueCount else 0 for index in range(count[0])]
+
+    def with_flag(bit: int) -> tuple[int, ...]:
+        return tuple(index for index, value in enumerate(flags) if value & bit)
+
+    computing = with_flag(VK_QUEUE_COMPUTE_BIT)
+    if not computing:
+        raise UnusableDeviceError(f"'{name}' has no queue family that computes")
+    others = {*computing, *with_flag(VK_QUEUE_GRAPHICS_BIT)}
+    copying = (index for index in with_flag(VK_QUEUE_TRANSFER_BIT) if index not in others)
+    return _QueueFamilies(
+        computing,
+        next(copying, None),
+        with_flag(VK_QUEUE_SPARSE_BINDING_BIT),
+        families[computing[0]].timestampValidBits,
     )
-    others = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT
-    copying = (
-        index
-        for index in range(count[0])
-        if families[index].queueFlags & VK_QUEUE_TRANSFER_BIT
-        and not families[index].queueFlags & others
-        and families[index].queueCount
-    )
-    if able:
-        return able[0], families[able[0]].timestampValidBits, able, next(copying, None)
-    raise UnusableDeviceError(f"'{name}' has no queue family that computes")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
 from . import graph_recording, profile
 from .asynchronous_errors import AsynchronousErrors
-from .backend import Backend
+from .backend import VulkanObject
 from .command_stream import CommandStream
 from .event import Event
 from .info_descriptors import answer
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Queue(CommandStream):
+class Queue(VulkanObject, CommandStream):
     """A queue of one device.  Threads may share it.
 
     Args:
@@ -103,15 +103,6 @@ class Queue(CommandStream):
     def get_context(self) -> Context:
         """Returns `context`."""
         return self.context
-
-    @property
-    def backend(self) -> Backend:
-        """What drives it."""
-        return Backend.VULKAN
-
-    def get_backend(self) -> Backend:
-        """Returns `backend`."""
-        return Backend.VULKAN
 
     @property
     def info(self) -> QueueInfo:
@@ -206,10 +197,11 @@ class Queue(CommandStream):
                     self._clock.block_until(value)
             else:
                 self._clock.block_until(value)
-        if self._in_flight:
+        if self.in_flight:
             with self._lock:
                 self.retire()
-                self._logical.drain()
+                if self._logical.graveyard.pending:
+                    self._logical.drain()
         if self.reports.pending and not is_quiet():
             self._read_reports()
 

@@ -34,6 +34,8 @@ class Quirk:
     """What we do, and where."""
     test: str
     """The test that fails without the remedy."""
+    shown_by: str = "tests/vk_runtime/test_driver_faults.py"
+    """The test in which a shader without the remedy is wrong on drivers that have the fault."""
     mended_in: Version | None = None
     """The first version that is known not to have it."""
 
@@ -48,6 +50,7 @@ LOOP_CAP = Quirk(
     remedy="TargetEnv.loop_iteration_cap: passes/limit_loops.py unrolls, counts rounds, and traps.  Other versions "
     "of the driver are tried with `loop_probe`.",
     test="tests/device/test_long_loops.py",
+    shown_by="tests/vk_runtime/test_quirks.py",
 )
 
 QUIRKS: tuple[Quirk, ...] = (
@@ -62,10 +65,10 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="zero-operands",
-        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER),
         versions=None,
-        fault="Takes 0.0 * x and 0.0 / x for 0.0, and x / 0.0 for undefined, where the 0.0 is a constant "
-        "(lp_build_mul, lp_build_div), also where x is NaN or infinite.",
+        fault="Take 0.0 * x and 0.0 / x for 0.0 where the 0.0 is a constant, also where x is NaN or infinite "
+        "(lp_build_mul, lp_build_div; spirv-opt, which SwiftShader contains); llvmpipe takes x / 0.0 for undefined.",
         remedy="Written in another way for every driver: passes/convert_to_spirv/zero_operands.py.",
         test="tests/device/test_fuzz_findings.py",
     ),
@@ -101,6 +104,7 @@ QUIRKS: tuple[Quirk, ...] = (
         fault="Lengths of 0, entries of the wrong size and local sizes over the limit end the process or are ignored.",
         remedy="Checked before the driver sees them: vk_runtime/specialization.py, array_sizes.py, launch_plan.py.",
         test="tests/device/test_local_arrays.py",
+        shown_by="",  # it would end the process
     ),
 )
 """Every fault known."""

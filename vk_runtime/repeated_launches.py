@@ -38,6 +38,8 @@ class RepeatedLaunches:
         self._device = device
         self._pool: CommandPool | None = None
         self._kept: OrderedDict[tuple[int, ...], _Recording] = OrderedDict()
+        self._newest: _Recording | None = None
+        """The last of `_kept`."""
         self._streak = 0
         self.is_expected = False
         """Whether the next launch is likely to be waited for alone."""
@@ -64,15 +66,17 @@ class RepeatedLaunches:
         key = (record.serial, *[memory.serial for memory, _ in uses])
         found = kept.get(key)
         if found is None or found.block != block:
-            kept[key] = _Recording(block)
+            kept[key] = self._newest = _Recording(block)
             if len(kept) > KEPT:
                 kept.popitem(last=False)
             return None
-        kept.move_to_end(key)
+        if found is not self._newest:
+            kept.move_to_end(key)
+            self._newest = found
         batch = found.batch
         if batch is None:
             batch = found.batch = self._record(found, record, args)
-        batch.keep[:] = (found, record, uses)
+        batch.keep = [found, record, uses]
         del batch.results[1:]
         return batch
 
@@ -101,6 +105,7 @@ class RepeatedLaunches:
     def clear(self) -> None:
         """Lets go of all; for the queue's end."""
         self._kept.clear()
+        self._newest = None
 
 
 class _Recording:

@@ -78,7 +78,8 @@ class Submitter:
         if waits or self._has_waits:
             command_buffer.keep.append(self._set_waits(waits))
         arguments = (vk_queue, 1, info, NULL)
-        command_buffer.results.extend(starmap(self._submit_to_driver, (arguments,)))
+        results = command_buffer.results
+        results += starmap(self._submit_to_driver, (arguments,))
 
     def _set_waits(self, waits: Mapping[Timeline, int]) -> tuple[object, ...]:
         """Fills in the semaphores that the submission waits for; returns what must live until it has run."""

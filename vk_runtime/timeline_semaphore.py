@@ -87,22 +87,25 @@ class TimelineSemaphore(Handle):
 
         Other threads run meanwhile.  What leads there must have been submitted.
         """
-        device, visits = self._device, self._device.visits
+        device, spare = self._device, self._wait_structs
+        visits = device.visits
         visits.append(None)  # as `LogicalDevice.visit`, which takes as long as all the rest here
         try:
             device.require_usable()
             # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
-            info, target = self._wait_structs.pop() if self._wait_structs else self._new_wait_struct()
+            struct = spare.pop() if spare else self._new_wait_struct()
+            info, target = struct
             target[0] = value
             result = self._wait_semaphores(device.raw, info, _WAIT_SLICE_NS)
-            self._wait_structs.append((info, target))
+            spare.append(struct)
         finally:
             visits.pop()
         if result == VK_TIMEOUT:
             return False
         if result:
             device.check(result, "vkWaitSemaphores")
-        self.completed = max(self.completed, value)
+        if value > self.completed:
+            self.completed = value
         return True
 
     def _new_wait_struct(self) -> tuple[Any, Any]:

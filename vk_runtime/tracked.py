@@ -10,6 +10,16 @@ if TYPE_CHECKING:
     from .timeline import Timeline
 
 
+generation: object = object()
+"""Another object after every `note_change`: what was found out about arrays before is found out again."""
+
+
+def note_change() -> None:
+    """Notes that an array has let go of its memory."""
+    global generation
+    generation = object()
+
+
 class Tracked(Handle):
     """A handle that knows which launches use it.
 

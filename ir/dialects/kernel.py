@@ -66,10 +66,13 @@ ALIGNED_ROWS = "kernel.aligned_rows"
 
 NO_CONTRACTION = "kernel.no_contraction"
 """Unit, on any function: a multiplication and an addition must not become one operation."""
+LIBRARY = "kernel.library"
+"""Unit, on helpers: a function of lapilli's own, such as a reduction of the work-group; messages name the call."""
 OPT_LEVEL = "kernel.opt_level"
 """i32, on any function: 0 to 2, instead of the environment's level of optimisation."""
 WIDE = "kernel.wide"
 """Unit, on any function: the launch range and ids in it have 64 bits."""
+_ON_ANY_FUNCTION = (LIBRARY, NO_CONTRACTION, OPT_LEVEL, WIDE)
 
 DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 """Scalar types as lapilli spells them."""
@@ -260,8 +263,9 @@ def verify_attributes(op: Operation) -> None:
     * they stand on kernels only, but for those named below, and no other name begins with `kernel.`
     * `kernel.linkage_name` is a string with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
-    * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and `kernel.no_contraction` are units
-    * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.no_contraction` and `kernel.wide` may stand on any function
+    * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and what may stand on any function are units
+    * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction` and `kernel.wide` may
+      stand on any function
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
@@ -275,7 +279,7 @@ def verify_attributes(op: Operation) -> None:
     if OPT_LEVEL in names and integer(op.attributes[OPT_LEVEL], i32) not in (0, 1, 2):
         raise VerifyException(f"'{OPT_LEVEL}' must be an i32 of 0 to 2, found {op.attributes[OPT_LEVEL]}")
     for name in names:
-        if not isinstance(op, Function) or not (is_kernel(op) or name in (NO_CONTRACTION, OPT_LEVEL, WIDE)):
+        if not isinstance(op, Function) or not (is_kernel(op) or name in _ON_ANY_FUNCTION):
             raise VerifyException(f"'{name}' may stand on kernels only, found it on {op.name}")
         if name == PARAMETERS:
             kernel_parameters(op)
@@ -285,7 +289,7 @@ def verify_attributes(op: Operation) -> None:
             _verify_local_size(op.attributes[name])
         elif name == OPT_LEVEL:
             continue
-        elif name not in (ANY_RANK, MASKED, NO_CONTRACTION, WIDE) or not isinstance(
+        elif name not in (ANY_RANK, LIBRARY, MASKED, NO_CONTRACTION, WIDE) or not isinstance(
             op.attributes[name], UnitAttr
         ):
             raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
@@ -349,12 +353,31 @@ class GlobalRangeOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
 
+_DIMENSIONS = {gpu.DimensionEnum.X: 1, gpu.DimensionEnum.Y: 2, gpu.DimensionEnum.Z: 3}
+_IDS = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, gpu.GridDimOp)
+
+
+def launch_rank(kernel: Function) -> int:
+    """Returns the dimensions of the launch range: as `RANK` says, or of a foreign kernel as many as it names."""
+    rank = kernel_rank(kernel)
+    if rank is not None:
+        return rank
+    rank = 1
+    for op in kernel.body.walk():
+        if isinstance(op, _IDS):
+            rank = max(rank, _DIMENSIONS[op.dimension.data])
+        elif isinstance(op, GlobalRangeOp):
+            rank = max(rank, op.dimension.value.data + 1)
+    return rank
+
+
 __all__ = [
     "ACCESS_MODES",
     "ANY_RANK",
     "DTYPES",
     "GPU_KERNEL",
     "KERNEL",
+    "LIBRARY",
     "LOCAL_SIZE",
     "MASKED",
     "NO_CONTRACTION",
@@ -371,6 +394,7 @@ __all__ = [
     "kernel_local_size",
     "kernel_parameters",
     "kernel_rank",
+    "launch_rank",
     "parameters_attribute",
     "verify_attributes",
 ]

@@ -2,7 +2,8 @@
 
 A check and a print are *sites*: the text of a site, its place and the types of its values go to the kernel's
 metadata (`kernel_info.Site`), and the device writes only the number of the site and the values.  The operations
-on rounds are put in by the pass limit-loops, for drivers that end loops early.
+on rounds are put in by the pass limit-loops, for drivers that end loops early; `kernel.without_notes` by
+trap-cooperation.
 """
 
 from __future__ import annotations
@@ -21,7 +22,17 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements
@@ -173,9 +184,25 @@ class CheckRoundsOp(IRDLOperation):
             raise VerifyException(f"'{self.name}' limit must be an i32 of 1 or more, found {self.limit}")
 
 
+@irdl_op_definition
+class WithoutNotesOp(IRDLOperation):
+    """1 where a launch has no room for what debug mode notes of shared memory, else 0; the same for all work-items.
+
+    %switch = "kernel.without_notes"() : () -> i32
+    """
+
+    name = "kernel.without_notes"
+
+    result = result_def(i32)
+    traits = traits_def(Pure())
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[i32])
+
+
 ROUND_OPS = (CountRoundsOp, AgreeOnRoundsOp, CheckRoundsOp)
 """The operations on rounds."""
 REPORT_NAMES = frozenset(op.name for op in (CheckOp, PrintOp, *ROUND_OPS))
 """The operations of this file by name: they need the kernel around them."""
-OPS = (CheckOp, PrintOp, *ROUND_OPS)
+OPS = (CheckOp, PrintOp, *ROUND_OPS, WithoutNotesOp)
 """The operations of this file."""

@@ -58,9 +58,12 @@ class ArrayParameter:
         number: int,
         binding: int,
         *,
+        index_type: Attribute = i32,
         may_be_uniform: bool = True,
     ) -> None:
         """Describes parameter `number` of the signature, buffer number `binding`; makes nothing yet."""
+        self.index_type = index_type
+        """Of extents and positions."""
         self.element_type = fn.module.types.element_of(type_)
         self.storage_type = fn.module.storage_type(
             self.element_type, is_atomic=parameter.access == "read_write"
@@ -105,8 +108,11 @@ class ArrayParameter:
             )
         known = self._shape[dimension]
         if known != DYNAMIC_INDEX:
-            return self._fn.index(known)
-        return self._block.field(FieldKey(self.number, FieldKind.EXTENT, dimension), i32)
+            return self._number(known)
+        return self._block.field(FieldKey(self.number, FieldKind.EXTENT, dimension), self.index_type)
+
+    def _number(self, value: int) -> SSAValue:
+        return self._fn.constant(self.index_type, value)
 
     def field_access(self, type_: Attribute) -> Mapping[str, Attribute]:
         """Returns the properties of loads and stores of a scalar inside of an element."""
@@ -132,7 +138,7 @@ class ArrayParameter:
         """Returns an element of a uniform buffer, which is an array of vectors of 16 bytes."""
         fn, vector = self._fn, self._uniform_view
         assert vector is not None, "it is no uniform buffer"
-        linear = self._linear(indices)
+        linear = fn.resized(self._linear(indices), i32)
         is_whole = vector is self.storage_type
         number = linear if is_whole else fn.emit(spirv.ShiftRightLogicalOp, (linear, fn.index(2)), i32)
         pointer = fn.module.types.pointer(vector, StorageClass.Uniform)
@@ -191,12 +197,12 @@ class ArrayParameter:
 
         The buffer is seen as an array of words: it begins at one, and descriptors show whole ones.
         """
-        fn, size = self._fn, scalar_bytes(field)
+        fn, size, type_ = self._fn, scalar_bytes(field), self.index_type
         number = self._field_number(indices, path, field)
         per_word = 4 // size
-        shift = fn.index(per_word.bit_length() - 1)
-        word = fn.emit(spirv.ShiftRightLogicalOp, (number, shift), i32)
-        place = fn.emit(spirv.BitwiseAndOp, (number, fn.index(per_word - 1)), i32)
+        shift = self._number(per_word.bit_length() - 1)
+        word = fn.emit(spirv.ShiftRightLogicalOp, (number, shift), type_)
+        place = fn.resized(fn.emit(spirv.BitwiseAndOp, (number, self._number(per_word - 1)), type_), i32)
         distance = fn.emit(spirv.IMulOp, (place, fn.index(8 * size)), i32)
         pointer = fn.module.types.pointer(i32, self._storage_class)
         return fn.emit(spirv.AccessChainOp, (self._view(i32), fn.index(0), word), pointer), distance
@@ -205,22 +211,23 @@ class ArrayParameter:
         self, indices: Sequence[SSAValue], path: Sequence[SSAValue | int], field: Attribute
     ) -> SSAValue:
         """Returns the position of a field of an element, counted in fields of its size from the buffer's begin."""
-        fn, size = self._fn, scalar_bytes(field)
+        fn, size, type_ = self._fn, scalar_bytes(field), self.index_type
         number = self._position(indices)
         if (stride := storage_bytes(self.element_type) // size) != 1:
-            number = fn.emit(spirv.IMulOp, (number, fn.index(stride)), i32)
+            number = fn.emit(spirv.IMulOp, (number, self._number(stride)), type_)
         held, start = self.element_type, 0
         for step in path:
             if isinstance(step, int):
                 start += part_offset_bytes(held, step)
             else:
-                distance = fn.index(part_offset_bytes(held, 1) // size)
-                number = fn.emit(spirv.IAddOp, (number, fn.emit(spirv.IMulOp, (step, distance), i32)), i32)
+                distance = self._number(part_offset_bytes(held, 1) // size)
+                part = fn.emit(spirv.IMulOp, (fn.resized(step, type_), distance), type_)
+                number = fn.emit(spirv.IAddOp, (number, part), type_)
             inner = element_type_at(held, step if isinstance(step, int) else None)
             assert inner is not None
             held = inner
         if start:
-            number = fn.emit(spirv.IAddOp, (number, fn.index(start // size)), i32)
+            number = fn.emit(spirv.IAddOp, (number, self._number(start // size)), type_)
         return number
 
     @property
@@ -233,7 +240,7 @@ class ArrayParameter:
         linear = self._linear(indices)
         # As unsigned numbers, negative positions are the largest: one minimum clamps both ends.
         return (
-            self._fn.emit(spirv.GLUMinOp, (linear, self._last_position()), i32)
+            self._fn.emit(spirv.GLUMinOp, (linear, self._last_position()), self.index_type)
             if self._is_address
             else linear
         )
@@ -244,12 +251,13 @@ class ArrayParameter:
             fn = self._fn
 
             def first(kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
-                return fn.first(kind.create(operands=(left, right), result_types=(i32,)))
+                return fn.first(kind.create(operands=(left, right), result_types=(self.index_type,)))
 
             count = self.extent(0)
             for dimension in range(1, len(self._shape)):
                 count = first(spirv.IMulOp, count, self.extent(dimension))
-            self._last = first(spirv.ISubOp, first(spirv.GLUMaxOp, count, fn.index(1)), fn.index(1))
+            one = self._number(1)
+            self._last = first(spirv.ISubOp, first(spirv.GLUMaxOp, count, one), one)
         return self._last
 
     def _linear(self, indices: Sequence[SSAValue]) -> SSAValue:

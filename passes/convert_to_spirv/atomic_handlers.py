@@ -57,7 +57,8 @@ class _Place(AtomicPlace):
         array = entry_of(fn, op).array(op.array)
         self.element_type = array.element_type
         if op.path is None:
-            pointer, stored = array.element_pointer(fn.array_indices(op.operands[first:])), array.storage_type
+            indices = fn.array_indices(op.operands[first:], array.index_type)
+            pointer, stored = array.element_pointer(indices), array.storage_type
         else:
             self.element_type = fn.type(op.element_type)
             pointer, stored = _field_pointer(fn, op, array, self.element_type)
@@ -81,7 +82,7 @@ def _field_pointer(
 ) -> tuple[SSAValue, Attribute]:
     """Returns a pointer to a scalar inside of an element, and what it holds: bits of a float without instruction."""
     operands, path = field_operands(op, op.first_index)
-    indices = fn.array_indices(operands)
+    indices = fn.array_indices(operands, array.index_type)
     if not op.keeps_bits:
         steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]
         return array.element_pointer(indices, steps, field), field

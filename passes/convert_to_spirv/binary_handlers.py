@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
+from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.types import StructType
@@ -21,6 +21,8 @@ def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) ->
     def lower(fn: FunctionLowering, op: Operation) -> None:
         lhs, rhs = op.operands
         a, b = fn.value(lhs), fn.value(rhs)
+        if a.type is not b.type:  # an index of 64 bits and one of 32
+            a, b = fn.array_indices(op.operands, i64)
         type_ = a.type
         chosen = kind
         if is_bool(type_):
@@ -45,49 +47,49 @@ def _float(kind: type[Operation], *, contracts: bool = False) -> Handler:
     return lower
 
 
-def _signs_differ(
-    fn: FunctionLowering, a: SSAValue, b: SSAValue, type_: Attribute, zero: SSAValue
-) -> SSAValue:
-    mixed = fn.emit(spirv.BitwiseXorOp, (a, b), type_)
-    return fn.emit(spirv.SLessThanOp, (mixed, zero), fn.module.types.bool_like(type_))
+def _operand_signs_differ(fn: FunctionLowering, op: Operation) -> SSAValue:
+    a, b = (fn.value(value) for value in op.operands)
+    mixed = fn.emit(spirv.BitwiseXorOp, (a, b), a.type)
+    return fn.emit(spirv.SLessThanOp, (mixed, fn.constant(a.type, 0)), fn.module.types.bool_like(a.type))
+
+
+def _truncated(fn: FunctionLowering, op: Operation, division: type[Operation]) -> tuple[SSAValue, SSAValue]:
+    """Emits the quotient towards zero, and whether a remainder is left."""
+    a, b = (fn.value(value) for value in op.operands)
+    quotient = fn.emit(division, (a, b), a.type)
+    product = fn.emit(spirv.IMulOp, (quotient, b), a.type)
+    return quotient, fn.emit(spirv.INotEqualOp, (product, a), fn.module.types.bool_like(a.type))
+
+
+def _stepped(
+    fn: FunctionLowering, op: Operation, step: type[Operation], quotient: SSAValue, adjust: SSAValue
+) -> None:
+    """The result is the quotient, or where `adjust` holds its neighbour."""
+    type_ = quotient.type
+    neighbour = fn.emit(step, (quotient, fn.constant(type_, 1)), type_)
+    fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (adjust, neighbour, quotient), type_)
 
 
 def _floordivsi(fn: FunctionLowering, op: Operation) -> None:
     """Truncates, then goes down by one where a remainder is left and the signs differ."""
-    a, b = (fn.value(value) for value in op.operands)
-    type_, condition_type = a.type, fn.module.types.bool_like(a.type)
-    quotient = fn.emit(spirv.SDivOp, (a, b), type_)
-    product = fn.emit(spirv.IMulOp, (quotient, b), type_)
-    inexact = fn.emit(spirv.INotEqualOp, (product, a), condition_type)
-    negative = _signs_differ(fn, a, b, type_, fn.constant(type_, 0))
-    adjust = fn.emit(spirv.LogicalAndOp, (inexact, negative), condition_type)
-    lower = fn.emit(spirv.ISubOp, (quotient, fn.constant(type_, 1)), type_)
-    fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (adjust, lower, quotient), type_)
+    quotient, inexact = _truncated(fn, op, spirv.SDivOp)
+    negative = _operand_signs_differ(fn, op)
+    adjust = fn.emit(spirv.LogicalAndOp, (inexact, negative), inexact.type)
+    _stepped(fn, op, spirv.ISubOp, quotient, adjust)
 
 
 def _ceildivsi(fn: FunctionLowering, op: Operation) -> None:
     """Truncates, then goes up by one where a remainder is left and the signs agree."""
-    a, b = (fn.value(value) for value in op.operands)
-    type_, condition_type = a.type, fn.module.types.bool_like(a.type)
-    quotient = fn.emit(spirv.SDivOp, (a, b), type_)
-    product = fn.emit(spirv.IMulOp, (quotient, b), type_)
-    inexact = fn.emit(spirv.INotEqualOp, (product, a), condition_type)
-    negative = _signs_differ(fn, a, b, type_, fn.constant(type_, 0))
-    positive = fn.emit(spirv.LogicalNotOp, (negative,), condition_type)
-    adjust = fn.emit(spirv.LogicalAndOp, (inexact, positive), condition_type)
-    upper = fn.emit(spirv.IAddOp, (quotient, fn.constant(type_, 1)), type_)
-    fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (adjust, upper, quotient), type_)
+    quotient, inexact = _truncated(fn, op, spirv.SDivOp)
+    positive = fn.emit(spirv.LogicalNotOp, (_operand_signs_differ(fn, op),), inexact.type)
+    adjust = fn.emit(spirv.LogicalAndOp, (inexact, positive), inexact.type)
+    _stepped(fn, op, spirv.IAddOp, quotient, adjust)
 
 
 def _ceildivui(fn: FunctionLowering, op: Operation) -> None:
     """Truncates, then goes up by one where a remainder is left."""
-    a, b = (fn.value(value) for value in op.operands)
-    type_, condition_type = a.type, fn.module.types.bool_like(a.type)
-    quotient = fn.emit(spirv.UDivOp, (a, b), type_)
-    product = fn.emit(spirv.IMulOp, (quotient, b), type_)
-    inexact = fn.emit(spirv.INotEqualOp, (product, a), condition_type)
-    upper = fn.emit(spirv.IAddOp, (quotient, fn.constant(type_, 1)), type_)
-    fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (inexact, upper, quotient), type_)
+    quotient, inexact = _truncated(fn, op, spirv.UDivOp)
+    _stepped(fn, op, spirv.IAddOp, quotient, inexact)
 
 
 def _ordered_extremum(is_maximum: bool) -> Handler:
@@ -132,7 +134,7 @@ def _constant(fn: FunctionLowering, op: Operation) -> None:
         # A converted type other than the attribute's own is bf16's 16 bits.
         is_float = attribute.type == type_
         number = attribute.value.data if is_float else bf16_bits(attribute.value.data)
-        fn.values[result] = fn.constant(type_, number)
+        fn.values[result] = fn.constant(type_, number, attribute if is_float else None)
     elif isinstance(attribute, DenseIntOrFPElementsAttr):
         if scalar_of(result.type) != scalar_of(type_):
             raise TypeError(

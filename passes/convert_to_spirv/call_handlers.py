@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.call_graph import Function
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import NO_CONTRACTION
 from ...ir.dialects.kernel_image import ImageType
@@ -26,10 +27,11 @@ def _call(fn: FunctionLowering, op: Operation) -> None:
         _inline(fn, op, callee)
         return
     function = fn.module.function(callee)
-    call = spirv.FunctionCallOp.create(
-        operands=tuple(fn.value(value) for value in op.operands),
-        result_types=function.outputs,
-        properties={"callee": function.symbol},
+    call = create(
+        spirv.FunctionCallOp,
+        [fn.value(value) for value in op.operands],
+        function.outputs,
+        {"callee": function.symbol},
     )
     fn.add(call)
     fn.values.update(zip(op.results, _results(fn, function, call), strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, f32, i32
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, IndexType, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
@@ -43,9 +43,13 @@ def _narrow(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue
 
 
 def _index_cast(fn: FunctionLowering, op: Operation) -> None:
-    """Between index (32 bits here) and an integer: nothing, a sign extension or a truncation."""
+    """Between index (32 bits; 64 where ids have 64) and an integer: nothing, a sign extension or a truncation."""
     value, type_ = fn.value(op.operands[0]), fn.type(op.results[0].type)
-    if value.type is type_:
+    if value.type is type_ or (
+        isinstance(op.results[0].type, IndexType)
+        and fn.entry is not None
+        and value.type is fn.entry.index_type
+    ):
         fn.values[op.results[0]] = value
     elif is_bool(value.type):
         fn.values[op.results[0]] = _from_bool(fn, value, type_, -1)

@@ -13,10 +13,12 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel_reports import ROUND_OPS
 from ...ir.dialects.spirv.attributes import LoopControlAttr, SelectionControlAttr
 from ...ir.dialects.spirv.enums import LoopControl, SelectionControl
+from ...ir.walk import has_any
 from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler
 from .report_buffer import add_selection
@@ -29,13 +31,16 @@ _NO_BLOCK_ARGUMENTS = {"operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 
 
 
 def _branch(fn: FunctionLowering, target: Block, arguments: Sequence[SSAValue] = ()) -> None:
-    fn.add(spirv.BranchOp.create(operands=tuple(arguments), successors=(target,)))
+    fn.add(create(spirv.BranchOp, arguments, successors=(target,)))
 
 
 def _branch_conditional(fn: FunctionLowering, condition: SSAValue, if_true: Block, if_false: Block) -> None:
     fn.add(
-        spirv.BranchConditionalOp.create(
-            operands=(condition,), successors=(if_true, if_false), properties=_NO_BLOCK_ARGUMENTS
+        create(
+            spirv.BranchConditionalOp,
+            (condition,),
+            properties=_NO_BLOCK_ARGUMENTS,
+            successors=(if_true, if_false),
         )
     )
 
@@ -71,7 +76,7 @@ def _yielded(fn: FunctionLowering, block: Block, target: Block) -> list[SSAValue
 
 
 def _merge_block(fn: FunctionLowering) -> Block:
-    return Block([spirv.MergeOp.create(location=fn.location)])
+    return Block([create(spirv.MergeOp, location=fn.location)])
 
 
 MAXIMUM_SELECTION_DEPTH = 64
@@ -96,7 +101,7 @@ def _check_depth(op: Operation) -> None:
 def _if(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.IfOp)
     _check_depth(op)
-    if _counts_in_both_arms(op):
+    if fn.module.counts_rounds and _counts_in_both_arms(op):
         _if_and_if_not(fn, op)
         return
     outer, location = fn.block, op.location
@@ -116,12 +121,12 @@ def _if(fn: FunctionLowering, op: Operation) -> None:
     _branch_conditional(fn, condition, blocks[0], blocks[1])
     fn.block = outer
     arms = [block for block in blocks if block is not merge]
-    fn.add(spirv.SelectionOp.create(properties=_SELECTION, regions=[Region([header, *arms, merge])]))
+    fn.add(create(spirv.SelectionOp, properties=_SELECTION, regions=[Region([header, *arms, merge])]))
     _load_results(fn, op, variables)
 
 
 def _counts_in_both_arms(op: scf.IfOp) -> bool:
-    return all(any(isinstance(inner, ROUND_OPS) for inner in region.walk()) for region in op.regions)
+    return all(has_any(region, *ROUND_OPS) for region in op.regions)
 
 
 def _if_and_if_not(fn: FunctionLowering, op: scf.IfOp) -> None:

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...ir.create import append, create
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
@@ -80,12 +81,18 @@ class FunctionLowering:
 
     # Values
 
-    def array_indices(self, indices: Sequence[SSAValue]) -> list[SSAValue]:
-        """Returns lowered indices of an array, which have 32 bits: an id of 64 is narrowed."""
-        return [
-            value if value.type is i32 else self.emit(spirv.SConvertOp, (value,), i32)
-            for value in (self.value(index) for index in indices)
-        ]
+    def array_indices(self, indices: Sequence[SSAValue], type_: Attribute = i32) -> list[SSAValue]:
+        """Returns lowered indices of an array in the type that its positions have."""
+        return [self.resized(self.value(index), type_) for index in indices]
+
+    def resized(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """Returns an integer in another integer type, extended with its sign or narrowed."""
+        if value.type is type_:
+            return value
+        number = self.constant_number(value)
+        if number is None:
+            return self.emit(spirv.SConvertOp, (value,), type_)
+        return self.constant(type_, _wrapped(int(number), type_))
 
     def value(self, value: SSAValue) -> SSAValue:
         """Returns what `value` has become; a kernel's scalar argument is loaded at its first use."""
@@ -113,53 +120,48 @@ class FunctionLowering:
         attributes: Mapping[str, Attribute] = NO_ATTRIBUTES,
     ) -> SSAValue:
         """Adds an instruction with one result and returns it."""
-        op = kind.create(
-            operands=operands,
-            result_types=(type_,),
-            properties=properties,
-            attributes=attributes,
-            location=self.location,
-        )
-        self.block.add_op(op)
+        op = create(kind, operands, (type_,), properties, attributes, self.location)
+        append(self.block, op)
         return op.results[0]
 
     def add(self, op: Operation) -> None:
         """Adds an instruction made by the caller."""
         op.location = self.location
-        self.block.add_op(op)
+        append(self.block, op)
 
     def product(self, index: SSAValue, extent: SSAValue) -> SSAValue:
-        """Returns the product of two i32 values, computed once and where `index` is: in no loop that `index` is not in.
+        """Returns the product of two integers, computed once and where `index` is: in no loop that `index` is not in.
 
         Args:
             index: any value.
-            extent: any value; of use are constants and what stands at the function's start.
+            extent: any value of its type; of use are constants and what stands at the function's start.
         """
+        type_ = index.type
         numbers = self.constant_number(index), self.constant_number(extent)
         if numbers[0] is not None and numbers[1] is not None:
-            return self.index(_wrapped(int(numbers[0]) * int(numbers[1])))
+            return self.constant(type_, _wrapped(int(numbers[0]) * int(numbers[1]), type_))
         if (
             isinstance(extent.owner, Block) or extent.owner.parent is not None
         ):  # it may be known later than `index`
-            return self.emit(spirv.IMulOp, (index, extent), i32)
+            return self.emit(spirv.IMulOp, (index, extent), type_)
         key = (id(index), id(extent))
         known = self._products.get(key)
         if known is None:
-            op = spirv.IMulOp.create(operands=(index, extent), result_types=(i32,), location=self.location)
+            op = spirv.IMulOp.create(operands=(index, extent), result_types=(type_,), location=self.location)
             known = self._products[key] = self._behind(index, op)
         return known
 
     def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Returns the sum of two i32 values, computed once a block."""
+        """Returns the sum of two integers of a type, computed once a block."""
         numbers = self.constant_number(a), self.constant_number(b)
         if numbers[0] is not None and numbers[1] is not None:
-            return self.index(_wrapped(int(numbers[0]) + int(numbers[1])))
+            return self.constant(a.type, _wrapped(int(numbers[0]) + int(numbers[1]), a.type))
         if numbers[0] == 0 or numbers[1] == 0:
             return b if numbers[0] == 0 else a
         key = (id(a), id(b), id(self.block))
         known = self._sums.get(key)
         if known is None:
-            known = self._sums[key] = self.emit(spirv.IAddOp, (a, b), i32)
+            known = self._sums[key] = self.emit(spirv.IAddOp, (a, b), a.type)
         return known
 
     def _behind(self, value: SSAValue, op: Operation) -> SSAValue:
@@ -177,21 +179,27 @@ class FunctionLowering:
             owner.parent.insert_op_after(op, owner)
         return op.results[0]
 
-    def constant(self, type_: Attribute, number: float) -> SSAValue:
-        """Returns a constant of a device type; of a vector, with every component the same."""
+    def constant(self, type_: Attribute, number: float, attribute: Attribute | None = None) -> SSAValue:
+        """Returns a constant of a device type; of a vector, with every component the same.
+
+        Args:
+            type_: what `TypeConverter` gives.
+            number: its value.
+            attribute: of that type and value, where there is one already.
+        """
         if isinstance(scalar_of(type_), AnyFloat):
             number = float(number)
         # By spelling: 0.0 equals -0.0 and NaN equals nothing.  By identity: converted types are unique.
         key = (id(type_), repr(number))
         known = self._constants.get(key)
         if known is None:
-            known = self._constants[key] = self.constant_of(_attribute(type_, number), type_)
+            known = self._constants[key] = self.constant_of(attribute or _attribute(type_, number), type_)
         return known
 
     def constant_of(self, attribute: Attribute, type_: Attribute) -> SSAValue:
         """Returns a new constant with the value that an attribute of its type states."""
         return self.add_constant(
-            spirv.ConstantOp.create(result_types=(type_,), properties={"value": attribute})
+            create(spirv.ConstantOp, result_types=(type_,), properties={"value": attribute})
         )
 
     def add_constant(self, op: Operation) -> SSAValue:
@@ -206,10 +214,11 @@ class FunctionLowering:
 
     def variable(self, type_: Attribute, initializer: SSAValue | None = None) -> SSAValue:
         """Returns a pointer to a new variable of the function, whose initializer must be a constant."""
-        op = spirv.VariableOp.create(
-            operands=() if initializer is None else (initializer,),
-            result_types=(self.module.types.pointer(type_, StorageClass.Function),),
-            properties={"storage_class": _FUNCTION},
+        op = create(
+            spirv.VariableOp,
+            () if initializer is None else (initializer,),
+            (self.module.types.pointer(type_, StorageClass.Function),),
+            {"storage_class": _FUNCTION},
             location=self.location,
         )
         self._variables.append(op)
@@ -241,7 +250,7 @@ class FunctionLowering:
 
     def store(self, pointer: SSAValue, value: SSAValue) -> None:
         """Adds a store."""
-        self.add(spirv.StoreOp.create(operands=(pointer, value)))
+        self.add(create(spirv.StoreOp, (pointer, value)))
 
     def lower_block(self, block: Block) -> Operation | None:
         """Lowers all operations of `block` up to its terminator, which it returns."""
@@ -282,9 +291,11 @@ class FunctionLowering:
         return self.body
 
 
-def _wrapped(number: int) -> int:
-    """Returns a number as an i32 has it."""
-    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
+def _wrapped(number: int, type_: Attribute) -> int:
+    """Returns a number as a signed integer of a type has it."""
+    assert is_integer_type(type_)
+    half = 1 << (type_.width.data - 1)
+    return (number + half) % (2 * half) - half
 
 
 def _attribute(type_: Attribute, number: float) -> Attribute:

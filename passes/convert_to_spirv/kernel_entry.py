@@ -34,11 +34,10 @@ from ...ir.dialects.kernel import (
     LANES,
     MASKED,
     WIDE,
-    GlobalRangeOp,
     KernelParameter,
     kernel_local_size,
     kernel_parameters,
-    kernel_rank,
+    launch_rank,
 )
 from ...ir.dialects.kernel_image import ImageType
 from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
@@ -55,6 +54,7 @@ from ...ir.kernel_info import (
     StreamParameter,
 )
 from ...ir.target_env import BindingModel
+from ...ir.walk import has_any
 from ..errors import PassError, operation_location
 from ..narrowing import is_integer_type, is_memref_type
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
@@ -71,7 +71,6 @@ DEFAULT_LOCAL_SIZE = (64, 1, 1)
 """(x, y, z) of a pipeline that sets none; every device has room for 64 invocations."""
 DIMENSIONS = {gpu.DimensionEnum.X: 0, gpu.DimensionEnum.Y: 1, gpu.DimensionEnum.Z: 2}
 """Vulkan's number of each dimension."""
-_IDS = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, gpu.GridDimOp)
 
 
 @cache
@@ -107,15 +106,17 @@ class KernelEntry:
         """Arrays in the memory of a work-group that the launch gives, by their number in the signature."""
         self._length_symbols: dict[int, tuple[str, ...]] = {}
         """The constants of their extents, for those that are used."""
+        self._switch_symbol: str | None = None
+        """That of `without_notes`, where it is used."""
         self._launch_values: dict[tuple[str, int], SSAValue] = {}
         self._built_ins: dict[str, SSAValue] = {}
         self._built_in_symbols: list[str] = []
         self._argument_symbol: str | None = None
         self._block_binding: int | None = None
-        self._rank = kernel_rank(kernel) or _highest_dimension(kernel) + 1
+        self._rank = launch_rank(kernel)
         self._local_size = local_size(kernel)
-        self._index_type = i64 if WIDE in kernel.attributes else i32
-        """Of the launch range, and of what is counted in it."""
+        self.index_type = i64 if WIDE in kernel.attributes else i32
+        """Of the launch range, of extents, and of what is counted in them."""
         try:
             self._parameters = kernel_parameters(kernel)
         except VerifyException as error:
@@ -143,6 +144,7 @@ class KernelEntry:
                         argument.type,
                         number,
                         binding,
+                        index_type=self.index_type,
                         may_be_uniform=LANES not in kernel.attributes,  # which moves several elements at once
                     )
                     binding += 1
@@ -173,6 +175,16 @@ class KernelEntry:
         if known is None:
             raise TypeError("arrays are parameters of the kernel or made by memref.alloc and memref.alloca")
         return known
+
+    def without_notes(self) -> SSAValue:
+        """Returns whether the launch has no room for the bits of debug mode, as 0 or 1."""
+        symbol = self._module.without_notes_symbol()
+        self._switch_symbol = symbol
+        return self._fn.add_constant(
+            spirv.ReferenceOfOp.create(
+                properties={"spec_const": self._module.symbol(symbol)}, result_types=(i32,)
+            )
+        )
 
     def _given_array(self, value: SSAValue, number: int) -> LocalArray:
         """Makes the array of a parameter whose extents each launch gives."""
@@ -246,7 +258,7 @@ class KernelEntry:
 
     def global_range(self, dimension: int) -> SSAValue:
         """Returns n of ``k[n]`` along lapilli's `dimension`."""
-        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), self._index_type)
+        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), self.index_type)
 
     def launch_value(self, kind: str, dimension: int) -> SSAValue:
         """Returns a work-item's or work-group's index or size along a dimension, made once per kernel.
@@ -277,15 +289,15 @@ class KernelEntry:
     def _block_id(self, dimension: int) -> SSAValue:
         group = self._indexed(self._built_in("WorkgroupId", dimension))
         base = self._base(dimension)
-        return group if base is None else self._first(spirv.IAddOp, (group, base), self._index_type)
+        return group if base is None else self._first(spirv.IAddOp, (group, base), self.index_type)
 
     def _indexed(self, value: SSAValue) -> SSAValue:
         """Returns an unsigned number of 32 bits in the type of indices."""
-        return value if self._index_type is i32 else self._first(spirv.UConvertOp, (value,), i64)
+        return value if self.index_type is i32 else self._first(spirv.UConvertOp, (value,), i64)
 
     def _global_id(self, dimension: int) -> SSAValue:
         if (
-            self._index_type is not i32
+            self.index_type is not i32
         ):  # GlobalInvocationId has 32 bits, one dispatch may have more work-items
             size = self._indexed(self.launch_value("block_dim", dimension))
             first = self._first(spirv.IMulOp, (self.launch_value("block_id", dimension), size), i64)
@@ -322,7 +334,7 @@ class KernelEntry:
         if dimension >= self._rank:
             return None
         return self._block.field(
-            FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), self._index_type
+            FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), self.index_type
         )
 
     def _built_in(self, name: str, dimension: int) -> SSAValue:
@@ -437,6 +449,11 @@ class KernelEntry:
             argument_block_bytes=block.size_bytes,
             argument_block_binding=self._block_binding,
             report_binding=self._report_binding,
+            without_notes_spec_id=(
+                None
+                if self._switch_symbol is None
+                else self._module.spec_constants.spec_ids[self._switch_symbol]
+            ),
         )
         return KernelInfo(
             name=self.name,
@@ -454,7 +471,7 @@ class KernelEntry:
             sites=self.report.sites,
             lanes=integers(kernel.attributes.get(LANES)) or (),
             aligned_rows=integers(kernel.attributes.get(ALIGNED_ROWS)) or (),
-            has_loops=any(isinstance(op, scf.ForOp | scf.WhileOp) for op in kernel.body.walk()),
+            has_loops=has_any(kernel, scf.ForOp, scf.WhileOp),
             has_any_rank=ANY_RANK in kernel.attributes,
         )
 
@@ -529,14 +546,3 @@ def vulkan_order(size: Sequence[int]) -> tuple[int, int, int]:
     # No device has more: an image with such a size is refused before its code is read.
     x, y, z = (*(min(extent, 2**31 - 1) for extent in reversed(size)), 1, 1)[:3]
     return x, y, z
-
-
-def _highest_dimension(kernel: Function) -> int:
-    """Returns the highest Vulkan dimension that a foreign kernel names, 0 where it names none."""
-    highest = 0
-    for op in kernel.body.walk():
-        if isinstance(op, _IDS):
-            highest = max(highest, DIMENSIONS[op.dimension.data])
-        elif isinstance(op, GlobalRangeOp):
-            highest = max(highest, op.dimension.value.data)
-    return highest

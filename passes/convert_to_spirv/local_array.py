@@ -37,6 +37,9 @@ _STORAGE_CLASSES = {"memref.alloc": StorageClass.Workgroup, "memref.alloca": Sto
 class LocalArray:
     """One array of the kernel that is being lowered."""
 
+    index_type: Attribute = i32
+    """Of positions: the memory is small."""
+
     def __init__(
         self,
         fn: FunctionLowering,

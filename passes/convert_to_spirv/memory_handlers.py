@@ -39,10 +39,10 @@ def _load(fn: FunctionLowering, op: Operation) -> None:
     source, *indices = op.operands
     array = entry_of(fn, op).array(source)
     if isinstance(array, ArrayParameter) and array.is_uniform:
-        value = array.load_uniform(fn.array_indices(indices))
+        value = array.load_uniform(fn.array_indices(indices, array.index_type))
         fn.values[op.results[0]] = from_storage(fn, value, array.element_type)
         return
-    pointer = array.element_pointer(fn.array_indices(indices))
+    pointer = array.element_pointer(fn.array_indices(indices, array.index_type))
     value = fn.emit(spirv.LoadOp, (pointer,), array.storage_type, array.access)
     fn.values[op.results[0]] = from_storage(fn, value, array.element_type)
 
@@ -50,7 +50,7 @@ def _load(fn: FunctionLowering, op: Operation) -> None:
 def _store(fn: FunctionLowering, op: Operation) -> None:
     value, target, *indices = op.operands
     array = entry_of(fn, op).array(target)
-    pointer = array.element_pointer(fn.array_indices(indices))
+    pointer = array.element_pointer(fn.array_indices(indices, array.index_type))
     stored = to_storage(fn, fn.value(value), array.storage_type)
     fn.add(spirv.StoreOp.create(operands=(pointer, stored), properties=array.access))
 
@@ -58,14 +58,14 @@ def _store(fn: FunctionLowering, op: Operation) -> None:
 def _load_field(fn: FunctionLowering, op: Operation) -> None:
     array = entry_of(fn, op).array(op.operands[0])
     type_ = fn.type(op.results[0].type)
-    pointer = array.element_pointer(*_field(fn, op, 1), type_)
+    pointer = array.element_pointer(*_field(fn, op, 1, array.index_type), type_)
     fn.values[op.results[0]] = fn.emit(spirv.LoadOp, (pointer,), type_, array.field_access(type_))
 
 
 def _store_field(fn: FunctionLowering, op: Operation) -> None:
     array = entry_of(fn, op).array(op.operands[1])
     type_ = fn.type(op.operands[0].type)
-    pointer = array.element_pointer(*_field(fn, op, 2), type_)
+    pointer = array.element_pointer(*_field(fn, op, 2, array.index_type), type_)
     value = fn.value(op.operands[0])
     fn.add(spirv.StoreOp.create(operands=(pointer, value), properties=array.field_access(type_)))
 
@@ -94,11 +94,13 @@ def _wide(
     return array.wide_pointer([fn.value(index) for index in indices], component_count(moved))
 
 
-def _field(fn: FunctionLowering, op: Operation, first: int) -> tuple[list[SSAValue], list[SSAValue]]:
+def _field(
+    fn: FunctionLowering, op: Operation, first: int, index_type: Attribute
+) -> tuple[list[SSAValue], list[SSAValue]]:
     """Returns the lowered indices and path of an access to a part of an element."""
     indices, path = field_operands(op, first)
     steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]
-    return fn.array_indices(indices), steps
+    return fn.array_indices(indices, index_type), steps
 
 
 def _dim(fn: FunctionLowering, op: Operation) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
@@ -22,7 +23,7 @@ from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_image import IMAGE_NAMES, ImageType
-from ...ir.dialects.kernel_reports import REPORT_NAMES
+from ...ir.dialects.kernel_reports import REPORT_NAMES, ROUND_OPS
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.attributes import MemorySemanticsAttr, StorageClassAttr
 from ...ir.dialects.spirv.enums import MemorySemantics, StorageClass
@@ -49,6 +50,8 @@ _NEEDS_KERNEL = (
 
 
 _BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
+_DECISIVE = (*get_args(Function), AtomicOp)
+"""The classes of operations that decide something for all of a module."""
 NEEDS_KERNEL_NAMES = (
     REPORT_NAMES
     | IMAGE_NAMES
@@ -102,6 +105,8 @@ class ModuleLowering:
         """Whether work-items tell each other of what they stored: barriers, fences, ordered atomics."""
         self.orders_images = False
         """Whether they may do so through an image: a kernel both reads and writes one."""
+        self.counts_rounds = False
+        """Whether the rounds of loops are counted, see `limit_loops`."""
         self.has_local_size_constants = False
         """Whether the local size is given at launch.  One kernel of the module without a fixed size is enough:
         the object with BuiltIn WorkgroupSize holds for every entry point (Vulkan 1.3, WorkgroupSize)."""
@@ -111,16 +116,21 @@ class ModuleLowering:
         """Whether functions of other modules are called."""
         self._local_size_symbols: dict[int, str] = {}
         self._length_symbols: list[str] = []
+        self._without_notes_symbol: str | None = None
         self._symbols: dict[str, SymbolRefAttr] = {}
         self._helpers: dict[Operation, LoweredFunction] = {}
         self._inlined: dict[Operation, bool | None] = {}
 
     def survey(self, kernel_ir: Operation) -> None:
-        """Finds out what all of a module decides: `keeps_float_bits`, `orders_memory`, `orders_images`, and what stays
-        native of emulated constants."""
+        """Finds out what all of a module decides: `keeps_float_bits`, `orders_memory`, `orders_images`,
+        `counts_rounds`, and what stays native of emulated constants."""
         if self.env.emulates_spec_constants:
             self.spec_constants.survey(kernel_ir)
-        for op in operations(kernel_ir):
+        ops = operations(kernel_ir)
+        kinds = {type(op) for op in ops}
+        self.counts_rounds = not kinds.isdisjoint(ROUND_OPS)
+        decisive = {kind for kind in kinds if kind.name in _BARRIERS or issubclass(kind, _DECISIVE)}
+        for op in (op for op in ops if type(op) in decisive):
             if op.name in _BARRIERS:
                 orders = op.properties.get("memory_semantics")
                 is_local = isinstance(orders, MemorySemanticsAttr) and not (
@@ -194,8 +204,14 @@ class ModuleLowering:
         self._length_symbols.append(symbol)
         return symbol
 
+    def without_notes_symbol(self) -> str:
+        """Returns the symbol of the constant that is `LaunchAbi.without_notes_spec_id`."""
+        if self._without_notes_symbol is None:
+            self._without_notes_symbol = self.reserve("__without_notes")
+        return self._without_notes_symbol
+
     def finish_spec_constants(self, default_local_size: tuple[int, int, int]) -> None:
-        """Gives the local size and the lengths that a launch gives their SpecIds, behind the user's."""
+        """Gives what the runtime sets its SpecIds, behind the user's: local size, lengths, the switch of debug mode."""
         first = self.spec_constants.next_spec_id
         if self.has_local_size_constants:
             self.local_size_spec_ids = (first, first + 1, first + 2)
@@ -205,6 +221,9 @@ class ModuleLowering:
             first += 3
         for number, symbol in enumerate(self._length_symbols, start=first):
             self.spec_constants.add_scalar(symbol, integer_attribute(1, 32), number)
+        if self._without_notes_symbol is not None:
+            number = first + len(self._length_symbols)
+            self.spec_constants.add_scalar(self._without_notes_symbol, integer_attribute(0, 32), number)
 
     # Helpers
 

@@ -66,7 +66,8 @@ class _Word:
         if isinstance(array, ArrayParameter):
             operands, path = field_operands(op, first) if op.path else (list(op.operands[first:]), [])
             steps = [step if isinstance(step, int) else fn.value(step) for step in path]
-            pointer, self._shift = array.word_pointer(fn.array_indices(operands), steps, self.type)
+            indices = fn.array_indices(operands, array.index_type)
+            pointer, self._shift = array.word_pointer(indices, steps, self.type)
         elif op.path:
             raise TypeError(
                 "atomics on less than 32 bits inside of elements are of arrays that are parameters of the kernel"

@@ -12,6 +12,7 @@ from ...ir.dialects.kernel_reports import (
     CheckRoundsOp,
     CountRoundsOp,
     PrintOp,
+    WithoutNotesOp,
     dtypes_of,
 )
 from ...ir.dialects.spirv.attributes import GroupOperationAttr, ScopeAttr
@@ -84,11 +85,16 @@ def _check_rounds(fn: FunctionLowering, op: Operation) -> None:
     entry.report.check(failed, site, ())
 
 
+def _without_notes(fn: FunctionLowering, op: Operation) -> None:
+    fn.values[op.results[0]] = entry_of(fn, op).without_notes()
+
+
 REPORT_HANDLERS: dict[type[Operation], Handler] = {
     CheckOp: _check,
     PrintOp: _print,
     CountRoundsOp: _count_rounds,
     AgreeOnRoundsOp: agree_on_rounds,
     CheckRoundsOp: _check_rounds,
+    WithoutNotesOp: _without_notes,
 }
 """Handlers of what a kernel tells the host."""

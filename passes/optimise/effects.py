@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from xdsl.dialects import arith, func, gpu, scf
+from xdsl.dialects import arith, gpu, scf
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
 
+from ...ir.call_graph import functions
 from ...ir.dialects.kernel_reports import REPORT_NAMES
+from ...ir.walk import operations
 from ..narrowing import is_array_attribute
 from .constants import constant_integer
 
@@ -102,7 +104,7 @@ def is_write_class(kind: type[Operation]) -> bool:
 
 def writes_memory(op: Operation) -> bool:
     """Whether `op`, regions included, may change what a load from an array sees: stores, barriers, calls."""
-    return any(is_write_class(type(inner)) for inner in op.walk())
+    return any(map(is_write_class, set(map(type, operations(op)))))
 
 
 _READ_ONLY = (StringAttr("read"), StringAttr("constant"))
@@ -133,11 +135,7 @@ def read_only_arrays(function: Operation) -> frozenset[SSAValue]:
 
 def functions_of(module: Operation) -> list[Operation]:
     """Returns the functions below `module`, in order, also those inside `gpu.module`."""
-    found: list[Operation] = []
-    for op in (op for region in module.regions for op in region.walk()):
-        if isinstance(op, func.FuncOp | gpu.FuncOp):
-            found.append(op)
-    return found
+    return list(functions(module))
 
 
 def body_blocks(function: Operation) -> list[Block]:

@@ -44,6 +44,8 @@ def fold_integer_cast(op: Operation) -> Folded:
         assert source_width is not None and width is not None
         if type(op) is arith.ExtUIOp:
             value = unsigned(value, source_width)
+        if isinstance(type_, IndexType) and value != wrap(value, width):
+            return None  # kernels whose ids have 64 bits keep all of it
         return integer_attribute(wrap(value, width), type_)
     return _undone_cast(op)
 

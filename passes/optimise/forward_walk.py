@@ -11,6 +11,7 @@ from typing import TypeAlias
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...ir.create import create
 from ...ir.dialects.kernel_fields import LoadFieldOp
 from .effects import body_blocks, is_pure_class, is_write_class, read_only_arrays, writes_memory
 from .fold_casts import CAST_FOLDS
@@ -94,9 +95,7 @@ class ForwardWalk:
         type_ = op.results[0].type
         known = self._constants.get((attribute, type_))
         if known is None:
-            known = arith.ConstantOp.create(
-                result_types=(type_,), properties={"value": attribute}, location=op.location
-            )
+            known = create(arith.ConstantOp, (), (type_,), {"value": attribute}, location=op.location)
             self._add_constant(known)
         return known.results[0]
 

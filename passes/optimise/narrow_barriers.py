@@ -32,6 +32,7 @@ from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ...ir.dialects.spirv.barrier import ControlBarrierOp
 from ...ir.dialects.spirv.enums import MemorySemantics, Scope, StorageClass
 from ...ir.dialects.spirv.types import PointerType
+from ...ir.walk import has_any
 from ..narrowing import is_array_attribute
 from .effects import body_blocks, functions_of, is_pure_class
 
@@ -72,7 +73,7 @@ class _Unknown(Exception):
 def narrow_barriers(function: Operation) -> None:
     """Narrows the barriers of one kernel; leaves other functions alone, whose callers are not known here."""
     blocks = body_blocks(function)
-    if not is_kernel(function) or len(blocks) != 1:
+    if not is_kernel(function) or len(blocks) != 1 or not has_any(function, gpu.BarrierOp, ControlBarrierOp):
         return
     try:
         steps = list(_steps(blocks[0], blocks[0], ()))

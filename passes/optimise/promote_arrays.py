@@ -34,6 +34,7 @@ from xdsl.passes import ModulePass
 
 from ...ir.attribute_values import vector_elements
 from ...ir.dialects import spirv
+from ...ir.walk import has_any
 from ..narrowing import is_array_attribute, is_integer_type, is_memref_type
 from .constants import constant_integer
 from .effects import body_blocks, functions_of
@@ -49,7 +50,7 @@ Slot: TypeAlias = tuple[SSAValue, int]
 def promote_arrays(function: Operation) -> bool:
     """Promotes the private arrays of one function; returns whether there were any."""
     blocks = body_blocks(function)
-    if len(blocks) != 1 or not any(isinstance(op, memref.AllocaOp) for op in blocks[0].walk()):
+    if len(blocks) != 1 or not has_any(function, memref.AllocaOp):
         return False
     _unroll_loops_over_arrays(function)
     arrays: dict[SSAValue, _Layout] = {}

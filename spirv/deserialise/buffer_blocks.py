@@ -89,8 +89,8 @@ class _Rewriter:
             unreadable(
                 "a pointer to a BufferBlock is passed on: inline functions first, or use StorageBuffer", item
             )
-        if item.result_id not in self._moved:
-            return item
+        if item.result_id not in self._moved or item.result_type not in self._pointers:
+            return item  # the second: of another instruction that claims the same id
         moved = item._replace(result_type=self._pointers[item.result_type or 0])
         if item.opcode == Op.Variable:
             moved = moved._replace(operands=(int(StorageClass.StorageBuffer), *item.operands[1:]))

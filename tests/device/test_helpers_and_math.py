@@ -156,6 +156,35 @@ def test_changed_capture_compiles_again_and_an_equal_one_does_not(device, monkey
     assert trace.count("compile") == 0
 
 
+class Tuning:
+    steps = 3
+    names = None
+
+
+class Special(Tuning):
+    pass
+
+
+@lp.kernel
+def captured_attribute(out: lp.Out[lp.i32]):
+    out[lp.global_id(0)] = Special.steps
+
+
+def test_changed_class_attribute_compiles_again(device, monkeypatch):
+    out = lp.zeros(1, lp.i32, device=device)
+    captured_attribute[1](out)
+    assert out.numpy().tolist() == [3]
+    monkeypatch.setattr(Tuning, "steps", 4)
+    captured_attribute[1](out)
+    assert out.numpy().tolist() == [4]
+    monkeypatch.setattr(Special, "steps", 5, raising=False)
+    captured_attribute[1](out)
+    assert out.numpy().tolist() == [5]
+    with lp.trace() as trace:
+        captured_attribute[1](out)
+    assert trace.count("compile") == 0
+
+
 @lp.kernel
 def integer_powers(base: lp.In[lp.i32], exponent: lp.In[lp.i32], out: lp.Out[lp.i32]):
     i = lp.global_id(0)

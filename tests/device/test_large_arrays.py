@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import trace
+from lapilli.vk_runtime.array import Array
+from lapilli.vk_runtime.memory import Buffer
 
 pytestmark = pytest.mark.native_only("the interpreter has no descriptors")
 
@@ -172,6 +176,100 @@ def test_other_queues_and_command_groups(small):
     assert (y.numpy() == 2).all()
 
 
+LARGE = 600_000
+"""Elements of 4 bytes that the descriptors of `middling` do not show."""
+
+
+@pytest.fixture
+def middling(device):
+    """The device with descriptors of 2 MiB: enough for the runtime's own buffers."""
+    masked = device.masked(limits={"maxStorageBufferRange": 2 << 20})
+    if not masked.has(lp.Aspect.VK_BUFFER_DEVICE_ADDRESS):
+        pytest.skip("no bufferDeviceAddress")
+    return masked
+
+
+@pytest.mark.parametrize("n", [0, 1, LARGE])
+def test_a_range_of_the_device(middling, n):
+    x, y = lp.ones(LARGE, device=middling), lp.zeros(LARGE, device=middling)
+    counts = lp.asarray(np.array([n], np.uint32), device=middling)
+    expected = np.zeros(LARGE, np.float32)
+    expected[:n] = 4
+    for _ in range(2):
+        saxpy[lp.IndirectRange(counts)](2.0, x, y)
+    np.testing.assert_array_equal(y.numpy(), expected)
+    with lp.graph() as g:
+        saxpy[lp.IndirectRange(counts)](2.0, x, y)
+    g.replay()
+    expected[:n] += 2
+    np.testing.assert_array_equal(y.numpy(), expected)
+
+
+def test_prints_and_streams(middling, capsys):
+    @lp.kernel
+    def tell(x: lp.Array[lp.i32], out: lp.Stream):
+        if lp.global_id(0) == 4999:
+            print("last", x[599_999], x.size)
+            out << x[4998] << "\n"
+
+    x, file = lp.asarray(np.arange(LARGE, dtype=np.int32), device=middling), io.StringIO()
+    tell[5000](x, lp.Stream(file=file)).wait()
+    assert capsys.readouterr().out == "last 599999 600000\n" and file.getvalue() == "4998\n"
+
+
+def test_debug_mode(small, monkeypatch):
+    monkeypatch.setenv("LAPILLI_DEBUG", "1")
+
+    @lp.kernel
+    def shift(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+        i = lp.global_id(0)
+        y[i] = x[i + 1]
+
+    x, y = lp.zeros(5000, lp.i32, device=small), lp.zeros(5000, lp.i32, device=small)
+    with pytest.raises(
+        lp.KernelTrap, match="index 5000 is out of range of dimension 0 of 'x', whose extent is 5000"
+    ):
+        shift[5000](x, y).wait()
+
+
+@lp.kernel
+def plus_one(x: lp.Array[lp.i32]):
+    x[lp.global_id(0)] += 1
+
+
+def test_kernels_of_bundles_and_with_images_name_the_limit(small):
+    """They have one form, which takes descriptors."""
+    x = lp.zeros(5000, lp.i32, device=small)
+    bundle = lp.get_kernel_bundle(lp.Context(small), state=lp.BundleState.EXECUTABLE, kernel_ids=[plus_one])
+
+    def submitted(handler):
+        handler.use_kernel_bundle(bundle)
+        handler.parallel_for(5000, plus_one, x)
+
+    @lp.kernel
+    def add_pixel(img: lp.UnsampledImage[lp.u32x4, 2], x: lp.Array[lp.i32]):
+        x[lp.global_id(0)] += lp.i32(img[0, 0].x)
+
+    image = lp.UnsampledImage(np.ones((2, 2, 4), np.uint32), device=small)
+    for launch in (
+        lambda: lp.Queue(context=bundle.context).submit(submitted),
+        lambda: add_pixel[5000](image, x),
+    ):
+        with pytest.raises(
+            lp.KernelNotSupportedError, match=r"'x': the array has 20,000 bytes.*maxStorageBufferRange"
+        ):
+            launch()
+    assert not x.numpy().any()
+
+
+def test_copies_and_fills_need_no_descriptor(small):
+    x = lp.asarray(np.arange(9000, dtype=np.int32), device=small)
+    y = lp.full(9000, 3, lp.i32, device=small)
+    small.default_queue.copy(x, y)
+    np.testing.assert_array_equal(y.numpy(), np.arange(9000))
+    np.testing.assert_array_equal(np.asarray(y), np.arange(9000))
+
+
 def test_without_addresses_the_error_names_the_limit(device):
     masked = device.masked(
         limits={"maxStorageBufferRange": LIMIT}, without=(lp.Aspect.VK_BUFFER_DEVICE_ADDRESS,)
@@ -195,3 +293,162 @@ def test_more_than_the_driver_shows(device):
     scatter[at.size](lp.asarray(at, device=device), x)
     found = x.numpy()
     assert found.sum() == 3 and (found[at] == 1).all()
+
+
+# ---- more elements than 32 bits count ----
+
+BEFORE = 5_000_000_000
+"""Elements of a shifted array that lie before the memory that it really has."""
+
+
+def shifted(array, shape, before=BEFORE):
+    """An array of `shape` whose last elements are those of `array`, which has memory: no kernel may touch the others.
+
+    The runtime takes them for two arrays: what is launched must be waited for.
+    """
+    real = array.buffer
+    nbytes = int(np.prod(shape, dtype=object)) * array.dtype.itemsize
+    assert nbytes - before * array.dtype.itemsize == array.nbytes
+    made = Buffer(real.raw, nbytes, array.device.logical.memory.next_serial(), 0)
+    made.device_address = real.device_address - before * array.dtype.itemsize
+    made.lender = array
+    return Array(array.device, shape, array.spelling, made)
+
+
+@pytest.fixture
+def wide(device):
+    """A device whose kernels count in 64 bits and reach arrays by their addresses."""
+    if not (device.has(lp.Aspect.VK_BUFFER_DEVICE_ADDRESS) and device.has(lp.Aspect.VK_INT64)):
+        pytest.skip("no bufferDeviceAddress, or no vk_int64")
+    return device
+
+
+def test_positions_beyond_32_bits(wide):
+    @lp.kernel(index=lp.i64)
+    def put(x: lp.Array[lp.u32], at: lp.In[lp.i64], sizes: lp.Out[lp.i64]):
+        i = lp.global_id(0)
+        x[at[i]] = lp.u32(i + 1)
+        sizes[i] = x.size + len(x) + x.shape[0]
+        if i == 0:
+            x[-2] = lp.u32(70)
+            x[5_000_000_003] = x[-2] + 1
+
+    memory = lp.zeros(100, lp.u32, device=wide)
+    x = shifted(memory, (BEFORE + 100,))
+    at = np.array([0, 50, 99, 100, 2**40]) + BEFORE
+    at = np.array([*at, -1])  # what is beyond either end is the last element
+    sizes = lp.zeros(at.size, lp.i64, device=wide)
+    for _ in range(2):
+        put[at.size](x, lp.asarray(at, device=wide), sizes).wait()
+    expected = np.zeros(100, np.uint32)
+    expected[[0, 50, 98, 3]] = 1, 2, 70, 71
+    found = memory.numpy()
+    assert found[99] in (3, 4, 5, 6)
+    np.testing.assert_array_equal(found[:99], expected[:99])
+    assert set(sizes.numpy().tolist()) == {3 * (BEFORE + 100)}
+
+
+def test_two_dimensions_beyond_32_bits(wide):
+    rows, columns = 100_000, 60_000
+
+    @lp.kernel(index=lp.i64)
+    def last_rows(x: lp.Array[lp.u16, 2], shape: lp.Out[lp.i64]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        row = x.shape[0] - 2 + i
+        if j < 5:
+            x[row, j] = lp.u16(10 * i + j)
+            x[row, -1] = lp.u16(9)
+        shape[i] = x.shape[0] * 1_000_000 + x.shape[1]
+
+    if not wide.has(lp.Aspect.VK_STORAGE_16BIT):
+        pytest.skip("needs vk_storage_16bit")
+    memory = lp.zeros((2, columns), lp.u16, device=wide)
+    x = shifted(memory, (rows, columns), (rows - 2) * columns)
+    shape = lp.zeros(2, lp.i64, device=wide)
+    last_rows[2, 8](x, shape).wait()
+    found = memory.numpy()
+    np.testing.assert_array_equal(found[:, :5], [[0, 1, 2, 3, 4], [10, 11, 12, 13, 14]])
+    assert found[:, -1].tolist() == [9, 9] and not found[:, 5:-1].any()
+    assert shape.numpy().tolist() == [rows * 1_000_000 + columns] * 2
+
+
+@lp.struct
+class Tally:
+    count: lp.u32
+    total: lp.f32
+
+
+def test_fields_and_atomics_beyond_32_bits(wide):
+    def bump(x: lp.Array[Tally], at):
+        lp.atomic.add(x, (at, "total"), 0.5)
+
+    @lp.kernel(index=lp.i64)
+    def tally(x: lp.Array[Tally], n: lp.Array[lp.i32]):
+        i = lp.global_id(0)
+        at = x.size - 1 - i % 4
+        lp.atomic.add(x, (at, "count"), 1)
+        bump(x, at)
+        lp.atomic.add(n, n.size - 1, 1)
+
+    memory = lp.zeros(4, Tally, device=wide)
+    counts = lp.zeros(6, lp.i32, device=wide)
+    tally[400](shifted(memory, (BEFORE + 4,)), shifted(counts, (BEFORE + 6,))).wait()
+    assert memory.numpy()["count"].tolist() == [100] * 4
+    assert memory.numpy()["total"].tolist() == [50.0] * 4
+    assert counts.numpy().tolist() == [0] * 5 + [400]
+
+
+def test_atomics_on_single_bytes_beyond_32_bits(wide):
+    if not wide.has(lp.Aspect.VK_STORAGE_8BIT):
+        pytest.skip("needs vk_storage_8bit")
+
+    @lp.kernel(index=lp.i64)
+    def count(n: lp.Array[lp.u8]):
+        lp.atomic.add(n, n.size - 1 - lp.global_id(0) % 3, lp.u8(1))
+
+    counts = lp.zeros(8, lp.u8, device=wide)
+    count[300](shifted(counts, (BEFORE + 8,))).wait()
+    assert counts.numpy().tolist() == [0] * 5 + [100] * 3
+
+
+@lp.kernel
+def set_first(x: lp.Array[lp.i8]):
+    x[lp.global_id(0)] = lp.i8(1)
+
+
+@lp.kernel
+def set_at_size(x: lp.Array[lp.i8]):
+    if lp.global_id(0) == x.size:
+        x[lp.global_id(0)] = lp.i8(1)
+
+
+@lp.kernel
+def set_corner(x: lp.Array[lp.i8, 2]):
+    x[lp.global_id(0), 0] = lp.i8(1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shape"),
+    [(set_first, (1 << 31,)), (set_at_size, (3 << 30,)), (set_corner, (1 << 16, 1 << 15))],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_too_many_elements_for_32_bits_are_refused(wide, kernel, shape):
+    """By name, whether or not the kernel asks for the extents, and where only their product is too large."""
+    if not wide.has(lp.Aspect.VK_STORAGE_8BIT):
+        pytest.skip("needs vk_storage_8bit")
+    count = int(np.prod(shape))
+    x = shifted(lp.zeros(8, lp.i8, device=wide), shape, count - 8)
+    with pytest.raises(
+        lp.KernelArgumentError, match=rf"'x': the array has {count:,} elements.*index=lp\.i64"
+    ):
+        kernel[1](x)
+
+
+def test_as_many_elements_as_32_bits_count(wide):
+    @lp.kernel
+    def last(x: lp.Array[lp.u32]):
+        x[x.size - 1 - lp.global_id(0)] = lp.u32(x.size)
+
+    memory = lp.zeros(8, lp.u32, device=wide)
+    last[2](shifted(memory, ((1 << 31) - 1,), (1 << 31) - 9)).wait()
+    assert memory.numpy().tolist() == [0] * 6 + [(1 << 31) - 1] * 2

@@ -67,6 +67,41 @@ def unsigned(starts: lp.In[lp.i32], stops: lp.In[lp.i32], steps: lp.In[lp.i32], 
     out[i, 0], out[i, 1], out[i, 2] = count, last, bits
 
 
+@lp.kernel
+def unsigned_down(starts: lp.In[lp.u32], stops: lp.In[lp.u32], out: lp.Array[lp.u32, 3]):
+    """Negative steps of unsigned bounds, one of them left early, and bounds known now."""
+    i = lp.global_id(0)
+    for k in range(starts[i], stops[i], -1):
+        out[i, 0, 0] += 1
+        out[i, 0, 1] = k
+        if out[i, 0, 0] == 4:
+            break
+    for k in range(starts[i], stops[i], -3):
+        out[i, 1, 0] += 1
+        out[i, 1, 1] = k
+        if out[i, 1, 0] >= 4:
+            break
+    else:
+        out[i, 1, 0] += 100
+    for k in range(lp.u32(10), lp.u32(3), -4):
+        out[i, 2, 0] += 1
+        out[i, 2, 1] += k
+
+
+def test_unsigned_bounds_and_a_negative_step(device: lp.Device) -> None:
+    top = 2**32 - 1
+    ends = [(5, 0), (0, 5), (4, 4), (top, top - 3), (top, 0), (1, 0), (3, top)]
+    starts, stops = (lp.asarray(np.array(c, np.uint32), device=device) for c in zip(*ends, strict=True))
+    out = lp.zeros((len(ends), 3, 2), lp.u32, device=device)
+    unsigned_down[len(ends)](starts, stops, out)
+    for (start, stop), found in zip(ends, out.numpy().tolist(), strict=True):
+        ones, threes = range(start, stop, -1)[:4], range(start, stop, -3)
+        left = threes[:4]
+        count = len(left) + (100 if len(threes) < 4 else 0)
+        last = [r[-1] if r else 0 for r in (ones, left)]
+        assert found == [[len(ones), last[0]], [count, last[1]], [2, 16]], (start, stop)
+
+
 def run(device: lp.Device, kernel: object, cases: list[tuple[int, int, int]]) -> list[list[int]]:
     columns = [lp.asarray(np.array(column, np.int32), device=device) for column in zip(*cases, strict=True)]
     out = lp.zeros((len(cases), 3), dtype=lp.i32, device=device)

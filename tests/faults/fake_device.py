@@ -87,6 +87,7 @@ def physical_device(driver: FakeDriver, *, is_gpu: bool, **changes: Any) -> Phys
         "compute_units": None,
         "queue_family_index": 0,
         "compute_queue_families": (0,),
+        "sparse_queue_families": (),
         "timestamp_valid_bits": 64,
     }
     return filled(PhysicalDevice, fields | changes)

@@ -24,7 +24,9 @@ from lapilli.vk_runtime.constants import VK_ERROR_DEVICE_LOST, VK_TIMEOUT
 from lapilli.vk_runtime.headers import NULL, address_of, ffi
 
 HEAP_BYTES = 32 << 20
-ALIGNMENT = 16
+ALIGNMENT, SPARSE_ALIGNMENT = 16, 1 << 16
+SPARSE = 0x1
+"""VK_BUFFER_CREATE_SPARSE_BINDING_BIT."""
 
 TELLS_LOSS = frozenset(
     {
@@ -59,11 +61,15 @@ class Submission:
     buffers: list[Object]
     waits: list[tuple[Object, int]]
     signals: list[tuple[Object, int]]
+    binds: list[tuple[Object, list[tuple[int, Object, int, int]]]] = field(default_factory=list)
+    """Buffers with the parts of memory that are put under them: offset, memory, offset in it, size."""
 
     def used(self) -> set[Object]:
         """Everything that running it touches."""
         found: set[Object] = set()
         todo = [*self.buffers, *(s for s, _ in self.waits), *(s for s, _ in self.signals)]
+        for buffer, parts in self.binds:
+            todo += [buffer, *(memory for _, memory, _, _ in parts)]
         while todo:
             item = todo.pop()
             if item not in found:
@@ -194,23 +200,64 @@ class FakeDriver:
         self._destroy("DeviceMemory", memory)
 
     def vkCreateBuffer(self, device: Any, info: Any, allocator: Any, out: Any) -> None:
-        self._make("Buffer", out, [info.size, None, 0])
+        self._make("Buffer", out, [info.size, None, 0]).state = "sparse" if info.flags & SPARSE else ""
 
     def vkGetBufferMemoryRequirements(self, device: Any, buffer: Any, out: Any) -> None:
-        size = self._find("Buffer", buffer).content[0]
-        out.size, out.alignment, out.memoryTypeBits = (size + ALIGNMENT - 1) & -ALIGNMENT, ALIGNMENT, 3
+        found = self._find("Buffer", buffer)
+        alignment = SPARSE_ALIGNMENT if found.state == "sparse" else ALIGNMENT
+        out.size, out.alignment = (found.content[0] + alignment - 1) & -alignment, alignment
+        out.memoryTypeBits = 3
 
     def vkBindBufferMemory(self, device: Any, buffer: Any, memory: Any, offset: int) -> None:
         found, block = self._find("Buffer", buffer), self._find("DeviceMemory", memory)
+        if found.state == "sparse":
+            raise AssertionError("a sparse buffer is bound by vkQueueBindSparse")
         found.content[1:] = block, offset
         found.uses.add(block)
 
     def vkDestroyBuffer(self, device: Any, buffer: Any, allocator: Any) -> None:
         self._destroy("Buffer", buffer)
 
-    def _bytes(self, buffer: Object, offset: int, size: int) -> Any:
-        _, block, base = buffer.content
-        return ffi.buffer(block.content + base + offset, size)
+    def vkQueueBindSparse(self, queue: Any, count: int, infos: Any, fence: Any) -> None:
+        self._find("Queue", queue)
+        for index in range(count):
+            info = infos[index]
+            values = ffi.cast("VkTimelineSemaphoreSubmitInfo*", info.pNext)
+            signals = [
+                (self._find("Semaphore", info.pSignalSemaphores[i]), values.pSignalSemaphoreValues[i])
+                for i in range(info.signalSemaphoreCount)
+            ]
+            binds = [self._checked_bind(info.pBufferBinds[i]) for i in range(info.bufferBindCount)]
+            self._pending.append(Submission([], [], signals, binds))
+
+    def _checked_bind(self, info: Any) -> tuple[Object, list[tuple[int, Object, int, int]]]:
+        buffer = self._find("Buffer", info.buffer)
+        if buffer.state != "sparse":
+            raise AssertionError("only buffers made for sparse binding are bound so")
+        parts: list[tuple[int, Object, int, int]] = []
+        for index in range(info.bindCount):
+            bind = info.pBinds[index]
+            if any(n % SPARSE_ALIGNMENT for n in (bind.resourceOffset, bind.size, bind.memoryOffset)):
+                raise AssertionError("a part of a sparse buffer that is not aligned")
+            memory = self._find("DeviceMemory", bind.memory)
+            if bind.memoryOffset + bind.size > ffi.sizeof(memory.content):
+                raise AssertionError("a part of a sparse buffer beyond its memory")
+            parts.append((bind.resourceOffset, memory, bind.memoryOffset, bind.size))
+        return buffer, parts
+
+    def _bytes(self, buffer: Object, offset: int, size: int) -> list[Any]:
+        """Returns the memory of a part of a buffer, piece by piece."""
+        length, block, base = buffer.content
+        parts = base if buffer.state == "sparse" else [(0, block, base, length)]
+        found: list[Any] = []
+        end = offset + size
+        for start, memory, position, extent in parts or []:
+            first, last = max(offset, start), min(end, start + extent)
+            if first < last:
+                found.append(ffi.buffer(memory.content + position + first - start, last - first))
+        if sum(map(len, found)) != size:
+            self.violations.append("a command touches a part of a buffer without memory")
+        return found
 
     # ---- pipelines ----
 
@@ -406,6 +453,9 @@ class FakeDriver:
             return False
         for submission in self._pending:
             if all(semaphore.content >= value for semaphore, value in submission.waits):
+                for buffer, parts in submission.binds:
+                    buffer.content[1:] = None, parts
+                    buffer.uses = {memory for _, memory, _, _ in parts}
                 for buffer in submission.buffers:
                     for command in buffer.content:
                         self._run(*command)
@@ -418,13 +468,17 @@ class FakeDriver:
     def _run(self, what: str, *operands: Any) -> None:
         if what == "copy":
             source, target, source_offset, target_offset, size = operands
-            self._bytes(target, target_offset, size)[:] = bytes(self._bytes(source, source_offset, size))
+            self._write(target, target_offset, b"".join(map(bytes, self._bytes(source, source_offset, size))))
         elif what == "fill":
             target, offset, size, word = operands
-            self._bytes(target, offset, size)[:] = word.to_bytes(4, "little") * (size // 4)
+            self._write(target, offset, word.to_bytes(4, "little") * (size // 4))
         else:
             pool, index = operands
             pool.content[index] = next(self._ticks)
+
+    def _write(self, buffer: Object, offset: int, data: bytes) -> None:
+        for piece in self._bytes(buffer, offset, len(data)):
+            piece[:], data = data[: len(piece)], data[len(piece) :]
 
     def vkGetSemaphoreCounterValue(self, device: Any, handle: Any, out: Any) -> None:
         self._run_one()  # time passes

@@ -99,7 +99,7 @@ def test_two_processes_take_turns(device: lp.Device, kind: str, tmp_path: Path):
     np.testing.assert_array_equal(array.numpy(), 2 * (2 * np.arange(256) + 10))
 
 
-def test_wrong_uses(device: lp.Device, kind: str):
+def test_wrong_uses(device: lp.Device, kind: str, tmp_path: Path):
     semaphore, queue = lp.ExternalSemaphore(device, kind=kind), lp.Queue(device)  # pyright: ignore[reportArgumentType]
     if kind == "timeline":
         semaphore.signal(queue, 5)
@@ -115,6 +115,12 @@ def test_wrong_uses(device: lp.Device, kind: str):
     for wrong in (-1, 10**6, "x", None):
         with pytest.raises(lp.InvalidError):
             lp.import_semaphore_fd(wrong, device=device, kind=kind)  # pyright: ignore[reportArgumentType]
+    pipe, empty = os.pipe(), os.open(tmp_path / "empty", os.O_RDWR | os.O_CREAT)
+    for fd, message in ((pipe[0], "a pipe"), (empty, "holds 0 bytes")):
+        with pytest.raises(lp.InvalidError, match=message):
+            lp.import_semaphore_fd(fd, device=device, kind=kind)  # pyright: ignore[reportArgumentType]
+    for fd in (*pipe, empty):
+        os.close(fd)
     semaphore.close()
     for use in (semaphore.export_fd, lambda: semaphore.signal(queue, 9)):
         with pytest.raises(lp.InvalidError, match="closed"):

@@ -208,6 +208,33 @@ def test_file_descriptors_that_are_none(device: lp.Device, tmp_path: Path):
             lp.import_fd(wrong, 4, device=device)  # pyright: ignore[reportArgumentType]
     with (tmp_path / "short").open("wb+") as file, pytest.raises(lp.InvalidError, match="holds 0 bytes"):
         lp.import_fd(file.fileno(), 4, device=device)
+    (tmp_path / "long").write_bytes(bytes(100))
+    pipe, folder = os.pipe(), os.open(tmp_path, os.O_RDONLY)
+    zeros, read_only = os.open("/dev/zero", os.O_RDWR), os.open(tmp_path / "long", os.O_RDONLY)
+    cases = [(pipe[0], "a pipe"), (folder, "a folder")]
+    if device.logical.is_cpu:  # the drivers of GPUs have files of their own kinds
+        cases += [(zeros, "no file"), (read_only, "not open for reading and writing")]
+    for (
+        fd,
+        message,
+    ) in cases:  # a driver would wait for the pipe, and end the process at an access to the file
+        with pytest.raises(lp.InvalidError, match=message):
+            lp.import_fd(fd, 4, device=device)
+    for fd in (*pipe, folder, zeros, read_only):
+        os.close(fd)  # still the caller's
+
+
+def test_what_is_not_the_arrays_own_is_not_exported(importing: lp.Device):
+    host = lp.page_aligned(16)
+    array = lp.from_host(host, device=importing)
+    try:
+        lp.zeros(4, device=importing).export_fd()
+    except lp.FeatureNotSupportedError as error:
+        pytest.skip(str(error))
+    with pytest.raises(lp.InvalidError, match="export a copy"):
+        array.export_fd()
+    double[16](array).wait()
+    assert np.shares_memory(host, np.asarray(array))
 
 
 _CHILD = """
@@ -273,6 +300,99 @@ def test_torch_tensors(visible: lp.Device):
     back = torch.from_dlpack(array)
     double[8](array).wait()
     np.testing.assert_array_equal(back.numpy(), 2 * np.arange(8))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bool",
+        "int8",
+        "uint8",
+        "int16",
+        "uint16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+    ],
+)
+def test_torch_has_the_types_too(visible: lp.Device, name: str):
+    torch = pytest.importorskip("torch")
+    dtype = getattr(torch, name)
+    tensor = torch.tensor([0, 1, 1, 0, 1, 0], dtype=dtype).reshape(2, 3)
+    for given in (tensor, tensor.T, tensor[:, ::2], tensor[:0], tensor[1, 1]):
+        for array in (lp.from_dlpack(given, device=visible), lp.asarray(given, device=visible)):
+            back = torch.from_dlpack(array)
+            assert (
+                back.dtype is dtype and back.data_ptr() == np.asarray(array).ctypes.data
+            ) or not array.size
+            assert torch.equal(back, given if given.ndim else given.reshape(1))
+    array = lp.from_dlpack(tensor, device=visible)
+    back = torch.from_dlpack(array)
+    back[0, 0] = 1
+    del array, tensor
+    gc.collect()
+    assert lp.from_dlpack(back, device=visible).numpy().astype(np.float32).tolist() == [[1, 1, 1], [0, 1, 0]]
+
+
+def test_torch_tensors_that_are_no_plain_memory(visible: lp.Device):
+    torch = pytest.importorskip("torch")
+    sparse, meta = torch.eye(3).to_sparse(), torch.empty(3, device="meta")
+    for wrong in (torch.ones(3, requires_grad=True), torch.ones(3, dtype=torch.complex64), sparse, meta):
+        for take in (lp.from_dlpack, lp.asarray):
+            with pytest.raises(lp.InvalidError, match=r"grad|complex64|layout|meta"):
+                take(wrong, device=visible)
+
+
+class _Bfloat16:
+    """Speaks DLPack with bfloat16, which NumPy does not; what torch does, without torch."""
+
+    def __init__(self, bits: np.ndarray) -> None:
+        self.bits = bits
+
+    def __dlpack__(self, **options: object) -> object:
+        from lapilli.vk_runtime.dlpack_bf16 import mark_bfloat16
+
+        return mark_bfloat16(self.bits.__dlpack__(**options))
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_bfloat16_travels_by_dlpack(visible: lp.Device, version: tuple[int, int] | None):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    host = np.arange(8).astype(ml_dtypes.bfloat16)
+    for array in (
+        lp.from_dlpack(_Bfloat16(host.view(np.uint16)), device=visible),
+        lp.asarray(_Bfloat16(host.view(np.uint16)), device=visible)
+        if version is None
+        else lp.from_dlpack(host),
+    ):
+        assert array.spelling == "bf16" and array.numpy().tolist() == host.tolist()
+    array = lp.asarray(host, device=visible)
+    assert array.__dlpack_device__() == (1, 0)
+    with pytest.raises((BufferError, RuntimeError)):
+        np.from_dlpack(array)  # a type that NumPy does not know
+    again = lp.from_dlpack(_Passing(array, version), device=visible)
+    assert again.spelling == "bf16" and again.numpy().tolist() == host.tolist()
+    bits = lp.asarray(host.view(np.uint16), device=visible)
+    assert np.from_dlpack(bits).dtype == np.uint16
+
+
+class _Passing:
+    """Hands out an array's capsule, as of an older or a newer DLPack."""
+
+    def __init__(self, array: lp.Array, version: tuple[int, int] | None) -> None:
+        self.array, self.version = array, version
+
+    def __dlpack__(self, **options: object) -> object:
+        return self.array.__dlpack__(max_version=self.version)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
 
 
 @lp.struct

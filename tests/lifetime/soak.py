@@ -4,13 +4,15 @@ python -m tests.lifetime.soak --seconds 600 --seed 1
 
 Arrays, images, queues, graphs and kernels come and go; every array has a mirror in NumPy that it is compared with.
 The process fails where results differ, the layer says anything, something is left on a device after everything was
-released, or memory grows.
+released, or memory grows.  The runtime keeps a thousand pipelines, each a quarter of a megabyte of code on a software
+driver: so every kernel runs over every size before anything is measured, and none is new later.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import ctypes
 import gc
 import json
 import logging
@@ -39,6 +41,11 @@ TEXTS = 40
 
 SIZES = (1, 7, 64, 1000, 4096, 20_000)
 
+SHAPES = ((1, 1), (3, 40), (17, 5), (32, 32))
+"""Of images."""
+
+SAMPLE_EVERY_S = 2.0
+
 GROWTH_BYTES_PER_S = 20_000
 """Growth of the process's memory that is taken for noise: 12 MB in ten minutes."""
 
@@ -62,6 +69,7 @@ class Soak:
         self.kernels: list[tuple[Any, Callable[..., Any]]] = []
         self.events: list[lp.Event] = []
         self.counts: Counter[str] = Counter()
+        self.warm_up()
         for _ in range(4):
             self.make_array()
             self.make_kernel()
@@ -71,6 +79,20 @@ class Soak:
             *(self.wait, self.make_queue, self.record, self.replay, self.replay, self.tell),
         )
         self.rare = (self.make_kernel, self.profile, self.image, self.empty_range, self.collect)
+
+    def warm_up(self) -> None:
+        """Makes every pipeline that there will be."""
+        for number in range(TEXTS):
+            kernel, compute = kernel_of(number)
+            for size in SIZES:
+                x, y = np.arange(size, dtype=np.int32), np.full(size, 3, np.int32)
+                target = lp.asarray(y, device=self.device)
+                kernel[size](7, lp.asarray(x, device=self.device), target)
+                np.testing.assert_array_equal(target.numpy(), applied(compute, 7, x, y))
+        for shape in SHAPES:
+            image = lp.UnsampledImage(np.zeros((*shape, 4), np.uint32), device=self.device)
+            brighten[shape].on(self.device.default_queue)(image, 1)
+            assert (image.numpy() == 1).all()
 
     def step(self) -> None:
         chosen = self.chooser.choice(self.rare if self.chooser.random() < 0.03 else self.steps)
@@ -126,22 +148,8 @@ class Soak:
     # ---- kernels and launches ----
 
     def make_kernel(self) -> None:
-        """Makes a kernel of a random expression, which NumPy computes as well.
-
-        There are `TEXTS` of them: the runtime keeps a thousand pipelines, and no soak is long enough to fill that.
-        """
-        number = self.chooser.randrange(TEXTS)
-        chooser = random.Random(number)
-        text = "x"
-        for _ in range(chooser.randrange(1, 6)):
-            other = chooser.choice(["x", "y", "a", str(chooser.randrange(1, 1000))])
-            text = f"({text} {chooser.choice('+-*&|^')} {other})"
-        source = (
-            f"@lp.kernel\ndef soak_{number}(a: lp.i32, p: lp.Array[lp.i32], q: lp.Array[lp.i32]):\n"
-            f"    i = lp.global_id(0)\n    x, y = p[i], q[i]\n    q[i] = {text}\n"
-        )
-        compute = eval(f"lambda a, x, y: {text}")
-        self.kernels.append((lp.kernel_from_source(source), compute))
+        """Makes one of the kernels again."""
+        self.kernels.append(kernel_of(self.chooser.randrange(TEXTS)))
         if len(self.kernels) > KERNELS:
             self.kernels.pop(self.chooser.randrange(KERNELS))
 
@@ -160,8 +168,7 @@ class Soak:
             return kernel[first.size].on(queue, wait=waits)(a, first, second)
 
         def mirror() -> None:
-            with np.errstate(over="ignore"):
-                y[:] = compute(np.int32(a), x, y)
+            y[:] = applied(compute, a, x, y)
 
         return launch, mirror, {id(first), id(second)}
 
@@ -226,7 +233,7 @@ class Soak:
     def image(self) -> None:
         """Makes, changes and reads an image."""
         if not self.images or (len(self.images) < IMAGES and self.chooser.random() < 0.5):
-            shape = (self.chooser.randrange(1, 40), self.chooser.randrange(1, 40))
+            shape = self.chooser.choice(SHAPES)
             host = np.random.default_rng(self.chooser.randrange(1000)).integers(
                 0, 1000, (*shape, 4), np.uint32
             )
@@ -271,13 +278,37 @@ class Soak:
         self.kernels.clear()
 
 
+def kernel_of(number: int) -> tuple[Any, Callable[..., Any]]:
+    """Returns the kernel of a number, made anew: a random expression, which NumPy computes as well."""
+    chooser = random.Random(number)
+    text = "x"
+    for _ in range(chooser.randrange(1, 6)):
+        other = chooser.choice(["x", "y", "a", str(chooser.randrange(1, 1000))])
+        text = f"({text} {chooser.choice('+-*&|^')} {other})"
+    source = (
+        f"@lp.kernel\ndef soak_{number}(a: lp.i32, p: lp.Array[lp.i32], q: lp.Array[lp.i32]):\n"
+        f"    i = lp.global_id(0)\n    x, y = p[i], q[i]\n    q[i] = {text}\n"
+    )
+    return lp.kernel_from_source(source), eval(f"lambda a, x, y: {text}")
+
+
+def applied(compute: Callable[..., Any], a: int, x: Any, y: Any) -> Any:
+    """Returns what a kernel makes of two arrays, as NumPy computes it."""
+    with np.errstate(over="ignore"):
+        return compute(np.int32(a), x, y)
+
+
 async def awaited(event: lp.Event) -> None:
     """Awaits an event."""
     await event
 
 
 def resident_bytes() -> int:
-    """Returns the memory of the process that is in use."""
+    """Returns the memory of the process that is in use, without what the C library keeps for later."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -307,9 +338,10 @@ def run(seconds: float, seed: int) -> int:
                 soak.step()
             soak.check_all()
             steps += 50
-        samples.append((passed, resident_bytes()))
-        if len(samples) % 50 == 0:
-            print(f"{passed:.0f} s: {steps} steps, {samples[-1][1] / 2**20:.0f} MiB", flush=True)
+        if not samples or passed - samples[-1][0] >= SAMPLE_EVERY_S:
+            samples.append((passed, resident_bytes()))
+            if len(samples) % 20 == 0:
+                print(f"{passed:.0f} s: {steps} steps, {samples[-1][1] / 2**20:.1f} MiB", flush=True)
     counts = sum((soak.counts for soak in soaks), Counter[str]())
     growth = slope(samples)
     for soak in soaks:

@@ -33,6 +33,11 @@ def add_one(x: lp.Array[lp.f32]):
     x[i] = x[i] + 1.0
 
 
+@lp.kernel
+def add_value(x: lp.Array[lp.f32], a: lp.f32):
+    x[lp.global_id(0)] += a
+
+
 def interrupted_at(count, action):
     """Runs `action` with Ctrl-C at the `count`-th possible point in the runtime; whether it has so many."""
     before: dict[object, int] = {}
@@ -96,6 +101,55 @@ def test_an_interrupt_anywhere_in_launch_and_wait(device):
     assert count > 20, "there were points to interrupt at"
     add_one[64].on(queue)(x).wait()
     assert (x.numpy() == expected + 1.0).all()
+
+
+def test_an_interrupt_anywhere_in_a_launch_that_is_repeated(device):
+    """Submitted as it was recorded: each launch is waited for alone."""
+    x = lp.zeros(64, device=device)
+    for _ in range(5):
+        add_one[64](x).wait()
+    expected = 5.0
+    for count in range(10_000):
+        for _ in range(14):  # makes it one again that is waited for alone
+            add_one[64](x).wait()
+        is_interrupted = interrupted_at(count, lambda: add_one[64](x).wait())
+        found = x.numpy()
+        assert found.min() == found.max()
+        assert found[0] in (expected + 14, expected + 15), f"point {count}"
+        expected = float(found[0])
+        assert lock_is_free(device), f"point {count}"
+        if not is_interrupted:
+            break
+    assert count > 10, "there were points to interrupt at"
+
+
+def test_an_interrupt_anywhere_in_equal_launches(device):
+    """Recorded behind an equal launch: only what changed is pushed, and only looked at where it changed."""
+    x = lp.zeros(64, device=device)
+    queue = device.default_queue
+    queue.wait()
+    expected = 0.0
+    values = (1.0, 1.0, 1.0, 64.0, 64.0, 64.0, 64.0)
+    sums = [sum(values[:n]) for n in range(len(values) + 1)]
+
+    def launch():
+        for a in values:
+            add_value[64](x, a)
+
+    for count in range(10_000):
+        is_interrupted = interrupted_at(count, launch)
+        add_value[64](x, 64.0)
+        add_value[64](x, 1.0)
+        found = x.numpy()
+        assert found.min() == found.max()
+        assert found[0] - expected - 65 in sums, f"point {count}"
+        expected = float(found[0]) if found[0] < 1e6 else 0.0
+        if not expected:
+            x.fill(0)
+        assert lock_is_free(device), f"point {count}"
+        if not is_interrupted:
+            break
+    assert count > 50, "there were points to interrupt at"
 
 
 def test_an_interrupt_anywhere_in_making_an_array(device):

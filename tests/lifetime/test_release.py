@@ -14,7 +14,7 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime import launch_cache
 from lapilli.vk_runtime.device import Device
-from lapilli.vk_runtime.memory import SPARE_BYTES
+from lapilli.vk_runtime.memory_blocks import SPARE_BYTES
 
 pytestmark = pytest.mark.device
 

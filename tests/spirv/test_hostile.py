@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapilli.spirv.binary import ModuleBuilder, Section, encode_string, parse
+from lapilli.spirv.deserialise import deserialise
 from lapilli.spirv.errors import SpirvError
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.tables import Decoration, Op, StorageClass
@@ -29,6 +30,8 @@ def survive(data: bytes) -> bool:
         is_valid = False
     with contextlib.suppress(SpirvError):
         reflect(data)
+    with contextlib.suppress(SpirvError):
+        deserialise(data)
     return is_valid
 
 
@@ -144,3 +147,18 @@ def test_longest_instruction_is_read() -> None:
     data = builder.build()
     assert len(parse(data).instructions[1].operands) == 65533
     survive(data)
+
+
+def test_a_buffer_block_whose_id_is_claimed_twice() -> None:
+    text = """
+        OpCapability Shader
+        OpMemoryModel Logical GLSL450
+        %twice = OpString "the same id"
+        OpDecorate %block BufferBlock
+        OpMemberDecorate %block 0 Offset 0
+        %int = OpTypeInt 32 1
+        %block = OpTypeStruct %int
+        %pointer = OpTypePointer Uniform %block
+        %twice = OpVariable %pointer Uniform
+    """
+    assert not survive(spirv_tools().assemble(text))

@@ -32,6 +32,7 @@ LIMITS = DeviceLimits(
     min_storage_buffer_offset_alignment=256,
     min_uniform_buffer_offset_alignment=256,
     max_memory_allocation_bytes=1 << 30,
+    sparse_address_space_bytes=0,
     max_buffer_bytes=1 << 30,
     timestamp_period_ns=1.0,
 )

@@ -64,7 +64,7 @@ def test_submissions_in_flight_are_bounded(device, queue, x, monkeypatch):
     y = zeros(device)
     for _ in range(50):
         saxpy(queue, 1.0, x, y)
-        assert len(queue._in_flight) <= 4
+        assert len(queue.in_flight) <= 4
     assert (y.numpy() == 50).all()
 
 
@@ -152,6 +152,24 @@ def test_await(device, queue, x):
         return await saxpy(queue, 1.0, x, y)
 
     assert asyncio.run(run()).done and (y.numpy() == 1).all()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda queue: lp.empty(8, queue=queue),
+        lambda queue: lp.zeros(8, queue=queue),
+        lambda queue: lp.full(8, 2.0, device=queue.device, queue=queue),
+        lambda queue: lp.asarray([1.0, 2.0], queue=queue),
+        lambda queue: lp.asarray(lp.ones(8, device=queue.device), queue=queue),
+        lambda queue: lp.zeros(0, queue=queue),
+    ],
+    ids=["empty", "zeros", "full", "asarray", "asarray of an array", "no elements"],
+)
+def test_closed_queue_makes_no_arrays(queue, make):
+    queue.close()
+    with pytest.raises(lp.InvalidError, match="this queue was closed"):
+        make(queue)
 
 
 def test_closed_queue_has_finished_and_refuses_more(device, queue, x):

@@ -34,6 +34,9 @@ class Counted:
 @pytest.mark.parametrize("quirk", QUIRKS, ids=lambda quirk: quirk.name)
 def test_every_row_names_a_test_and_its_remedy(quirk) -> None:
     assert (ROOT / quirk.test).is_file()
+    assert (ROOT / quirk.shown_by).exists()
+    if quirk.shown_by.endswith("faults.py"):
+        assert f'_has(device, "{quirk.name}")' in (ROOT / quirk.shown_by).read_text("utf-8")
     assert quirk.fault
     assert ".py" in quirk.remedy
 

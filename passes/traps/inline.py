@@ -1,0 +1,73 @@
+"""Inlines helpers with barriers, or with arrays of a work-group or work-item, into a kernel.
+
+Lowering inlines them anyway, since SPIR-V has no such functions; what `traps` adds needs the kernel as one piece.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.call_graph import Function, has_body, resolve
+from ...ir.dialects import aspect
+from ...ir.dialects.kernel import LIBRARY
+from ...ir.walk import operations
+
+_NEEDS_GROUP = frozenset(("gpu.barrier", "spirv.ControlBarrier", "memref.alloc", "memref.alloca"))
+
+
+def inline_cooperative(kernel: Function) -> None:
+    """Replaces the kernel's calls of such helpers by their bodies, in place."""
+    needs: dict[Function, bool] = {}
+    pending = operations(kernel.body)
+    while pending:
+        op = pending.pop()
+        callee = _callee(op)
+        if callee is None or not _cooperates(callee, needs):
+            continue
+        pending += _inline(op, callee)
+
+
+def _callee(op: Operation) -> Function | None:
+    if not isinstance(op, func.CallOp):
+        return None
+    found = resolve(op, op.callee)
+    if not isinstance(found, Function) or not has_body(found) or aspect.is_external(found):
+        return None
+    return found if len(found.body.blocks) == 1 else None
+
+
+def _cooperates(function: Function, known: dict[Function, bool]) -> bool:
+    if function not in known:
+        known[function] = False  # a function that calls itself: an error of the lowering
+        arrays = (isinstance(argument.type, MemRefType) for argument in function.body.blocks[0].args)
+        known[function] = any(arrays) or any(
+            op.name in _NEEDS_GROUP or ((callee := _callee(op)) is not None and _cooperates(callee, known))
+            for op in operations(function.body)
+        )
+    return known[function]
+
+
+def _inline(call: Operation, callee: Function) -> list[Operation]:
+    """Replaces a call; returns the operations that stand there now."""
+    body, block = callee.body.blocks[0], call.parent
+    assert block is not None
+    values: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
+    made: list[Operation] = []
+    for op in body.ops:
+        if op is body.last_op:
+            break
+        copy = op.clone(values)
+        block.insert_op_before(copy, call)
+        made += operations(copy)
+        if LIBRARY in callee.attributes:  # whoever reads a message has not written it
+            for inner in copy.walk():
+                inner.location = call.location
+    last = body.last_op
+    assert last is not None
+    for old, new in zip(call.results, last.operands, strict=True):
+        old.replace_all_uses_with(values.get(new, new))
+    call.detach()
+    call.erase()
+    return made

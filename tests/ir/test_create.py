@@ -1,0 +1,97 @@
+"""`create` makes what `Operation.create` makes."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects import arith, scf, test
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    f32,
+    i1,
+)
+from xdsl.ir import Block, Operation, Region
+
+from lapilli.ir.create import append, create
+from lapilli.ir.dialects import spirv
+
+LOCATION = FileLineColLoc(StringAttr("k.py"), IntAttr(3), IntAttr(5))
+
+
+def _constant() -> Operation:
+    return arith.ConstantOp(FloatAttr(1.0, f32))
+
+
+def _fields(op: Operation) -> dict[str, object]:
+    """What an operation holds; uses and results by what they are of."""
+    return {
+        "operands": list(op.operands),
+        "uses": [[(use.operation is op, use.index) for use in value.uses] for value in op.operands],
+        "results": [(r.type, r.op is op, r.index, r.name_hint, r.first_use) for r in op.results],
+        "successors": list(op.successors),
+        "successor uses": [[(u.operation is op, u.index) for u in b.uses] for b in op.successors],
+        "properties": op.properties,
+        "attributes": op.attributes,
+        "location": op.location,
+        "regions": [region.parent is op for region in op.regions],
+        "place": (op.parent, op.next_op, op.prev_op),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (arith.AddfOp, {"result_types": (f32,), "location": LOCATION}),  # has default properties
+        (arith.AddfOp, {"result_types": (f32,), "properties": {"fastmath": arith.FastMathFlagsAttr("fast")}}),
+        (spirv.FAddOp, {"result_types": (f32,), "attributes": {"no_contraction": UnitAttr()}}),
+        (test.TestOp, {"result_types": (f32, i1, f32)}),
+        (test.TestOp, {}),
+    ],
+)
+def test_makes_the_same_operation(kind: type[Operation], options: dict[str, object]):
+    def made(make: object) -> dict[str, object]:
+        one = _constant().results[0]
+        operands = (one, one)  # twice: both uses count
+        op = make(operands)  # type: ignore[operator]
+        fields = _fields(op)
+        op.verify() if kind is not test.TestOp else None
+        assert [value is one for value in fields.pop("operands")] == [True, True]  # type: ignore[union-attr]
+        return fields
+
+    ours = made(lambda operands: create(kind, operands, **options))
+    theirs = made(lambda operands: kind.create(operands=operands, **options))
+    assert ours == theirs
+    assert list(ours["properties"]) == list(theirs["properties"])  # type: ignore[call-overload]
+
+
+def test_branches_and_regions_are_known_to_their_operation():
+    target, body = Block(), Region(Block([scf.YieldOp()]))
+    branch = create(spirv.BranchOp, successors=(target, target))
+    assert _fields(branch)["successor uses"] == [[(True, 1), (True, 0)]] * 2
+    condition = create(arith.ConstantOp, (), (i1,), {"value": IntegerAttr(1, i1)})
+    outer = create(scf.IfOp, condition.results, regions=(body, Region()))
+    assert body.parent is outer and len(outer.regions) == 2
+    assert branch.drop_all_references() is None and not list(target.uses)
+
+
+def test_properties_are_the_operations_own():
+    first, second = (create(arith.AddfOp, (), (f32,)) for _ in range(2))
+    first.properties["fastmath"] = arith.FastMathFlagsAttr("fast")
+    first.attributes["mark"] = UnitAttr()
+    assert second.properties["fastmath"] == arith.FastMathFlagsAttr("none") and not second.attributes
+
+
+def test_appends_as_add_op_does():
+    block, other = Block(), Block()
+    ours, theirs = [_constant() for _ in range(3)], [_constant() for _ in range(3)]
+    for mine, its in zip(ours, theirs, strict=True):
+        append(block, mine)
+        other.add_op(its)
+    assert list(block.ops) == ours and list(reversed(block.ops)) == ours[::-1]
+    assert block.first_op is ours[0] and block.last_op is ours[2] and ours[1].parent is block
+    block.detach_op(ours[1])
+    assert list(block.ops) == [ours[0], ours[2]]

@@ -1,0 +1,135 @@
+"""The rows of `quirks` that wrong results show: without its remedy a shader is wrong on the drivers with the fault.
+
+A row whose test fails here because the driver is right is a row that a version of the driver no longer needs.
+The loop cap has its probe (`test_quirks`); what `specialization-unchecked` names would end the process.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime.quirks import QUIRKS, driver_version, has_quirk
+
+pytestmark = [pytest.mark.device, pytest.mark.native_only("driver faults are of devices")]
+
+BY_NAME = {quirk.name: quirk for quirk in QUIRKS}
+
+
+def _has(device: lp.Device, name: str) -> bool:
+    physical = device.physical
+    if not any(physical.driver_id in quirk.drivers for quirk in QUIRKS):
+        pytest.skip("the table says nothing about this driver")
+    return bool(has_quirk(BY_NAME[name], physical.driver_id, driver_version(physical.driver_info)))
+
+
+def _kernel(device: lp.Device, language: lp.SourceLanguage, text: str) -> lp.Kernel:
+    if language is lp.SourceLanguage.GLSL and shutil.which("glslangValidator") is None:
+        pytest.skip("glslang is not installed")
+    context = lp.Context([device])
+    bundle = lp.build(lp.create_kernel_bundle_from_source(context, language, text))
+    return bundle.ext_oneapi_get_kernel("main")
+
+
+def _shader(local_size: int, body: str, parameters: str = "") -> str:
+    return f"""#version 450
+#extension GL_KHR_shader_subgroup_basic : require
+layout(local_size_x = {local_size}) in;
+layout(binding = 0) buffer Out {{ float found[]; }};
+{parameters}
+void main() {{ {body} }}
+"""
+
+
+def _run(device: lp.Device, kernel: lp.Kernel, size: int, *arguments: object) -> None:
+    queue = lp.Queue(context=kernel.context, device=device)
+    queue.parallel_for(size, kernel, *arguments).wait()
+
+
+def test_branch_depth(device: lp.Device) -> None:
+    depth, limit = 90, 84
+    body = "".join(f"found[0] = {k}.0; if (limit.x > {k}.0) {{" for k in range(1, depth + 1))
+    shader = _shader(
+        1, f"{body} found[0] = -1.0; {'}' * depth}", "layout(binding = 1) buffer In { vec2 limit; };"
+    )
+    kernel = _kernel(device, lp.SourceLanguage.GLSL, shader)
+    out, given = lp.zeros(1, device=device), lp.full(2, float(limit), device=device)
+    _run(device, kernel, 1, out, given)
+    assert (out.numpy()[0] != limit) == _has(device, "branch-depth")
+
+
+def test_zero_operands(device: lp.Device) -> None:
+    body = "uint i = gl_GlobalInvocationID.x; found[3 * i] = x[i] * 0.0; found[3 * i + 1] = 0.0 / x[i];"
+    shader = _shader(
+        1, f"{body} found[3 * i + 2] = x[i] / 0.0;", "layout(binding = 1) buffer In { float x[]; };"
+    )
+    kernel = _kernel(device, lp.SourceLanguage.GLSL, shader)
+    x = np.float32([np.nan, np.inf, 0, 3])
+    out = lp.zeros(12, device=device)
+    _run(device, kernel, 4, out, lp.asarray(x, device=device))
+    zero = np.float32(0)
+    with np.errstate(all="ignore"):
+        expected = np.stack([x * zero, zero / x, x / zero], 1)
+    is_right = np.array_equal(out.numpy().reshape(4, 3), expected, equal_nan=True)
+    assert is_right != _has(device, "zero-operands")
+
+
+def test_partial_sub_groups(device: lp.Device) -> None:
+    size = device.info.sub_group_sizes[0]
+    local = size + size // 2
+    kernel = _kernel(device, lp.SourceLanguage.GLSL, _shader(local, "found[0] = float(gl_NumSubgroups);"))
+    out = lp.zeros(1, device=device)
+    _run(device, kernel, local, out)
+    assert (out.numpy()[0] != 2) == _has(device, "partial-sub-groups")
+
+
+ALIASED = """
+    OpCapability Shader
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint GLCompute %main "main" %seen %kept
+    OpExecutionMode %main LocalSize 1 1 1
+    OpDecorate %array ArrayStride 4
+    OpMemberDecorate %block 0 Offset 0
+    OpDecorate %block Block
+    OpDecorate %seen DescriptorSet 0
+    OpDecorate %seen Binding 0
+    OpDecorate %seen Aliased
+    OpDecorate %seen NonWritable
+    OpDecorate %kept DescriptorSet 0
+    OpDecorate %kept Binding 1
+    OpDecorate %kept Aliased
+    %void = OpTypeVoid
+    %int = OpTypeInt 32 1
+    %zero = OpConstant %int 0
+    %one = OpConstant %int 1
+    %array = OpTypeRuntimeArray %int
+    %block = OpTypeStruct %array
+    %buffer = OpTypePointer StorageBuffer %block
+    %element = OpTypePointer StorageBuffer %int
+    %seen = OpVariable %buffer StorageBuffer
+    %kept = OpVariable %buffer StorageBuffer
+    %type = OpTypeFunction %void
+    %main = OpFunction %void None %type
+    %entry = OpLabel
+    %source = OpAccessChain %element %seen %zero %zero
+    %target = OpAccessChain %element %kept %zero %zero
+    %result = OpAccessChain %element %kept %zero %one
+    %before = OpLoad %int %source
+    %more = OpIAdd %int %before %one
+    OpStore %target %more
+    %after = OpLoad %int %source
+    OpStore %result %after
+    OpReturn
+    OpFunctionEnd
+"""
+
+
+def test_aliased_read_only(device: lp.Device) -> None:
+    kernel = _kernel(device, lp.SourceLanguage.SPIRV_ASM, ALIASED)
+    both = lp.asarray(np.int32([5, 0]), device=device)
+    _run(device, kernel, 1, both, both)
+    assert both.numpy()[0] == 6
+    assert (both.numpy()[1] != 6) == _has(device, "aliased-read-only")

@@ -1,0 +1,84 @@
+"""One VkBuffer over several VkDeviceMemory: arrays beyond maxMemoryAllocationSize (sparse binding, Vulkan 1.3, 34).
+
+All of a buffer is bound before anybody sees it, and stays so: afterwards it is a buffer like any other, but the host
+does not see it, since each of its parts would be mapped elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import Error
+from .headers import NULL, ffi, make
+from .timeline_semaphore import TimelineSemaphore
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+    from .memory_blocks import Place
+
+
+def part_sizes(nbytes: int, alignment: int, max_allocation_bytes: int) -> list[int]:
+    """Returns the sizes of the parts of a buffer, in order: as few as can be.
+
+    Args:
+        nbytes: of the buffer as the driver wants it, a multiple of `alignment`.
+        alignment: of the driver's sparse blocks.
+        max_allocation_bytes: of one VkDeviceMemory.
+    """
+    largest = max(max_allocation_bytes // alignment, 1) * alignment
+    whole, rest = divmod(nbytes, largest)
+    return [largest] * whole + ([rest] if rest else [])
+
+
+class SparseBinding:
+    """Memory that is being put under a buffer.  Make it with the device's lock held.
+
+    Args:
+        device: borrowed.
+        buffer: a VkBuffer made for sparse binding.
+        places: what lies under it, in order.
+
+    Raises:
+        MemoryAllocationError: the driver has no memory for its tables.
+        DeviceLostError: the device is lost.
+    """
+
+    def __init__(self, device: LogicalDevice, buffer: Any, places: Sequence[Place]) -> None:
+        self._semaphore = TimelineSemaphore(device)
+        binds = ffi.new("VkSparseMemoryBind[]", len(places))
+        start = 0
+        for bind, place in zip(binds, places, strict=True):
+            bind.resourceOffset, bind.size = start, place.nbytes
+            bind.memory, bind.memoryOffset = place.block.raw, place.offset_bytes
+            start += place.nbytes
+        timeline = make(
+            "VkTimelineSemaphoreSubmitInfo",
+            signalSemaphoreValueCount=1,
+            pSignalSemaphoreValues=ffi.new("uint64_t[]", [1]),
+        )
+        of_buffer = make("VkSparseBufferMemoryBindInfo", buffer=buffer, bindCount=len(places), pBinds=binds)
+        info = make(
+            "VkBindSparseInfo",
+            pNext=timeline,
+            bufferBindCount=1,
+            pBufferBinds=of_buffer,
+            signalSemaphoreCount=1,
+            pSignalSemaphores=self._semaphore.raw_array,
+        )
+        device.check(device.vk.vkQueueBindSparse(device.vk_queue, 1, info, NULL), "vkQueueBindSparse")
+
+    def wait(self) -> None:
+        """Waits until the memory is there.
+
+        Raises:
+            DeviceLostError: the device is lost, or hangs.
+        """
+        if self._semaphore.completed < 1:
+            self._semaphore.block_until(1)
+
+    def end(self) -> None:
+        """Waits where Ctrl-C ended `wait`, so that the buffer may go; not on a device that is lost or being closed."""
+        with contextlib.suppress(Error):
+            self.wait()
