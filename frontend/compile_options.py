@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from ..ir.errors import InvalidError
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import OPTIMISATION_PASSES, TargetEnv
 
 DeviceCodeSplit = Literal["auto", "per_kernel", "per_source", "off"]
 SpecConstants = Literal["native", "emulated"]
@@ -35,6 +35,8 @@ class CompileOptions:
     """Debug mode: kernels check what `checking.checks_of` says; images and warnings say which line they come from."""
     opt_level: int = 1
     """0 folds nothing, 1 is the default, 2 spends more time."""
+    disabled_passes: tuple[str, ...] = ()
+    """Optimisation passes that do not run, ascending."""
     spec_constants: str = "native"
     """``native``: values reach the driver as SPIR-V specialization constants; ``emulated``: as hidden arguments."""
 
@@ -47,13 +49,20 @@ class CompileOptions:
         """
         level = self.opt_level if opt_level is None else opt_level
         emulates = self.spec_constants == "emulated"
-        if (level, self.debug, emulates) == (
+        if (level, self.disabled_passes, self.debug, emulates) == (
             env.optimisation_level,
+            env.disabled_passes,
             env.debug_info,
             env.emulates_spec_constants,
         ):
             return env
-        return replace(env, optimisation_level=level, debug_info=self.debug, emulates_spec_constants=emulates)
+        return replace(
+            env,
+            optimisation_level=level,
+            disabled_passes=self.disabled_passes,
+            debug_info=self.debug,
+            emulates_spec_constants=emulates,
+        )
 
 
 DEFAULT_OPTIONS = CompileOptions()
@@ -79,6 +88,7 @@ def compile_options(
     device_code_split: DeviceCodeSplit | None = None,
     debug: bool | None = None,
     opt_level: Literal[0, 1, 2] | None = None,
+    disabled_passes: Sequence[str] | None = None,
     spec_constants: SpecConstants | None = None,
 ) -> None:
     """Sets options for the kernels of the calling Python module; call it above the first of them.
@@ -92,6 +102,9 @@ def compile_options(
         debug: debug mode: kernels check indices, divisors and NaN, and images and warnings say which source line they
             come from.
         opt_level: 0 folds nothing, 1 is the default, 2 spends more time.
+        disabled_passes: optimisation passes that do not run, to find out what one does or whether it is at fault:
+            ``"canonicalize"``, ``"coarsen"``, ``"cse"``, ``"dce"``, ``"hoist-invariants"``,
+            ``"linearise-indices"``, ``"narrow-barriers"``, ``"promote-arrays"``.
         spec_constants: how values of specialization constants reach a kernel.
 
     Raises:
@@ -103,6 +116,7 @@ def compile_options(
         "device_code_split": _one_of("device_code_split", device_code_split, DEVICE_CODE_SPLITS),
         "debug": _boolean("debug", debug),
         "opt_level": _level(opt_level),
+        "disabled_passes": None if disabled_passes is None else checked_passes(disabled_passes),
         "spec_constants": _one_of("spec_constants", spec_constants, SPEC_CONSTANTS),
     }
     changed = {name: value for name, value in given.items() if value is not None}
@@ -169,6 +183,19 @@ def _targets(value: object) -> tuple[str, ...]:
     return tuple(
         config.target(name, "fixed target").name for name in dict.fromkeys(cast("tuple[str, ...]", names))
     )
+
+
+def checked_passes(value: object) -> tuple[str, ...]:
+    """Returns names of optimisation passes in ascending order, each once; InvalidError for anything else."""
+    expected = f"a list of {', '.join(map(repr, OPTIMISATION_PASSES))}"
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise _bad("disabled_passes", expected, value)
+    names = set[str]()
+    for name in cast("Sequence[object]", value):
+        if not isinstance(name, str) or name not in OPTIMISATION_PASSES:
+            raise _bad("disabled_passes", expected, name)
+        names.add(name)
+    return tuple(sorted(names))
 
 
 def _one_of(option: str, value: object, choices: Sequence[str]) -> str | None:

@@ -24,7 +24,7 @@ from ..vk_runtime.compatibility import is_environment_supported
 from ..vk_runtime.native_code import NativeCode
 from ..vk_runtime.native_compilation import compile_native
 from .aspect_warnings import collected_findings
-from .compile_options import overridden_options
+from .compile_options import checked_passes, overridden_options
 from .lpk_images import BuiltImage, build_images
 from .lpk_targets import BuildTarget, find_target
 
@@ -44,6 +44,8 @@ class BuildRequest:
     device_code_split: str | None = None
     device_configs: tuple[str, ...] = ()
     opt_level: int | None = None
+    disabled_passes: tuple[str, ...] = ()
+    """Optimisation passes that do not run; (): what the modules say."""
     debug: bool | None = None
     has_spirv: bool = True
 
@@ -92,6 +94,7 @@ def build(request: BuildRequest) -> BuildResult:
             "fixed_targets": fixed,
             "device_code_split": request.device_code_split,
             "opt_level": request.opt_level,
+            "disabled_passes": checked_passes(request.disabled_passes) or None,
             "debug": request.debug,
         }
         stack.enter_context(overridden_options(**{k: v for k, v in options.items() if v is not None}))

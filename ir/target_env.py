@@ -37,6 +37,18 @@ OPTIONAL_ASPECTS = frozenset(
 """The aspects that `TargetEnv.optional_aspects` may hold: those that change the code of some kernel."""
 
 
+OPTIMISATION_PASSES = (
+    "canonicalize",
+    "coarsen",
+    "cse",
+    "dce",
+    "hoist-invariants",
+    "linearise-indices",
+    "narrow-barriers",
+    "promote-arrays",
+)
+"""The passes that only make code faster or smaller; each can be switched off, see `TargetEnv.disabled_passes`."""
+
 CHECKS = ("none", "asserts", "debug")
 """What a kernel checks as it runs: nothing, its ``assert`` statements, in debug mode also indices, divisors and NaN."""
 
@@ -55,6 +67,8 @@ class TargetEnv:
     """Float widths whose NaN, infinities and -0.0 the device keeps when a module asks for it."""
     optimisation_level: int = 1
     """0 folds nothing, 1 is the default, 2 spends more time."""
+    disabled_passes: tuple[str, ...] = ()
+    """Those of `OPTIMISATION_PASSES` that do not run, ascending."""
     optional_aspects: tuple[int, ...] = ()
     """Aspects, ascending, whose instructions the code may use where there is another way without: atomics of
     floats.  An image that uses one requires it."""
@@ -111,6 +125,7 @@ class TargetEnv:
                 signed_zero_inf_nan_preserve_bits=tuple(sorted(kept)),
                 optional_aspects=tuple(sorted(set(first.optional_aspects) & set(other.optional_aspects))),
                 debug_info=first.debug_info or other.debug_info,
+                disabled_passes=tuple(sorted({*first.disabled_passes, *other.disabled_passes})),
                 loop_iteration_cap=smallest_cap((first, other)),
                 checks=most_checks((first, other)),
             )

@@ -86,7 +86,7 @@ def analyse(
 
     Args:
         module: kernel-level IR; changed in place, and the result may contain it.
-        env: `optimisation_level` is used, and `debug_info`: warnings say where then.
+        env: `optimisation_level` and `disabled_passes` are used, and `debug_info`: warnings say where then.
         mode: device code split, see `split_modules.SplitMode`.
         fixed_targets: targets of kernels that do not name their own.
         config: what the targets have; None: the configuration in force.
@@ -124,7 +124,8 @@ def analyse(
 
         trap_cooperation(module)
         done("trap-cooperation", module)
-    optimise(module, env.optimisation_level)
+    keeps = env.lanes_per_invocation > 1
+    optimise(module, env.optimisation_level, disabled=env.disabled_passes, keeps_dimensions=keeps)
     done("optimise", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)

@@ -20,6 +20,7 @@ _PASSES = {
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
+    "linearise-indices": ("optimise.linearise_indices", "LineariseIndices"),
     "lower-vectors": ("lower_vectors", "LowerVectorsPass"),
     "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
     "promote-arrays": ("optimise.promote_arrays", "PromoteArrays"),

@@ -47,6 +47,13 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 @click.option("-O0", "opt_level", flag_value=0, type=int, help="Fold nothing.")
 @click.option("-O1", "opt_level", flag_value=1, type=int, help="The default.")
 @click.option("-O2", "opt_level", flag_value=2, type=int, help="Spend more time.")
+@click.option(
+    "--disable-pass",
+    "disabled_passes",
+    multiple=True,
+    metavar="PASS",
+    help="An optimisation pass that does not run.",
+)
 @click.option("-g", "debug", is_flag=True, help="Images say which source line they come from.")
 def command(
     inputs: tuple[str, ...],
@@ -57,6 +64,7 @@ def command(
     device_configs: tuple[str, ...],
     no_spirv: bool,
     opt_level: int | None,
+    disabled_passes: tuple[str, ...],
     debug: bool,
 ) -> None:
     """Compiles the kernels of Python files, packages and .mlir files to a bundle file or to file tables."""
@@ -73,6 +81,7 @@ def command(
                 device_code_split=device_code_split,
                 device_configs=device_configs,
                 opt_level=opt_level,
+                disabled_passes=disabled_passes,
                 debug=True if debug else None,
                 has_spirv=not no_spirv,
             )

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..ir.errors import InvalidError
 from . import tracked
+from .array_hints import missing_attribute
 from .dtypes import numpy_dtype
 from .host_data import element, host_array
 from .transfer import copy_buffer, download, fill, upload
@@ -317,6 +318,21 @@ class Array:
         """Makes it use other memory of the same contents; for `array_sharing`."""
         self._buffer = buffer
         tracked.note_change()
+
+    def __copy__(self) -> Array:
+        """Returns another array of the same elements on the same device."""
+        return Array(self._device, self._shape, self._spelling).copy_from(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Array:
+        return self.__copy__()
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        raise TypeError("an lp.Array lives on a device and cannot be pickled; pickle a.numpy()")
+
+    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute(name, self)
 
     def __len__(self) -> int:
         if not self.shape:

@@ -26,6 +26,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -141,18 +142,23 @@ class CountRoundsOp(IRDLOperation):
     """Adds to the rounds that the loops of this work-item's sub-group have run.
 
     "kernel.count_rounds"() <{rounds = 1 : i32}> : () -> ()
+    "kernel.count_rounds"(%more) <{rounds = 0 : i32}> : (i32) -> ()     (as an unsigned number)
     """
 
     name = "kernel.count_rounds"
 
     rounds = prop_def(IntegerAttr)
+    more = opt_operand_def(i32)
 
-    def __init__(self, rounds: int):
-        super().__init__(properties={"rounds": IntegerAttr(rounds, i32)})
+    def __init__(self, rounds: int, more: SSAValue | None = None):
+        super().__init__(operands=[more], properties={"rounds": IntegerAttr(rounds, i32)})
 
     def verify_(self) -> None:
-        if self.rounds.type != i32 or self.rounds.value.data < 1:
-            raise VerifyException(f"'{self.name}' rounds must be an i32 of 1 or more, found {self.rounds}")
+        least = 1 if self.more is None else 0
+        if self.rounds.type != i32 or self.rounds.value.data < least:
+            raise VerifyException(
+                f"'{self.name}' rounds must be an i32 of {least} or more, found {self.rounds}"
+            )
 
 
 @irdl_op_definition

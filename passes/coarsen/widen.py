@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...ir.attribute_values import memref_element_type
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
+from ...ir.dialects.kernel_reports import ROUND_OPS
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
 from ..optimise.effects import is_write_class
 from .accesses import (
@@ -220,7 +221,7 @@ class Widening:
 
     def _other(self, op: Operation) -> None:
         is_access = isinstance(op, _MEMORY_READS + _MEMORY_WRITES)
-        if self._axes.is_range_test(op):
+        if self._axes.is_range_test(op) or isinstance(op, ROUND_OPS):  # the same for all lanes
             self._bind(op.results, self._clone(op, self._lanes.first).results)
             return
         axes = self._axes.of_all(op.results) | self._axes.of_all(op.operands)

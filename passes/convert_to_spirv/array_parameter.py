@@ -138,7 +138,7 @@ class ArrayParameter:
         """Returns an element of a uniform buffer, which is an array of vectors of 16 bytes."""
         fn, vector = self._fn, self._uniform_view
         assert vector is not None, "it is no uniform buffer"
-        linear = fn.resized(self._linear(indices), i32)
+        linear = fn.resized(fn.linear(indices, self.extent), i32)
         is_whole = vector is self.storage_type
         number = linear if is_whole else fn.emit(spirv.ShiftRightLogicalOp, (linear, fn.index(2)), i32)
         pointer = fn.module.types.pointer(vector, StorageClass.Uniform)
@@ -168,7 +168,7 @@ class ArrayParameter:
         vector = fn.type(VectorType(self.storage_type, [width]))
         pointer = fn.module.types.pointer(vector, self._storage_class)
         shift = fn.index(width.bit_length() - 1)
-        number = fn.emit(spirv.ShiftRightLogicalOp, (self._linear(indices), shift), i32)
+        number = fn.emit(spirv.ShiftRightLogicalOp, (self._fn.linear(indices, self.extent), shift), i32)
         chain = fn.emit(spirv.AccessChainOp, (self._view(vector), fn.index(0), number), pointer)
         return chain, vector
 
@@ -237,7 +237,7 @@ class ArrayParameter:
 
     def _position(self, indices: Sequence[SSAValue]) -> SSAValue:
         """Returns the position of an element in C order, inside of the array: no robustness covers addresses."""
-        linear = self._linear(indices)
+        linear = self._fn.linear(indices, self.extent)
         # As unsigned numbers, negative positions are the largest: one minimum clamps both ends.
         return (
             self._fn.emit(spirv.GLUMinOp, (linear, self._last_position()), self.index_type)
@@ -259,14 +259,6 @@ class ArrayParameter:
             one = self._number(1)
             self._last = first(spirv.ISubOp, first(spirv.GLUMaxOp, count, one), one)
         return self._last
-
-    def _linear(self, indices: Sequence[SSAValue]) -> SSAValue:
-        """Returns the position of an element in C order: the last index is the fastest."""
-        fn = self._fn
-        linear = indices[0]
-        for dimension, index in enumerate(indices[1:], start=1):
-            linear = fn.sum(fn.product(linear, self.extent(dimension)), index)
-        return linear
 
     def _view(self, held: Attribute) -> SSAValue:
         """Returns a pointer to the buffer as an array of `held`."""

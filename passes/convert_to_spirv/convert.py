@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from ...ir.call_graph import Function, functions, has_body
 from ...ir.dialects import aspect, spirv
-from ...ir.dialects.kernel import is_kernel
+from ...ir.dialects.kernel import WIDE, is_kernel
 from ...ir.dialects.spirv.enums import AddressingModel
 from ...ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
 from ...ir.split_module import SplitModule
@@ -95,12 +95,19 @@ def convert_to_spirv(
 
 def _coarsened(kernels: list[Function], env: TargetEnv) -> list[Function]:
     """Returns the kernels, in their coarsened form where the environment asks for it and it pays."""
-    lanes = env.lanes_per_invocation
+    lanes = 1 if "coarsen" in env.disabled_passes else env.lanes_per_invocation
     if lanes < 2 or env.optimisation_level < 1 or env.binding_model is not BindingModel.DESCRIPTOR:
         return kernels
     from ..coarsen.coarsen import coarsened
+    from ..optimise.pipeline import optimise_positions
 
-    return [coarsened(kernel, lanes, splits_branches=env.splits_branches) or kernel for kernel in kernels]
+    found: list[Function] = []
+    for kernel in kernels:
+        made = coarsened(kernel, lanes, splits_branches=env.splits_branches)
+        if made is not None and WIDE not in kernel.attributes:
+            optimise_positions(made, disabled=env.disabled_passes)
+        found.append(made or kernel)
+    return found
 
 
 def _assemble(module: ModuleLowering, entries: list[KernelEntry]) -> spirv.ModuleOp:

@@ -72,9 +72,6 @@ class FunctionLowering:
         self.spec_constants: dict[str, SSAValue] = {}
         """Values of specialization constants read so far, by symbol."""
         self._constants: dict[tuple[int, str], SSAValue] = {}
-        # By the identity of the operands, which are in use as long as the result is.
-        self._products: dict[tuple[int, int], SSAValue] = {}
-        self._sums: dict[tuple[int, int, int], SSAValue] = {}
         self._constant_ops: list[Operation] = []
         self._variables: list[Operation] = []
         self._first_ops: list[Operation] = []
@@ -129,55 +126,18 @@ class FunctionLowering:
         op.location = self.location
         append(self.block, op)
 
-    def product(self, index: SSAValue, extent: SSAValue) -> SSAValue:
-        """Returns the product of two integers, computed once and where `index` is: in no loop that `index` is not in.
+    def linear(self, indices: Sequence[SSAValue], extents: Callable[[int], SSAValue]) -> SSAValue:
+        """Returns the position in C order, the last index is the fastest, of an element of an array.
 
         Args:
-            index: any value.
-            extent: any value of its type; of use are constants and what stands at the function's start.
+            indices: one a dimension, or one for all: a position that is known already.
+            extents: gives the extent along a dimension.
         """
-        type_ = index.type
-        numbers = self.constant_number(index), self.constant_number(extent)
-        if numbers[0] is not None and numbers[1] is not None:
-            return self.constant(type_, _wrapped(int(numbers[0]) * int(numbers[1]), type_))
-        if (
-            isinstance(extent.owner, Block) or extent.owner.parent is not None
-        ):  # it may be known later than `index`
-            return self.emit(spirv.IMulOp, (index, extent), type_)
-        key = (id(index), id(extent))
-        known = self._products.get(key)
-        if known is None:
-            op = spirv.IMulOp.create(operands=(index, extent), result_types=(type_,), location=self.location)
-            known = self._products[key] = self._behind(index, op)
-        return known
-
-    def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Returns the sum of two integers of a type, computed once a block."""
-        numbers = self.constant_number(a), self.constant_number(b)
-        if numbers[0] is not None and numbers[1] is not None:
-            return self.constant(a.type, _wrapped(int(numbers[0]) + int(numbers[1]), a.type))
-        if numbers[0] == 0 or numbers[1] == 0:
-            return b if numbers[0] == 0 else a
-        key = (id(a), id(b), id(self.block))
-        known = self._sums.get(key)
-        if known is None:
-            known = self._sums[key] = self.emit(spirv.IAddOp, (a, b), a.type)
-        return known
-
-    def _behind(self, value: SSAValue, op: Operation) -> SSAValue:
-        """Puts an instruction right behind the definition of a value and returns its result."""
-        owner = value.owner
-        if isinstance(owner, Block):
-            first = owner.first_op
-            if first is None:
-                owner.add_op(op)
-            else:
-                owner.insert_op_before(op, first)
-        elif owner.parent is None:
-            return self.first(op)
-        else:
-            owner.parent.insert_op_after(op, owner)
-        return op.results[0]
+        position = indices[0]
+        for dimension, index in enumerate(indices[1:], start=1):
+            row = self.emit(spirv.IMulOp, (position, extents(dimension)), position.type)
+            position = self.emit(spirv.IAddOp, (row, index), position.type)
+        return position
 
     def constant(self, type_: Attribute, number: float, attribute: Attribute | None = None) -> SSAValue:
         """Returns a constant of a device type; of a vector, with every component the same.

@@ -107,9 +107,7 @@ class LocalArray:
     ) -> SSAValue:
         """Returns a pointer to one element, or to its part of type `type_` at `path`; the indices are in range."""
         fn = self._fn
-        linear = indices[0]
-        for dimension, index in enumerate(indices[1:], start=1):
-            linear = fn.sum(fn.product(linear, self._extents[dimension]), index)
+        linear = fn.linear(indices, self.extent)
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         return fn.emit(spirv.AccessChainOp, (self._base, linear, *path), pointer)
 

@@ -113,10 +113,16 @@ def _dim(fn: FunctionLowering, op: Operation) -> None:
     fn.values[op.results[0]] = entry_of(fn, op).array(source).extent(int(dimension))
 
 
+def _collapse_shape(fn: FunctionLowering, op: Operation) -> None:
+    # Accesses give as many indices as they have: one is a position in C order.
+    entry_of(fn, op).bind_array(op.results[0], op.operands[0])
+
+
 MEMORY_HANDLERS: dict[type[Operation], Handler] = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     memref.DimOp: _dim,
+    memref.CollapseShapeOp: _collapse_shape,
     LoadFieldOp: _load_field,
     StoreFieldOp: _store_field,
     LoadWideOp: _load_wide,

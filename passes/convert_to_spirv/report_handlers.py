@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import i1, i32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel_reports import (
@@ -53,15 +53,26 @@ def _print(fn: FunctionLowering, op: Operation) -> None:
     entry_of(fn, op).report.print(site, [fn.value(value) for value in op.operands])
 
 
-def count_rounds(fn: FunctionLowering, op: Operation, rounds: int) -> None:
+_MOST_ROUNDS = 1 << 24
+"""More than any driver runs, and few enough that a count of them plus as many fits into 32 bits."""
+
+
+def count_rounds(fn: FunctionLowering, op: Operation, rounds: int, more: SSAValue | None = None) -> None:
     """Adds to the rounds that the loops of this work-item's sub-group have run."""
     count = entry_of(fn, op).round_count()
-    fn.store(count, fn.emit(spirv.IAddOp, (fn.load(count, i32), fn.index(rounds)), i32))
+    total = fn.load(count, i32)
+    if rounds:
+        total = fn.emit(spirv.IAddOp, (total, fn.index(rounds)), i32)
+    if more is not None:
+        most = fn.index(_MOST_ROUNDS)
+        bounded = fn.emit(spirv.GLUMinOp, (more, most), i32)
+        total = fn.emit(spirv.GLUMinOp, (fn.emit(spirv.IAddOp, (total, bounded), i32), most), i32)
+    fn.store(count, total)
 
 
 def _count_rounds(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, CountRoundsOp)
-    count_rounds(fn, op, op.rounds.value.data)
+    count_rounds(fn, op, op.rounds.value.data, None if op.more is None else fn.value(op.more))
 
 
 def agree_on_rounds(fn: FunctionLowering, op: Operation) -> None:

@@ -8,6 +8,7 @@ from .canonicalize import Canonicalize
 from .cse import CommonSubexpressionElimination
 from .dce import DeadCodeElimination
 from .hoist_invariants import HoistInvariants
+from .linearise_indices import LineariseIndices
 from .narrow_barriers import NarrowBarriers
 from .pipeline import optimise
 from .promote_arrays import PromoteArrays
@@ -17,6 +18,7 @@ PASSES = (
     CommonSubexpressionElimination,
     DeadCodeElimination,
     HoistInvariants,
+    LineariseIndices,
     NarrowBarriers,
     PromoteArrays,
 )
@@ -28,6 +30,7 @@ __all__ = [
     "CommonSubexpressionElimination",
     "DeadCodeElimination",
     "HoistInvariants",
+    "LineariseIndices",
     "NarrowBarriers",
     "PromoteArrays",
     "optimise",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from xdsl.dialects import arith, gpu, scf
+from xdsl.dialects import arith, gpu, memref, scf
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
@@ -116,6 +116,12 @@ def is_speculatable(op: Operation) -> bool:
         return False
     is_division = isinstance(op, _DIVISIONS) or op.name in _SPIRV_DIVISIONS
     return not is_division or constant_integer(op.operands[1]) not in (None, 0, -1)
+
+
+def array_of(value: SSAValue) -> SSAValue:
+    """Returns the array of which a value is another shape."""
+    owner = value.owner
+    return array_of(owner.operands[0]) if isinstance(owner, memref.CollapseShapeOp) else value
 
 
 def read_only_arrays(function: Operation) -> frozenset[SSAValue]:

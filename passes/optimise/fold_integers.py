@@ -118,6 +118,14 @@ _IDEMPOTENT = frozenset(
 _ZERO_ON_EQUALS = frozenset((arith.SubiOp, arith.XOrIOp))
 
 
+def computes(kind: type[Operation], a: int, b: int, width: int) -> int | None:
+    """Returns what an operation of arith gives for signed numbers of a width; None where it is not defined, and for
+    other operations."""
+    function = _FUNCTIONS.get(kind)
+    value = None if function is None else function(a, b, width)
+    return None if value is None else wrap(value, width)
+
+
 def fold_binary(op: Operation) -> Folded:
     """Folds an integer operation on two operands."""
     lhs, rhs = op.operands
@@ -127,9 +135,8 @@ def fold_binary(op: Operation) -> Folded:
         return None
     a, b = constant_integer(lhs), constant_integer(rhs)
     if a is not None and b is not None:
-        width = type_.width.data if is_integer_type(type_) else 32
-        value = _FUNCTIONS[kind](a, b, width)
-        return None if value is None else integer_attribute(wrap(value, width), type_)
+        value = computes(kind, a, b, type_.width.data if is_integer_type(type_) else 32)
+        return None if value is None else integer_attribute(value, type_)
     if lhs is rhs and kind in _IDEMPOTENT:
         return lhs
     if lhs is rhs and kind in _ZERO_ON_EQUALS:
@@ -168,6 +175,13 @@ _UNSIGNED: dict[int, Callable[[int, int], bool]] = {
 _TRUE_ON_EQUALS = frozenset((0, 3, 5, 7, 9))
 
 
+def compares(predicate: int, a: int, b: int, width: int) -> bool:
+    """Returns what `arith.cmpi` with that predicate gives for signed numbers of a width."""
+    if predicate in _SIGNED:
+        return _SIGNED[predicate](a, b)
+    return _UNSIGNED[predicate](unsigned(a, width), unsigned(b, width))
+
+
 def fold_cmpi(op: Operation) -> Folded:
     """Folds an integer comparison of constants, or of a value with itself."""
     lhs, rhs = op.operands
@@ -181,9 +195,7 @@ def fold_cmpi(op: Operation) -> Folded:
     a, b = constant_integer(lhs), constant_integer(rhs)
     if a is None or b is None:
         return None
-    if number in _SIGNED:
-        return bool_attribute(_SIGNED[number](a, b))
-    return bool_attribute(_UNSIGNED[number](unsigned(a, width), unsigned(b, width)))
+    return bool_attribute(compares(number, a, b, width))
 
 
 def fold_select(op: Operation) -> Folded:

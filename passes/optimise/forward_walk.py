@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.create import create
 from ...ir.dialects.kernel_fields import LoadFieldOp
-from .effects import body_blocks, is_pure_class, is_write_class, read_only_arrays, writes_memory
+from .effects import array_of, body_blocks, is_pure_class, is_write_class, read_only_arrays, writes_memory
 from .fold_casts import CAST_FOLDS
 from .fold_control_flow import CONTROL_FLOW, replace
 from .fold_floats import FLOAT_FOLDS
@@ -128,7 +128,7 @@ class ForwardWalk:
         if is_pure_class(kind):
             self._merge(op, self._known)
         elif kind is memref.LoadOp or kind is LoadFieldOp:
-            self._merge(op, self._known if op.operands[0] in self._read_only else self._loads)
+            self._merge(op, self._known if array_of(op.operands[0]) in self._read_only else self._loads)
         elif is_write_class(kind):
             self._loads.clear()
 

@@ -34,7 +34,7 @@ from ...ir.dialects.spirv.enums import MemorySemantics, Scope, StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.walk import has_any
 from ..narrowing import is_array_attribute
-from .effects import body_blocks, functions_of, is_pure_class
+from .effects import array_of, body_blocks, functions_of, is_pure_class
 
 _SHARED_ONLY = MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory
 _READS = frozenset(("memref.load", "kernel.load_field", "kernel.load_wide"))
@@ -115,8 +115,8 @@ def _accesses(op: Operation, entry: Block) -> Iterator[tuple[SSAValue, bool]]:
         raise _Unknown
     if isinstance(op, AtomicOp) and op.order.data != "relaxed":
         raise _Unknown  # it publishes what was stored before it
-    for array in op.operands:
-        type_ = array.type
+    for operand in op.operands:
+        array, type_ = array_of(operand), operand.type
         if not isinstance(type_, MemRefType) or not isinstance(type_.memory_space, NoneAttr):
             continue  # no array, or one that is shared or private
         if not (isinstance(array, BlockArgument) and array.block is entry):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from xdsl.ir import Operation
 
 from ...ir.attribute_values import integer
@@ -10,23 +12,58 @@ from .dce import eliminate_dead_code
 from .effects import functions_of
 from .forward_walk import ForwardWalk
 from .hoist_invariants import hoist_invariants
+from .linearise_indices import has_wide_ids, linearise_indices
 from .narrow_barriers import narrow_barriers
 from .promote_arrays import promote_arrays
 
 
-def optimise(module: Operation, level: int) -> None:
+def optimise(
+    module: Operation, level: int, *, disabled: Collection[str] = (), keeps_dimensions: bool = False
+) -> None:
     """Optimises every function of `module` in place; level 0 changes nothing, 2 repeats what 1 does once.
 
     A function with the attribute `kernel.opt_level` has its own level.
+
+    Args:
+        module: changed in place.
+        level: of functions that have none of their own.
+        disabled: names of passes that do not run.
+        keeps_dimensions: whether arrays keep their dimensions, which coarsening needs; `optimise_positions` follows.
     """
+    fold, number = "canonicalize" not in disabled, "cse" not in disabled
+    linearises = not (keeps_dimensions or "linearise-indices" in disabled or has_wide_ids(module))
+    steps = [step for name, step in _STEPS if name not in disabled]
     for function in functions_of(module):
-        if _level_of(function, level):
+        if _level_of(function, level) and "promote-arrays" not in disabled:
             promote_arrays(function)
+        if _level_of(function, level) and linearises:
+            linearise_indices(function)
         for _ in range(min(_level_of(function, level), 2)):
-            ForwardWalk(fold=True, number=True).run(function)
-            hoist_invariants(function)
-            eliminate_dead_code(function)
-            narrow_barriers(function)
+            if fold or number:
+                ForwardWalk(fold=fold, number=number).run(function)
+            for step in steps:
+                step(function)
+
+
+_STEPS = (
+    ("hoist-invariants", hoist_invariants),
+    ("dce", eliminate_dead_code),
+    ("narrow-barriers", narrow_barriers),
+)
+"""What follows the walk, by the name that switches it off."""
+
+
+def optimise_positions(function: Operation, *, disabled: Collection[str] = ()) -> None:
+    """Linearises the indices of a function that kept its dimensions, and optimises what that makes."""
+    if "linearise-indices" in disabled:
+        return
+    linearise_indices(function)
+    fold, number = "canonicalize" not in disabled, "cse" not in disabled
+    if fold or number:
+        ForwardWalk(fold=fold, number=number).run(function)
+    for name, step in _STEPS:
+        if name not in disabled:
+            step(function)
 
 
 def _level_of(function: Operation, default: int) -> int:

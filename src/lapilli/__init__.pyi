@@ -540,6 +540,7 @@ def compile_options(
     device_code_split: Literal["auto", "per_kernel", "per_source", "off"] | None = None,
     debug: bool | None = None,
     opt_level: Literal[0, 1, 2] | None = None,
+    disabled_passes: Sequence[str] | None = None,
     spec_constants: Literal["native", "emulated"] | None = None,
 ) -> None: ...
 @overload

@@ -71,6 +71,10 @@ def test_a_module_may_be_loaded_again(make_module):
         ("opt_level", 3),
         ("opt_level", True),
         ("debug", 1),
+        ("disabled_passes", "cse"),
+        ("disabled_passes", ["constant folding"]),
+        ("disabled_passes", [3]),
+        ("disabled_passes", 3),
         ("spec_constants", "maybe"),
         ("fixed_targets", "lavapipe"),
         ("fixed_targets", [1]),
@@ -92,6 +96,15 @@ def test_launches_are_compiled_by_the_options(device, make_module):
     assert image.target_env.debug_info and image.target_env.optimisation_level == 0
     text = module.fill.inspect("spirv")
     assert "OpFMul" in text and "OpLine" in text
+
+
+def test_passes_are_switched_off(device, make_module):
+    text = "lp.compile_options(disabled_passes=['dce', 'canonicalize', 'dce'])\n"
+    module = make_module(text + KERNEL)
+    image = executable_for(module.fill, 1, device).image
+    assert image.target_env.disabled_passes == ("canonicalize", "dce")
+    assert "OpFMul" in module.fill.inspect("spirv")
+    assert "OpFMul" not in make_module(KERNEL).fill.inspect("spirv")
 
 
 def test_the_kernels_own_level_wins(device, make_module):

@@ -17,7 +17,7 @@ from lapilli.passes.errors import PassError
 
 def coarsen(kernel: KernelFunction) -> str:
     """Returns the module of a kernel after the pass."""
-    (image,) = analyse_kernels([kernel], TargetEnv()).images
+    (image,) = analyse_kernels([kernel], TargetEnv(lanes_per_invocation=4)).images
     CoarsenPass().apply(Context(), image.module)
     image.module.verify()
     return str(image.module)

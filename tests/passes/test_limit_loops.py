@@ -110,11 +110,111 @@ COUNTED_WHILE = """%r = scf.while (%x = %zero) : (i32) -> i32 {{
 
 @pytest.mark.parametrize(
     ("high", "step", "is_known"),
-    [("%hundred", "%one", True), ("%n", "%one", False), ("%hundred", "%ten", False)],
+    [
+        ("%hundred", "%one", True),
+        ("%n", "%one", False),
+        ("%hundred", "%ten", True),
+        ("%hundred", "%n", False),
+    ],
 )
 def test_a_while_that_counts_to_a_constant_is_known(high: str, step: str, is_known: bool) -> None:
     text = run(COUNTED_WHILE.format(high=high, step=step))
     assert ("check_rounds" not in text) is is_known
+
+
+def recurrence(first: str, test: str, change: str) -> str:
+    """A loop that changes a value by `change` while `test` holds of it."""
+    return f"""%r = scf.while (%x = {first}) : (i32) -> i32 {{
+        %c = arith.cmpi {test} : i32
+        scf.condition(%c) %x : i32
+      }} do {{
+      ^bb0(%y: i32):
+        %z = arith.{change} : i32
+        scf.yield %z : i32
+      }}"""
+
+
+@pytest.mark.parametrize(
+    ("first", "test", "change", "is_known"),
+    [
+        ("%one", "slt, %x, %hundred", "shli %y, %one", True),
+        ("%hundred", "sgt, %x, %zero", "shrsi %y, %one", True),
+        ("%n", "sgt, %x, %zero", "shrsi %y, %one", True),
+        ("%n", "ugt, %x, %zero", "shrui %y, %one", True),
+        ("%hundred", "sgt, %x, %zero", "subi %y, %ten", True),
+        ("%n", "ugt, %x, %zero", "shrsi %y, %one", False),  # stays at -1
+        ("%n", "sgt, %x, %zero", "shrsi %y, %zero", False),
+        ("%n", "slt, %x, %hundred", "shli %y, %one", False),  # stays at 0
+        ("%zero", "slt, %x, %hundred", "shli %y, %one", False),
+        ("%one", "sgt, %x, %zero", "shrsi %y, %n", False),
+    ],
+)
+def test_doubling_and_halving(first: str, test: str, change: str, is_known: bool) -> None:
+    text = run(recurrence(first, test, change))
+    assert ("check_rounds" not in text) is is_known
+
+
+def test_from_an_id_to_a_constant() -> None:
+    """An id is not negative, so there are 100 rounds at most."""
+    text = f"%id = arith.index_cast %i : index to i32\n{loop('%hundred', low='%id')}"
+    assert "check_rounds" not in run(text)
+    assert "check_rounds" in run(loop("%hundred", low="%n"))
+
+
+def loops_with_counts(text: str) -> list[str]:
+    """The lines of counts that stand inside of a loop."""
+    depth, found = 0, []
+    for line in text.splitlines():
+        if line.lstrip().startswith("}"):
+            depth -= 1
+        if "count_rounds" in line and depth > 2:  # in the module and the function
+            found.append(line.strip())
+        if line.rstrip().endswith("{"):
+            depth += 1
+    return found
+
+
+def test_an_innermost_loop_is_counted_behind_it() -> None:
+    text = run(loop("%n"))
+    assert loops_with_counts(text) == []
+    assert '"kernel.count_rounds"(%3) <{rounds = 0 : i32}>' in text
+    text = run(recurrence("%one", "slt, %x, %n", "addi %y, %ten"))
+    assert loops_with_counts(text) == []
+    assert "arith.divui" in text
+    assert "<{rounds = 1 : i32}> : (i32) -> ()" in text
+
+
+def test_a_counter_that_does_not_leave_its_loop() -> None:
+    text = run("""%r = scf.while (%x = %n, %s = %n) : (i32, i32) -> i32 {
+        %c = arith.cmpi slt, %s, %n : i32
+        %p = arith.addi %x, %s : i32
+        scf.condition(%c) %p : i32
+      } do {
+      ^bb0(%q: i32):
+        %w = arith.muli %q, %q : i32
+        scf.yield %w, %w : i32, i32
+      }""")
+    assert len(loops_with_counts(text)) == 1  # nothing adds a constant
+    text = run("""%r:2 = scf.while (%x = %n, %s = %n) : (i32, i32) -> (i32, i32) {
+        %c = arith.cmpi slt, %s, %n : i32
+        %p = arith.muli %s, %s : i32
+        scf.condition(%c) %p, %x : i32, i32
+      } do {
+      ^bb0(%q: i32, %y: i32):
+        %w = arith.subi %y, %one : i32
+        scf.yield %w, %q : i32, i32
+      }""")
+    assert loops_with_counts(text) == []
+    assert "arith.subi %n, %r" in text
+
+
+def test_a_counter_with_a_large_step_may_come_around() -> None:
+    text = run(
+        recurrence("%one", "slt, %x, %n", "addi %y, %large").replace(
+            "%r =", "%large = arith.constant 100000 : i32\n%r ="
+        )
+    )
+    assert len(loops_with_counts(text)) == 1
 
 
 def test_helpers_count_too() -> None:

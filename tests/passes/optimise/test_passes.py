@@ -9,12 +9,56 @@ import pytest
 
 from lapilli.ir.context import make_context
 from lapilli.ir.parse import parse_module
+from lapilli.ir.target_env import OPTIMISATION_PASSES
 from lapilli.passes.optimise import PASSES, optimise
 
 After = Callable[[str, str], str]
 Text = Callable[[str], str]
 
 CASES = {
+    ("linearise-indices", "known and unknown extents, shared and private arrays"): (
+        """
+        func.func @f(%x : memref<?x?x4xf32>, %i : index, %j : index) {
+          %s = memref.alloc() : memref<8x16xf32, #spirv.storage_class<Workgroup>>
+          %v = memref.load %x[%i, %j, %i] : memref<?x?x4xf32>
+          memref.store %v, %s[%j, %i] : memref<8x16xf32, #spirv.storage_class<Workgroup>>
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?x?x4xf32>, %i : index, %j : index) {
+          %0 = memref.collapse_shape %x [[0 : i64, 1 : i64, 2 : i64]] : memref<?x?x4xf32> into memref<?xf32>
+          %1 = arith.constant 1 : index
+          %2 = memref.dim %x, %1 : memref<?x?x4xf32>
+          %3 = arith.constant 4 : index
+          %s = memref.alloc() : memref<8x16xf32, #spirv.storage_class<Workgroup>>
+          %4 = memref.collapse_shape %s [[0 : i64, 1 : i64]] : memref<8x16xf32, #spirv.storage_class<Workgroup>>
+               into memref<128xf32, #spirv.storage_class<Workgroup>>
+          %5 = arith.constant 16 : index
+          %6 = arith.muli %i, %2 : index
+          %7 = arith.addi %6, %j : index
+          %8 = arith.muli %7, %3 : index
+          %9 = arith.addi %8, %i : index
+          %v = memref.load %0[%9] : memref<?xf32>
+          %10 = arith.muli %j, %5 : index
+          %11 = arith.addi %10, %i : index
+          memref.store %v, %4[%11] : memref<128xf32, #spirv.storage_class<Workgroup>>
+          func.return
+        }""",
+    ),
+    ("linearise-indices", "ids of 64 bits stay"): (
+        """
+        func.func @f(%x : memref<?x?xf32>, %v : f32, %i : index) attributes {gpu.kernel,
+            kernel.rank = 1 : i32, kernel.wide} {
+          memref.store %v, %x[%i, %i] : memref<?x?xf32>
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?x?xf32>, %v : f32, %i : index) attributes {gpu.kernel,
+            kernel.rank = 1 : i32, kernel.wide} {
+          memref.store %v, %x[%i, %i] : memref<?x?xf32>
+          func.return
+        }""",
+    ),
     ("hoist-invariants", "only what may run without a round"): (
         """
         func.func @f(%x : memref<?xf32>, %a : f32, %n : index, %s : index) {
@@ -334,11 +378,13 @@ def test_locations_survive() -> None:
 
 
 def test_names_of_passes() -> None:
+    assert sorted([*(kind.name for kind in PASSES), "coarsen"]) == list(OPTIMISATION_PASSES)
     assert [kind.name for kind in PASSES] == [
         "canonicalize",
         "cse",
         "dce",
         "hoist-invariants",
+        "linearise-indices",
         "narrow-barriers",
         "promote-arrays",
     ]

@@ -34,29 +34,29 @@ func.func @total(%x: memref<?x?xi32>, %out: memref<?xi32>) attributes {
     %11 = "spirv.CompositeExtract"(%10) <{indices = [0 : i32]}> : (vector<3xi32>) -> i32
     %12 = "spirv.IMul"(%6, %0) : (i32, i32) -> i32
     %13 = "spirv.IAdd"(%11, %12) : (i32, i32) -> i32
-    %14 = "spirv.IMul"(%13, %8) : (i32, i32) -> i32
-    %15 = "spirv.mlir.addressof"() <{variable = @total.arg0}> : () -> !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>
-    %16 = "spirv.mlir.addressof"() <{variable = @total.arg1}> : () -> !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>
+    %14 = "spirv.mlir.addressof"() <{variable = @total.arg0}> : () -> !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>
+    %15 = "spirv.mlir.addressof"() <{variable = @total.arg1}> : () -> !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>
     "spirv.mlir.loop"() <{loop_control = #spirv.loop_control<None>}> ({
       "spirv.Branch"(%1, %1) [^bb1] : (i32, i32) -> ()
-    ^bb1(%17: i32, %18: i32):
-      "spirv.Store"(%3, %18) : (!spirv.ptr<i32, Function>, i32) -> ()
-      %19 = "spirv.SLessThan"(%17, %8) : (i32, i32) -> i1
-      "spirv.BranchConditional"(%19) [^bb2, ^bb4] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i1) -> ()
+    ^bb1(%16: i32, %17: i32):
+      "spirv.Store"(%3, %17) : (!spirv.ptr<i32, Function>, i32) -> ()
+      %18 = "spirv.SLessThan"(%16, %8) : (i32, i32) -> i1
+      "spirv.BranchConditional"(%18) [^bb2, ^bb4] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i1) -> ()
     ^bb2:
-      %20 = "spirv.IAdd"(%14, %17) : (i32, i32) -> i32
-      %21 = "spirv.AccessChain"(%15, %1, %20) : (!spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>, i32, i32) -> !spirv.ptr<i32, StorageBuffer>
+      %19 = "spirv.IMul"(%13, %8) : (i32, i32) -> i32
+      %20 = "spirv.IAdd"(%19, %16) : (i32, i32) -> i32
+      %21 = "spirv.AccessChain"(%14, %1, %20) : (!spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>, i32, i32) -> !spirv.ptr<i32, StorageBuffer>
       %22 = "spirv.Load"(%21) : (!spirv.ptr<i32, StorageBuffer>) -> i32
-      %23 = "spirv.IAdd"(%18, %22) : (i32, i32) -> i32
+      %23 = "spirv.IAdd"(%17, %22) : (i32, i32) -> i32
       "spirv.Branch"() [^bb3] : () -> ()
     ^bb3:
-      %24 = "spirv.IAdd"(%17, %2) : (i32, i32) -> i32
+      %24 = "spirv.IAdd"(%16, %2) : (i32, i32) -> i32
       "spirv.Branch"(%24, %23) [^bb1] : (i32, i32) -> ()
     ^bb4:
       "spirv.mlir.merge"() : () -> ()
     }) : () -> ()
     %25 = "spirv.Load"(%3) : (!spirv.ptr<i32, Function>) -> i32
-    %26 = "spirv.AccessChain"(%16, %1, %13) : (!spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>, i32, i32) -> !spirv.ptr<i32, StorageBuffer>
+    %26 = "spirv.AccessChain"(%15, %1, %13) : (!spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>, i32, i32) -> !spirv.ptr<i32, StorageBuffer>
     "spirv.Store"(%26, %25) : (!spirv.ptr<i32, StorageBuffer>, i32) -> ()
     "spirv.Return"() : () -> ()
   }) : () -> ()

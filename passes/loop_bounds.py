@@ -1,0 +1,177 @@
+"""The most rounds that loops can run, as far as the code shows it.
+
+    %r = scf.while (%x = %one) : … {                      at most 7 rounds: 1, 2, 4, … 64
+      %c = arith.cmpi slt, %x, %hundred : i32
+      scf.condition(%c) %x : i32
+    } do { … %y = arith.shli %x, %one : i32  scf.yield %y }
+
+Loops of which nothing is known have no bound: None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import arith, func, gpu, memref, scf
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ..ir.call_graph import Function, has_body, resolve
+from ..ir.dialects.kernel import GlobalRangeOp
+from ..ir.dialects.kernel_atomic import AtomicOp
+from .optimise.constants import constant_integer, integer_width
+from .optimise.fold_control_flow import trip_count
+from .optimise.fold_integers import compares, computes
+
+EXACT_ROUNDS = 256
+"""A loop with at most so many rounds, known now, is counted as a whole."""
+
+
+def callee_of(op: Operation) -> Function | None:
+    """Returns the function that a call runs, None for other operations and for functions of elsewhere."""
+    reference = op.properties.get("callee")
+    if not isinstance(op, func.CallOp) or not isinstance(reference, SymbolRefAttr):
+        return None
+    callee = resolve(op, reference)
+    return callee if isinstance(callee, Function) and has_body(callee) else None
+
+
+def has_loop_inside(op: Operation) -> bool:
+    """Whether an atomic operation is a loop on the device: compare-exchange until it succeeds."""
+    return isinstance(op, AtomicOp) and op.is_loop
+
+
+class Bounds:
+    """The most rounds that operations can run, remembered for functions; None: not known."""
+
+    def __init__(self, known: Mapping[Operation, int] | None = None) -> None:
+        """Starts with the loops whose bounds the caller knows."""
+        self._known = known or {}
+        self._functions: dict[Function, int | None] = {}
+
+    def of_function(self, function: Function) -> int | None:
+        """Returns the bound of a function; None where it calls itself."""
+        if function not in self._functions:
+            self._functions[function] = None
+            self._functions[function] = _sum([self.of_block(block) for block in function.body.blocks])
+        return self._functions[function]
+
+    def of_block(self, block: Block) -> int | None:
+        """Returns the bound of a block."""
+        return _sum([self.of_op(op) for op in block.ops])
+
+    def of_op(self, op: Operation) -> int | None:
+        """Returns the bound of one operation with what is inside."""
+        if op in self._known:
+            return self._known[op]
+        if isinstance(op, scf.ForOp):
+            trips, inner = _most_trips(op), self.of_block(op.body.block)
+            return None if trips is None or inner is None else trips * (1 + inner) + 1
+        if isinstance(op, scf.WhileOp):
+            trips = _most_rounds(op)
+            inner = _sum([self.of_block(region.block) for region in op.regions])
+            return None if trips is None or inner is None else (trips + 1) * (1 + inner)
+        callee = callee_of(op)
+        if callee is not None:
+            return self.of_function(callee)
+        if has_loop_inside(op) or isinstance(op, func.CallOp):
+            return None
+        # The arms of a branch add up: a sub-group may take both.
+        return _sum([self.of_block(block) for region in op.regions for block in region.blocks])
+
+
+def _sum(bounds: list[int | None]) -> int | None:
+    total = 0
+    for bound in bounds:
+        if bound is None:
+            return None
+        total += bound
+    return total
+
+
+def _most_trips(op: scf.ForOp) -> int | None:
+    """Returns the most rounds of a loop that counts up to a constant, from a number that is known or not negative."""
+    known = trip_count(op)
+    high, step = constant_integer(op.operands[1]), constant_integer(op.operands[2])
+    if known is not None or high is None or step is None or step <= 0 or not _is_natural(op.operands[0]):
+        return known
+    return max(-(-high // step), 0)
+
+
+_SIZES = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, GlobalRangeOp, memref.DimOp)
+
+
+def _is_natural(value: SSAValue) -> bool:
+    """Whether a number is an id or a size, which are never negative."""
+    owner = value.owner
+    if isinstance(owner, arith.IndexCastOp):
+        return _is_natural(owner.operands[0])
+    return isinstance(owner, _SIZES)
+
+
+def _most_rounds(op: scf.WhileOp) -> int | None:
+    """Returns the most rounds of a loop that goes on while one of its values compares so with a constant, else None."""
+    before, after = op.before_region.block, op.after_region.block
+    test, again = before.last_op, after.last_op
+    if not isinstance(test, scf.ConditionOp) or again is None:
+        return None
+    for compare in _conjuncts(test.operands[0]):
+        value, limit = compare.operands[0], constant_integer(compare.operands[1])
+        if limit is None or not isinstance(value, BlockArgument) or value.owner is not before:
+            continue
+        step = step_of(op, value.index)
+        if step is None:
+            continue
+        rounds = _rounds(compare, constant_integer(op.operands[value.index]), step, limit)
+        if rounds is not None:
+            return rounds
+    return None
+
+
+def step_of(op: scf.WhileOp, index: int) -> tuple[type[Operation], int] | None:
+    """Returns how each round changes a carried value, as an operation on it and a constant; None where it is not so."""
+    before, after = op.before_region.block, op.after_region.block
+    test, again = before.last_op, after.last_op
+    assert test is not None and again is not None
+    owner, value = again.operands[index].owner, before.args[index]
+    if isinstance(owner, Block) or len(owner.operands) != 2:
+        return None
+    base, number = owner.operands[0], constant_integer(owner.operands[1])
+    if isinstance(base, BlockArgument) and base.owner is after:
+        base = test.operands[1 + base.index]  # by the name that it has in the body
+    return (type(owner), number) if number is not None and base is value else None
+
+
+def _conjuncts(condition: SSAValue) -> list[arith.CmpiOp]:
+    """Returns the comparisons of integers that all hold where `condition` does."""
+    owner = condition.owner
+    if isinstance(owner, arith.AndIOp):
+        return [c for operand in owner.operands for c in _conjuncts(operand)]
+    return [owner] if isinstance(owner, arith.CmpiOp) else []
+
+
+_BELOW = (2, 6)
+"""Predicates slt and ult of `arith.cmpi`."""
+_POSITIVE = (4, 8)
+"""Predicates sgt and ugt."""
+
+
+def _rounds(
+    compare: arith.CmpiOp, first: int | None, step: tuple[type[Operation], int], limit: int
+) -> int | None:
+    """Returns how often a value that starts at `first` and is changed by `step` compares so with `limit`, or None."""
+    predicate, (kind, number) = compare.predicate.value.data, step
+    width = integer_width(compare.operands[0].type) or 32
+    if kind is arith.AddiOp and number == 1 and predicate in _BELOW and first is not None and first >= 0:
+        return max(limit - first, 0)
+    if first is None:
+        halves = kind is arith.ShRUIOp or (kind is arith.ShRSIOp and predicate == _POSITIVE[0])
+        return width if halves and 0 < number < width and limit == 0 and predicate in _POSITIVE else None
+    value: int | None = first
+    for rounds in range(EXACT_ROUNDS):
+        if value is None:
+            return None
+        if not compares(predicate, value, limit, width):
+            return rounds
+        value = computes(kind, value, number, width)
+    return None

@@ -1,0 +1,147 @@
+"""The rounds of a loop, computed behind it from a value that counts them anyway.
+
+input:    %r = scf.while (%n = %zero) : … {     output:   … the same, and
+            … scf.condition(%c) %n                        %trips = arith.subi %r, %zero : i32
+          } do {
+            … %m = arith.addi %n, %one  scf.yield %m }
+
+A count of its own would be one more value that every round changes; in a short loop that is a tenth of the time of
+llvmpipe, which is the driver that needs the count (`limit_loops`).
+
+Invariant: the number is that of the rounds of each work-item, also where the driver ends the loop, or larger then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from .loop_bounds import step_of
+from .optimise.constants import constant_integer
+from .optimise.fold_control_flow import replace
+
+_TYPES = (i32, IndexType())
+LARGEST_STEP = 1 << 15
+"""Of a counter: what it becomes in as many rounds as a driver runs must differ from where it began."""
+
+
+def add_trips(op: Operation) -> tuple[Operation, Operation, SSAValue] | None:
+    """Adds operations behind a loop for the number of its rounds, the last test of a while not among them.
+
+    Returns:
+        The loop, which may be a new one; the last operation added (the loop where there is none); the number, an i32.
+        None where nothing in the loop counts its rounds.
+    """
+    if isinstance(op, scf.ForOp):
+        return _trips_of_for(op)
+    return _trips_of_while(op) if isinstance(op, scf.WhileOp) else None
+
+
+class _Behind:
+    """Adds operations on integers behind a loop."""
+
+    def __init__(self, loop: Operation) -> None:
+        self.last = self._loop = loop
+
+    def add(self, kind: type[Operation], *operands: SSAValue, type_: Attribute | None = None) -> SSAValue:
+        made = kind.create(operands=operands, result_types=(type_ or operands[0].type,))
+        return self._put(made)
+
+    def constant(self, number: int, type_: Attribute) -> SSAValue:
+        value = IntegerAttr(number, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return self._put(arith.ConstantOp.create(result_types=(type_,), properties={"value": value}))
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._put(arith.CmpiOp(a, b, predicate))
+
+    def as_i32(self, value: SSAValue) -> SSAValue:
+        return value if value.type == i32 else self.add(arith.IndexCastOp, value, type_=i32)
+
+    def _put(self, op: Operation) -> SSAValue:
+        op.location = self._loop.location
+        assert self.last.parent is not None
+        self.last.parent.insert_op_after(op, self.last)
+        self.last = op
+        return op.results[0]
+
+
+def _trips_of_for(op: scf.ForOp) -> tuple[Operation, Operation, SSAValue] | None:
+    low, high, step = op.operands[:3]
+    number = constant_integer(step)
+    if low.type not in _TYPES or number is None or number <= 0:
+        return None
+    behind = _Behind(op)
+    runs = behind.compare("slt", low, high)
+    trips = behind.add(arith.SubiOp, high, low)  # as an unsigned number, where it runs
+    if number > 1:
+        one = behind.constant(1, low.type)
+        whole = behind.add(arith.DivUIOp, behind.add(arith.SubiOp, trips, one), step)
+        trips = behind.add(arith.AddiOp, whole, one)
+    chosen = behind.add(arith.SelectOp, runs, trips, behind.constant(0, low.type), type_=low.type)
+    return op, behind.last, behind.as_i32(chosen)
+
+
+def _trips_of_while(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] | None:
+    test = op.before_region.block.last_op
+    if not isinstance(test, scf.ConditionOp):
+        return None
+    counters = [(index, step) for index in range(len(op.operands)) if (step := _step(op, index))]
+    if not counters:
+        return None
+    passed: dict[int, int] = {}
+    for index, _ in counters:
+        argument = op.before_region.block.args[index]
+        for place, value in enumerate(test.operands[1:]):
+            if value is argument:
+                passed[index] = place
+    index, step = next((c for c in counters if c[0] in passed), counters[0])
+    first = op.operands[index]
+    if index in passed:
+        loop, last = op, op.results[passed[index]]
+    else:
+        loop = _passing(op, test, index)
+        last = loop.results[-1]
+    behind = _Behind(loop)
+    if constant_integer(first) == 0 and step > 0:
+        distance = last
+    else:
+        distance = behind.add(arith.SubiOp, *((last, first) if step > 0 else (first, last)))
+    if abs(step) > 1:
+        distance = behind.add(arith.DivUIOp, distance, behind.constant(abs(step), distance.type))
+    return loop, behind.last, behind.as_i32(distance)
+
+
+def _step(op: scf.WhileOp, index: int) -> int:
+    """Returns what each round adds to a carried value, 0 where that is not known or too much."""
+    if op.operands[index].type not in _TYPES:
+        return 0
+    kind, number = step_of(op, index) or (None, 0)
+    if kind is arith.SubiOp:
+        number = -number
+    elif kind is not arith.AddiOp:
+        return 0
+    return number if abs(number) <= LARGEST_STEP else 0
+
+
+def _passing(op: scf.WhileOp, test: scf.ConditionOp, index: int) -> Operation:
+    """Puts a loop that also gives the carried value of that number in the place of `op`."""
+    value = op.before_region.block.args[index]
+    test.operands = [*test.operands, value]
+    body = op.after_region.block
+    body.insert_arg(value.type, len(body.args))
+    regions: Sequence[Region] = [op.detach_region(region) for region in tuple(op.regions)]
+    made = scf.WhileOp.create(
+        operands=tuple(op.operands),
+        result_types=[*(result.type for result in op.results), value.type],
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=regions,
+        location=op.location,
+    )
+    assert op.parent is not None
+    op.parent.insert_op_before(made, op)
+    replace(op, made.results[:-1])
+    return made

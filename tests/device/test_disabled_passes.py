@@ -1,0 +1,125 @@
+"""Every optimisation pass can be switched off, does nothing then, and changes no result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.frontend.compile import Executable
+from lapilli.frontend.compile_options import overridden_options
+from lapilli.frontend.kernel import KernelFunction
+from lapilli.ir.target_env import OPTIMISATION_PASSES
+from lapilli.spirv.device_image import DeviceImage
+
+SIZE = 64
+SHAPE = (32, 32)
+Run = Callable[[lp.Device], tuple[KernelFunction, np.ndarray]]
+"""Defines a kernel anew, so that nothing is compiled yet, launches it and returns what it wrote."""
+
+
+def _data(shape: tuple[int, ...]) -> np.ndarray:
+    return np.random.default_rng(3).random(shape, dtype=np.float32)
+
+
+def run_product(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
+    """Shared and private arrays, barriers, loops with invariants, equal and dead expressions, constants."""
+    tile = 8
+
+    @lp.kernel(local_size=(tile, tile))
+    def product(a: lp.In[lp.f32, 2], b: lp.In[lp.f32, 2], c: lp.Out[lp.f32, 2]):
+        left = lp.local.array((tile, tile), lp.f32)
+        right = lp.local.array((tile, tile), lp.f32)
+        sums = lp.private.array(2, lp.f32)
+        i, j = lp.global_id(0), lp.global_id(1)
+        ti, tj = lp.local_id(0), lp.local_id(1)
+        for k in range(2):
+            sums[k] = 0.0
+        for k0 in range(0, a.shape[1], tile):
+            scale = (a.shape[1] + 3) * (2 + 1)
+            unused = scale * 5  # noqa: F841
+            left[ti, tj] = a[i, k0 + tj]
+            right[ti, tj] = b[k0 + ti, j]
+            lp.barrier()
+            for k in range(tile):
+                sums[0] += left[ti, k] * right[k, tj]
+                sums[1] += lp.f32((a.shape[1] + 3) * 3 - scale) + left[k, tj] * 0.5
+            lp.barrier()
+        c[i, j] = sums[0] + sums[1]
+
+    a, b = _data(SHAPE), _data(SHAPE)
+    out = lp.zeros(SHAPE, device=device)
+    product[SHAPE](lp.asarray(a, device=device), lp.asarray(b, device=device), out)
+    return product, out.numpy()
+
+
+def run_stencil(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
+    """Large enough to be coarsened, with branches at borders."""
+
+    @lp.kernel
+    def stencil(g: lp.In[lp.f32, 2], out: lp.Out[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        total = 0.0
+        if i > 0 and j > 0 and i < g.shape[0] - 1 and j < g.shape[1] - 1:
+            for di in range(3):
+                for dj in range(3):
+                    total += g[i + di - 1, j + dj - 1]
+        out[i, j] = total
+
+    grid = _data((SIZE, SIZE))
+    out = lp.zeros(grid.shape, device=device)
+    stencil[grid.shape](lp.asarray(grid, device=device), out)
+    return stencil, out.numpy()
+
+
+def run_matmul(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
+    """Large enough to be coarsened, with a loop."""
+
+    @lp.kernel
+    def matmul(a: lp.In[lp.f32, 2], b: lp.In[lp.f32, 2], c: lp.Out[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        total = 0.0
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[k, j]
+        c[i, j] = total
+
+    a, b = _data((SIZE, SIZE)), _data((SIZE, SIZE))
+    out = lp.zeros(a.shape, device=device)
+    matmul[a.shape](lp.asarray(a, device=device), lp.asarray(b, device=device), out)
+    return matmul, out.numpy()
+
+
+KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul)
+
+
+def _images(kernel: KernelFunction) -> list[DeviceImage]:
+    return [made.image for made in kernel.compiled.values() if isinstance(made, Executable)]
+
+
+def _code(kernel: KernelFunction) -> set[bytes]:
+    return {image.spirv for image in _images(kernel)}
+
+
+@pytest.mark.parametrize("run", KERNELS)
+@pytest.mark.parametrize("name", (*OPTIMISATION_PASSES, "all"))
+def test_results_do_not_depend_on_a_pass(device: lp.Device, run: Run, name: str) -> None:
+    _, expected = run(device)
+    disabled = OPTIMISATION_PASSES if name == "all" else (name,)
+    with overridden_options(disabled_passes=disabled):
+        kernel, found = run(device)
+    assert {image.target_env.disabled_passes for image in _images(kernel)} == {disabled}
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", OPTIMISATION_PASSES)
+def test_every_pass_does_something(device: lp.Device, name: str) -> None:
+    """Else the test above would show nothing: without the pass the code of some kernel is another one."""
+    differs = False
+    for run in KERNELS:
+        usual, _ = run(device)
+        with overridden_options(disabled_passes=(name,)):
+            other, _ = run(device)
+        differs = differs or _code(usual) != _code(other)
+    assert differs
