@@ -96,6 +96,7 @@ QUIRKS: tuple[Quirk, ...] = (
         fault="vkGetPipelineCacheData writes the 32 bytes of a header and says that they are 20.",
         remedy="A header is taken whole, from any driver: vk_runtime/pipeline_cache.py.",
         test="tests/cache/test_pipeline_cache.py",
+        shown_by="tests/cache/test_pipeline_cache.py",
     ),
     Quirk(
         name="specialization-unchecked",
