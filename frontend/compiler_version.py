@@ -1,6 +1,7 @@
 """A text that changes whenever the compiler does: the version, and its source files' sizes and times.
 
-The version alone would let a checkout that is being worked on use code of yesterday's compiler.
+The version alone would let a checkout that is being worked on use code of yesterday's compiler, and the files alone a
+package system that gives all of them one time.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
+PACKAGE = __name__.rpartition(".frontend.")[0]
+"""The name of lapilli's own package."""
+
 FOLDERS = ("frontend", "ir", "passes", "spirv")
 """Folders of the package whose code decides what a kernel compiles to."""
 
@@ -20,7 +24,7 @@ FOLDERS = ("frontend", "ir", "passes", "spirv")
 def compiler_version() -> str:
     """Returns the fingerprint of lapilli's compiler, of xDSL and of Python as they are on disk."""
     root = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256(f"{sys.version} {getattr(sys.modules.get(PACKAGE), '__version__', '')}".encode())
     for folder in FOLDERS:
         for line in sorted(_files(os.fspath(root / folder))):
             digest.update(line.encode())

@@ -158,7 +158,7 @@ def _convert_constant(value: int | float | bool, target: ScalarType) -> Scalar:
         try:
             return _constant_of(float(value), target)
         except OverflowError:
-            return Scalar(target, const=math.copysign(math.inf, value))
+            return Scalar(target, const=math.inf if value > 0 else -math.inf)
     converted = saturated(value, target) if isinstance(value, float) else low_bits(int(value), target)
     return _constant_of(converted, target)
 

@@ -16,6 +16,7 @@ from .function_builder import FunctionBuilder
 from .helpers import call_helper
 from .ir_types import BOOL, I32
 from .local_arrays import new_array
+from .sub_group_types import is_direct
 from .sub_groups import operand, operation, work_group_size
 from .types import ScalarType
 from .values import Scalar, Static, Value
@@ -29,7 +30,11 @@ def compile_arithmetic(fb: FunctionBuilder, node: ast.Call, arguments: list[Valu
     name = fb.callee
     value = operand(fb, node, arguments[0] if arguments else Static(None, "None"), f"lp.{name}")
     word = operation(fb, node, arguments, value.type)
-    function = _reduction(fb) if name == "group.reduce" else getattr(group_library, name.partition(".")[2])
+    function = (
+        _reduction(fb, value.type)
+        if name == "group.reduce"
+        else getattr(group_library, name.partition(".")[2])
+    )
     return _call(fb, node, function, {"value": value, "op": Static(word, repr(word))})
 
 
@@ -51,17 +56,21 @@ def compile_vote(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
     expect_count(fb, node, arguments, f"lp.{name}", 1, 1)
     test = condition(fb, arguments[0], node.args[0])
     word = "or" if name == "group.any" else "and"
-    return _call(fb, node, _reduction(fb), {"value": test, "op": Static(word, repr(word))})
+    return _call(fb, node, _reduction(fb, BOOL), {"value": test, "op": Static(word, repr(word))})
 
 
-def _reduction(fb: FunctionBuilder) -> python_types.FunctionType:
+def _reduction(fb: FunctionBuilder, scalar: ScalarType) -> python_types.FunctionType:
     """Returns how the work-group reduces.
 
     By sub-groups in one dimension only: lavapipe 22.3 starts a sub-group at every row, and counts them as if
-    it did not.
+    it did not.  Only what they have instructions for: bf16 would be rounded in another way.
     """
     fb.module.uses_rank = True
-    if fb.module.rank == 1 and Aspect.VK_SUBGROUP_ARITHMETIC in fb.module.optional_aspects:
+    if (
+        is_direct(scalar)
+        and fb.module.rank == 1
+        and Aspect.VK_SUBGROUP_ARITHMETIC in fb.module.optional_aspects
+    ):
         return group_library.reduce_by_sub_groups
     return group_library.reduce_by_tree
 

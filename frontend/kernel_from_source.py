@@ -30,7 +30,8 @@ def kernel_from_source(
         InvalidError: it does not define the kernel, or defines several and no `name` is given.
     """
     text = textwrap.dedent(text)
-    file = f"<lapilli source {hashlib.sha256(text.encode()).hexdigest()[:8]}>"
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    file = f"<lapilli source {digest[:8]}>"
     # Not str.splitlines: to it a form feed or U+2028 ends a line, to Python's parser it does not.
     lines = io.StringIO(text, newline=None).readlines()
     # Tracebacks and FunctionSource find the text here, as those of doctests and notebooks.

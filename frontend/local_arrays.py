@@ -7,6 +7,7 @@ constants.  Indices are clamped unless they are known to be in range, since no r
 from __future__ import annotations
 
 import ast
+import math
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
@@ -124,6 +125,9 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
                 hint="use literals, captured numbers and specialization constants",
             )
         lengths.append((item, ast.unparse(where)))
+    count = math.prod(int(item.const) for item, _ in lengths if item.const is not None)
+    if count > _LARGEST_EXTENT:
+        raise fb.error(part, f"an array has fewer than 2**31 elements, found {count}", "LP2055")
     return lengths
 
 

@@ -32,6 +32,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         from ..ir.parse import parse_module
 
         parsed = parse_module(request.code, LABEL)
+        _locate(parsed)
         without_vectors(parsed.module)
         try:
             made = compiled_module(parsed.module, request)
@@ -43,6 +44,15 @@ def compile_source(request: SourceRequest) -> CompiledSource:
             "gpu.func with the keyword kernel"
         )
     return made
+
+
+def _locate(parsed: ParsedModule) -> None:
+    """Gives the operations their places in the text, for the messages of kernels that check what they do."""
+    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
+
+    for op, place in parsed.positions.items():
+        if isinstance(op.location, UnknownLoc):
+            op.location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
 
 
 def _located(error: BuildError, parsed: ParsedModule) -> BuildError:

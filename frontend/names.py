@@ -19,6 +19,7 @@ from .composites import typed_composite
 from .conversions import convert
 from .dispatch import expression
 from .externals import ExternalFunction
+from .folding import MAXIMUM_LITERAL_BITS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .intrinsics import Intrinsic, Namespace
 from .kernel import KernelFunction
@@ -45,7 +46,9 @@ _MAXIMUM_CAPTURED = 4096
 def compile_constant(fb: FunctionBuilder, node: ast.Constant) -> Value:
     """Compiles a literal."""
     value = node.value
-    if isinstance(value, bool | int | float):
+    if isinstance(value, int):
+        return _integer(fb, value, "this literal", node)
+    if isinstance(value, float):
         return constant(value)
     if value is None or isinstance(value, str):
         return Static(value, repr(value))
@@ -77,13 +80,19 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
         return read_specialization(fb, constant)
     if fb.is_local(name):
         return _variable_of_type(fb, name) if fb.is_dry else _variable(fb, name, node)
+    static = fb.statics.get(name)
+    if static is not None:
+        return static
     found = fb.source.resolve(name)
     if found is MISSING:
         raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(fb, name))
     fb.module.captures.used.name(fb.source.function, name, found)
     if is_watched(found):
         fb.module.captures.add(fb.source, fb.source.resolve, name, found)
-    return captured(fb, found, name, node)
+    value = captured(fb, found, name, node)
+    if isinstance(value, Static):
+        fb.statics[name] = value
+    return value
 
 
 def _unknown_hint(fb: FunctionBuilder, name: str) -> str:
@@ -153,6 +162,12 @@ def _kind(node: ast.AST) -> str:
     return "loop" if isinstance(node, ast.For | ast.While) else "expression"
 
 
+def _integer(fb: FunctionBuilder, value: int, what: str, node: ast.AST) -> Value:
+    if value.bit_length() > MAXIMUM_LITERAL_BITS:
+        raise fb.too_large(node, what)
+    return constant(value)
+
+
 def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
     """Returns what an object from around the kernel is inside of it.
 
@@ -163,7 +178,7 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
         case bool():
             return constant(obj)
         case int():  # also members of IntEnum
-            return constant(int(obj))
+            return _integer(fb, int(obj), f"the captured integer '{name}'", node)
         case float():
             return constant(float(obj))
         case np.generic():
@@ -265,6 +280,9 @@ def _captured_tuple(fb: FunctionBuilder, obj: tuple[object, ...], name: str, nod
 @expression(ast.Attribute)
 def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     """Compiles ``a.shape``, ``lp.math``, ``math.pi``."""
+    static = fb.static_attributes.get(id(node))
+    if static is not None:
+        return static[1]
     place = array_part(fb, node)
     if place is not None:
         return load_part(fb, place, node)
@@ -320,7 +338,10 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
         fb.module.captures.add(obj, partial(getattr, obj), node.attr, found)
         if isinstance(found, SpecializationId):
             found.suggest_name(node.attr)
-    return captured(fb, found, spelling, node)
+    value = captured(fb, found, spelling, node)
+    if isinstance(value, Static):
+        fb.static_attributes[id(node)] = node, value
+    return value
 
 
 def _fixed_attribute(fb: FunctionBuilder, base: FixedArray, node: ast.Attribute) -> Value:

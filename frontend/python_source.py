@@ -71,7 +71,9 @@ def compile_source(request: SourceRequest) -> CompiledSource:
             definitions = _definitions(request.code, file, lines)
 
             def built(kernels: Sequence[_Definition]) -> ModuleOp:
-                return build_module(kernels, optional_aspects=env.optional_aspects, any_rank=True)
+                return build_module(
+                    kernels, optional_aspects=env.optional_aspects, checks=env.checks, any_rank=True
+                )
 
             try:
                 ir = built(definitions)

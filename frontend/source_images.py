@@ -10,15 +10,22 @@ from ..ir.errors import warning_text
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
+from .checking import checks_of
+from .compile_options import CompileOptions
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
 def environment_for(request: SourceRequest) -> TargetEnv:
-    """Returns the environment that the options ask for."""
+    """Returns the environment that the options ask for; what kernels check is a matter of the program's debug mode."""
     options = request.options
-    return replace(request.env, optimisation_level=options.opt_level, debug_info=options.debug)
+    return replace(
+        request.env,
+        optimisation_level=options.opt_level,
+        debug_info=options.debug,
+        checks=checks_of(CompileOptions()),
+    )
 
 
 def compiled_module(

@@ -20,6 +20,7 @@ from .conversions import condition, settle, store_convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, ir_type
+from .sub_group_types import combined, passed_on
 from .types import ScalarType, f64
 from .types import i32 as lapilli_i32
 from .types import u32 as lapilli_u32
@@ -57,21 +58,13 @@ def operand(fb: FunctionBuilder, node: ast.AST, value: Value, what: str) -> Scal
     """Returns a value that devices can combine or pass between work-items.
 
     Raises:
-        CompileError: no number, or of 8, 16 or 64 integer bits, for which devices need not have instructions.
+        CompileError: no number.
     """
     if not isinstance(value, Scalar):
         raise fb.error(node, f"{what} takes a number, found {describe(value)}", "LP2033")
     if value.is_weak and fb.is_dry:
         return value
-    value = settle(fb, value, node)
-    if value.type is not BOOL and value.type.bits != lapilli_i32.bits and value.type is not f64:
-        raise fb.error(
-            node,
-            f"{what} takes a 32-bit number, lp.f64 or a bool, found {describe(value)}",
-            "LP2033",
-            hint="convert it",
-        )
-    return value
+    return settle(fb, value, node)
 
 
 def operation(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], scalar: ScalarType) -> str:
@@ -103,14 +96,25 @@ def compile_arithmetic(fb: FunctionBuilder, node: ast.Call, arguments: list[Valu
     name = fb.callee
     value = operand(fb, node, arguments[0] if arguments else Static(None, "None"), f"lp.{name}")
     word = operation(fb, node, arguments, value.type)
+    if value.type.bits == f64.bits and value.type is not f64:
+        raise fb.error(
+            node,
+            f"lp.{name} takes no integers of 64 bits, found {describe(value)}",
+            "LP2033",
+            hint=f"use lp.group.{name.removeprefix('sub_group.')}, or add up what lp.sub_group.shuffle_xor passes on",
+        )
     fb.uses_barrier = True
-    if fb.is_dry:
-        return Scalar(value.type)
     kind = name.removeprefix("sub_group.").title().replace("_", "")
     properties = {**_SCOPE, "group_operation": GroupOperationAttr(GroupOperation[kind])}
-    fb.node = node
-    ssa = fb.emit(_COMBINED[_name(word, value.type)], [fb.ssa(value)], ir_type(value.type), properties)
-    return Scalar(value.type, ssa)
+
+    def compute(part: Scalar) -> Scalar:
+        if fb.is_dry:
+            return Scalar(part.type)
+        fb.node = node
+        op = _COMBINED[_name(word, part.type)]
+        return Scalar(part.type, fb.emit(op, [fb.ssa(part)], ir_type(part.type), properties))
+
+    return combined(fb, value, word, node, compute)
 
 
 def _name(word: str, scalar: ScalarType) -> str:
@@ -179,11 +183,15 @@ def _passed(fb: FunctionBuilder, node: ast.Call, value: Value, lane: Value, kind
     wanted = lapilli_u32 if lane.type is lapilli_u32 else lapilli_i32
     number = store_convert(fb, lane, wanted, node, f"the lane of lp.{fb.callee}")
     fb.uses_barrier = True
-    if fb.is_dry:
-        return Scalar(scalar.type)
-    fb.node = node
-    ssa = fb.emit(kind, [fb.ssa(scalar), fb.ssa(number)], ir_type(scalar.type), _SCOPE)
-    return Scalar(scalar.type, ssa)
+
+    def compute(part: Scalar) -> Scalar:
+        if fb.is_dry:
+            return Scalar(part.type)
+        fb.node = node
+        ssa = fb.emit(kind, [fb.ssa(part), fb.ssa(number)], ir_type(part.type), _SCOPE)
+        return Scalar(part.type, ssa)
+
+    return passed_on(fb, scalar, node, compute)
 
 
 @intrinsic(*(f"sub_group.{name}" for name in _NUMBERS))

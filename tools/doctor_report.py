@@ -6,14 +6,15 @@ folder as ``~``, and no host or user name.
 
 from __future__ import annotations
 
+import getpass
 import io
 import os
 import platform
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..ir.config import OPTIONS, config
@@ -61,16 +62,23 @@ def device_section(device: Device) -> Section:
 
 
 class WithoutHome(io.TextIOBase):
-    """Writes to a stream, with ``~`` for the home folder, which names the user."""
+    """Writes to a stream, with ``~`` for the home folder and ``USER`` for folders that bear the user's name."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
-        self._home = str(Path.home())
+        home = os.path.expanduser("~")
+        # Home folders may be links to where the disk is.
+        homes = {path for path in (home, os.path.realpath(home)) if os.path.isabs(path) and path != "/"}
+        texts = [(re.escape(path), "~") for path in sorted(homes, key=len, reverse=True)]
+        texts += [(f"(?<=/){re.escape(name)}", "USER") for name in _user_names()]
+        self._replacements = [(re.compile(rf"{pattern}(?![\w.-])"), text) for pattern, text in texts]
 
     def write(self, text: str, /) -> int:
         """Writes a text."""
-        return self._stream.write(text.replace(self._home, "~") if len(self._home) > 1 else text)
+        for pattern, replacement in self._replacements:
+            text = pattern.sub(replacement, text)
+        return self._stream.write(text)
 
     def flush(self) -> None:
         """Flushes the stream."""
@@ -79,6 +87,15 @@ class WithoutHome(io.TextIOBase):
     def isatty(self) -> bool:
         """Whether the stream is a terminal."""
         return self._stream.isatty()
+
+
+def _user_names() -> set[str]:
+    """Returns what the system calls the user; names that are also common folders stay out."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError):  # no variable says it, and the system does not know the number
+        return set()
+    return {name} - {"", "root", "home", "user", "runner"}
 
 
 def _options() -> Iterable[Finding]:
@@ -117,4 +134,5 @@ def _machine() -> Iterable[Finding]:
 def _fields(record: Any) -> Iterable[tuple[str, object]]:
     """Yields the fields of a record."""
     if is_dataclass(record):
-        yield from ((field.name, getattr(record, field.name)) for field in fields(record))
+        names = (field.name for field in fields(record) if not field.name.startswith("_"))
+        yield from ((name, getattr(record, name)) for name in names)

@@ -59,6 +59,12 @@ PLACES = (
         'total = lp.group.reduce(lp.T(s) if i == 3 else lp.T(0), "REDUCE")\nout[i] = s + lp.i32(total) - 3',
     ),
     Place(
+        "sub-group reduction",
+        "v = lp.T(1) if lp.sub_group.id() == 0 else lp.T(0)\n"
+        'out[i] = s + lp.i32(lp.sub_group.reduce(v, "REDUCE")) - 1',
+    ),
+    Place("sub-group shuffle", "out[i] = lp.i32(lp.sub_group.shuffle(lp.T(s), lp.sub_group.id()))"),
+    Place(
         "atomic exchange",
         "lp.atomic.exchange(x, i, lp.T(s))\nout[i] = lp.i32(lp.atomic.load(x, i))",
         "x: lp.Array[lp.T]",
@@ -102,6 +108,7 @@ def expected(place: Place, dtype: str) -> list[int]:
         "struct argument",
         "literal",
         "specialization constant",
+        "sub-group reduction",
     ):
         return seeds
     return through

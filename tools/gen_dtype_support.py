@@ -42,6 +42,9 @@ of 8 and 16 bits: they are compare-exchange loops on the 32-bit word around the 
 one instruction on it), which leave the other bytes of the word alone. f16 and bf16 are rounded after each operation. A
 shared array of such elements takes a word for each where a kernel of the module has atomics on its type. A bool has
 `or_`, `and_`, `xor`, `exchange`, `compare_exchange`, `load` and `store`.
+
+Sub-group instructions need only have 32 bits: narrower values go through them, f16 and bf16 by way of f32 and rounded
+once; 64-bit integers are shuffled in two halves, and `lp.group` reduces them.
 """
 
 
@@ -55,6 +58,7 @@ def cell(place: Place, dtype: str) -> str:
     needed = sorted(set(image.kernels[0].aspects), key=_order)
     names = [f"`{aspect_spelling(number)}`" for number in needed]
     is_emulated = place.name.startswith("atomic") and dtype not in ("i32", "u32", "i64", "u64")
+    is_emulated |= place.name.startswith("sub-group") and dtype not in ("bool_", "i32", "u32", "f32", "f64")
     is_emulated |= dtype == "bf16" and place.name != "array element"
     if is_emulated:
         return ", ".join(["emulated", *names])

@@ -98,7 +98,8 @@ class CommandStream(Handle):
             logical.require_usable()  # under the lock: nothing may be made on a VkDevice that is gone
             # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
             self._clock = TimelineSemaphore(logical)
-            self._pool = self._create_pool(logical.physical.queue_family_index if family is None else family)
+            index = logical.physical.queue_family_index if family is None else family
+            self._pool = logical.memory.retried("one queue more", lambda: self._create_pool(index))
         barriers = barriers or logical.barriers
         self._submitter = Submitter(logical, self._clock, barriers)
         self._record_barrier, self._between = barriers.record, barriers.between

@@ -154,7 +154,9 @@ class DescriptorSetLayout(Handle):
         if len(self._cache) >= CACHED_SETS:
             self._cache.popitem(last=False)
         if not self._free:
-            self._add_pool()
+            self._device.memory.retried(
+                f"descriptors of {SETS_PER_POOL} more launches", self._add_pool, waits=False
+            )
         made = DescriptorSet(self._free.popleft(), self._free)
         self._write(made.raw, shown, block_bytes)
         self._cache[key] = made

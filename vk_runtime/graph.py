@@ -148,6 +148,11 @@ class Graph:
         self._require_device(queue.device)
         self._add(queue, CopyNode(queue.device, _owner(source), _owner(target), nbytes))
 
+    def add_image_copy(self, queue: Queue, source: Array | Image, target: Array | Image) -> None:
+        """Takes a copy with an image; called by `image_copy`."""
+        self._require_device(queue.device)
+        self._add(queue, CopyNode(queue.device, source, target, source.nbytes))
+
     def add_fill(self, queue: Queue, target: Buffer, pattern: np.ndarray[Any, Any], count: int) -> None:
         """Takes a fill; called by `transfer`."""
         self._require_device(queue.device)

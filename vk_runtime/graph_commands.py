@@ -30,7 +30,10 @@ class CommandPool(Handle):
         )
         out = ffi.new("VkCommandPool*")
         vk = device.vk
-        device.check(vk.vkCreateCommandPool(device.raw, info, NULL, out), "vkCreateCommandPool")
+        device.memory.retried(
+            "one graph more",
+            lambda: device.check(vk.vkCreateCommandPool(device.raw, info, NULL, out), "vkCreateCommandPool"),
+        )
         raw = out[0]
         self.raw = raw
         self._own(device.graveyard, lambda: vk.vkDestroyCommandPool(device.raw, raw, NULL))

@@ -14,6 +14,7 @@ from ..ir.kernel_info import ImageParameter, LocalMemory
 from .array import Array
 from .event import Event
 from .headers import make
+from .image_copy import encode_image_copy
 from .images import Image
 
 if TYPE_CHECKING:
@@ -194,23 +195,27 @@ class MarkerNode(Node):
 
 
 class CopyNode(Node):
-    """A copy between two arrays of one device."""
+    """A copy between two arrays or images of one device."""
 
     what = "copy"
 
-    def __init__(self, device: Device, source: Array, target: Array, nbytes: int) -> None:
+    def __init__(self, device: Device, source: Array | Image, target: Array | Image, nbytes: int) -> None:
         self._device, self.nbytes = device, nbytes
         self._source, self._target = source, target
         self.arrays = ((source, False), (target, True))
 
     def replaced(self, old: Array | Image, new: Array | Image) -> CopyNode:
-        assert isinstance(new, Array), "only arrays are copied"
-        source, target = (new if array is old else array for array in (self._source, self._target))
+        source, target = (new if side is old else side for side in (self._source, self._target))
         return CopyNode(self._device, source, target, self.nbytes)
 
     def encode(self, command_buffer: CommandBuffer) -> None:
-        if self._source is not self._target:
-            _encode_copy(self._device, command_buffer, self._source.buffer, self._target.buffer, self.nbytes)
+        source, target = self._source, self._target
+        if source.buffer is target.buffer:
+            return
+        if isinstance(source, Array) and isinstance(target, Array):
+            _encode_copy(self._device, command_buffer, source.buffer, target.buffer, self.nbytes)
+        else:
+            encode_image_copy(self._device.logical, command_buffer, source.buffer, target.buffer)
 
 
 class FillNode(Node):

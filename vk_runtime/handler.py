@@ -24,6 +24,7 @@ from .transfer_commands import checked_copy, checked_fill
 
 if TYPE_CHECKING:
     from .array import Array
+    from .image_base import ImageBase
     from .kernel_bundle import KernelBundle
     from .queue import Queue
 
@@ -181,20 +182,24 @@ class Handler:
         """Launches a kernel with one work-item when the group is complete; see `parallel_for`."""
         self._set_command("single_task", self._launch(SINGLE_TASK, kernel, args, kwargs, spec, "single_task"))
 
-    def copy(self, source: Array | np.ndarray[Any, Any], target: Array | np.ndarray[Any, Any]) -> None:
-        """Copies all elements of `source` to `target`; at least one of them is an `lp.Array`.
+    def copy(
+        self,
+        source: Array | ImageBase | np.ndarray[Any, Any],
+        target: Array | ImageBase | np.ndarray[Any, Any],
+    ) -> None:
+        """Copies all elements, or pixels, of `source` to `target`; at least one of them is an `lp.Array` or an image.
 
         Raises:
-            KernelArgumentError: an array of another device than the queue's.
-            InvalidError: shapes or dtypes differ, nothing to copy to, or the group has a command.
+            KernelArgumentError: an array or image of another device than the queue's.
+            InvalidError: shapes, dtypes or formats differ, nothing to copy to, or the group has a command.
         """
         self._set_command("copy", checked_copy(self._queue, source, target))
 
-    def fill(self, target: Array, value: object) -> None:
-        """Sets every element of `target`.
+    def fill(self, target: Array | ImageBase, value: object) -> None:
+        """Sets every element, or pixel, of `target`.
 
         Raises:
-            KernelArgumentError: an array of another device than the queue's, or none.
+            KernelArgumentError: an array or image of another device than the queue's.
             InvalidError: a value that does not fit, or the group has a command.
         """
         self._set_command("fill", checked_fill(self._queue, target, value))

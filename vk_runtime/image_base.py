@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .device import Device
+    from .image_memory import ImageMemory
 
 
 class ImageBase:
     """Base of `images.Image`."""
 
-    __slots__ = ("_device",)
+    __slots__ = ("_buffer", "_device")
     _device: Device
+    _buffer: ImageMemory | None
 
     @property
     def device(self) -> Device:
         """The device it lies on."""
         return self._device
+
+    @property
+    def is_released(self) -> bool:
+        """Whether `release` was called."""
+        return self._buffer is None

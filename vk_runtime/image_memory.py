@@ -111,7 +111,9 @@ def _create(
     )
     vk = device.vk
     out = ffi.new("VkImage*")
-    device.check(vk.vkCreateImage(device.raw, info, NULL, out), "vkCreateImage")
+    device.memory.retried(
+        "one image more", lambda: device.check(vk.vkCreateImage(device.raw, info, NULL, out), "vkCreateImage")
+    )
     raw = out[0]
     needs = ffi.new("VkMemoryRequirements*")
     vk.vkGetImageMemoryRequirements(device.raw, raw, needs)
@@ -137,7 +139,11 @@ def _create_view(device: LogicalDevice, raw: Any, image_format: ImageFormat, ndi
         subresourceRange={"aspectMask": VK_IMAGE_ASPECT_COLOR_BIT, "levelCount": 1, "layerCount": 1},
     )
     out = ffi.new("VkImageView*")
-    device.check(device.vk.vkCreateImageView(device.raw, info, NULL, out), "vkCreateImageView")
+    create = device.vk.vkCreateImageView
+    device.memory.retried(
+        "one image more",
+        lambda: device.check(create(device.raw, info, NULL, out), "vkCreateImageView"),
+    )
     return out[0]
 
 

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 class Image(ImageBase):
     """What images with and without a sampler have in common."""
 
-    __slots__ = ("__weakref__", "_buffer")
+    __slots__ = ("__weakref__",)
 
     def __init__(self, device: Device, memory: ImageMemory) -> None:
         self._device = device
-        self._buffer: ImageMemory | None = memory
+        self._buffer = memory
 
     def __class_getitem__(cls, parameters: object) -> GenericAlias:
         return GenericAlias(cls, cast("Any", parameters))
@@ -81,11 +81,6 @@ class Image(ImageBase):
         return self.shape if self.channels == 1 else (*self.shape, self.channels)
 
     @property
-    def is_released(self) -> bool:
-        """Whether `release` was called."""
-        return self._buffer is None
-
-    @property
     def buffer(self) -> ImageMemory:
         """The memory.
 
@@ -116,7 +111,7 @@ class Image(ImageBase):
         """
         if not isinstance(out, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise InvalidError(f"copy_to needs a NumPy array; found {type(out).__name__}")
-        self._require_same(out, "copy_to: the target")
+        self.require_same(out, "copy_to: the target")
         if not out.flags.writeable:
             raise InvalidError("copy_to: the target is read-only")
         download_image(self._device.default_queue, self._device.logical, self.buffer, out)
@@ -131,7 +126,7 @@ class Image(ImageBase):
             InvalidError: another shape or dtype.
         """
         host = np.asarray(source)
-        self._require_same(host, "copy_from: the source")
+        self.require_same(host, "copy_from: the source")
         upload_image(self._device.default_queue, self._device.logical, self.buffer, host)
         return self
 
@@ -141,6 +136,11 @@ class Image(ImageBase):
         Raises:
             InvalidError: it does not fit `dtype`, or is no pixel.
         """
+        upload_image(self._device.default_queue, self._device.logical, self.buffer, self.filled_with(value))
+        return self
+
+    def filled_with(self, value: object) -> np.ndarray[Any, Any]:
+        """Returns what `fill` makes of it on the host: one pixel, broadcast.  Raises as `fill`."""
         pixel = np.asarray(value)
         wanted = () if self.channels == 1 else (self.channels,)
         kinds = "iufb" if self.dtype.kind == "f" else "iub"
@@ -153,11 +153,10 @@ class Image(ImageBase):
             raise InvalidError(
                 f"fill: {value!r} does not fit {self.dtype}, the channels of {self.format.name}"
             )
-        whole = np.broadcast_to(converted, self.host_shape)
-        upload_image(self._device.default_queue, self._device.logical, self.buffer, whole)
-        return self
+        return np.broadcast_to(converted, self.host_shape)
 
-    def _require_same(self, host: np.ndarray[Any, Any], what: str) -> None:
+    def require_same(self, host: np.ndarray[Any, Any], what: str) -> None:
+        """Raises InvalidError where `what` has not this image's host shape and dtype."""
         if host.shape != self.host_shape:
             raise InvalidError(f"{what} has shape {host.shape}; expected {self.host_shape}")
         if host.dtype.newbyteorder("=") != self.dtype:

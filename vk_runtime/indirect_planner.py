@@ -15,9 +15,10 @@ from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Requirement
 from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage
 from .indirect_assembly import ARGUMENT_COUNT, WORDS
+from .kernel_commands import KernelBinding
 from .kernel_pipeline import kernel_pipeline
 from .launch_plan import as_xyz, plan_launch
-from .launch_record import KernelBinding, LaunchRecord
+from .launch_record import LaunchRecord
 
 if TYPE_CHECKING:
     from .device import Device

@@ -21,10 +21,11 @@ from .indirect_planner import (
     reported_kernel,
 )
 from .indirect_range import CheckedIndirectRange, IndirectRange, check_indirect_range, extents_on_host
+from .kernel_commands import KernelBinding
 from .kernel_pipeline import kernel_pipeline
 from .launch import launch
 from .launch_plan import LaunchPlan, plan_launch
-from .launch_record import KernelBinding, LaunchRecord
+from .launch_record import LaunchRecord
 from .reports import KernelReport, Streams
 from .requirements import require_device, require_limits
 from .specialization import emulated_values, local_entries

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from ..ir.kernel_info import KernelInfo, LocalMemory
 from ..spirv.device_image import DeviceImage
 from .event import Event
+from .kernel_commands import KernelBinding
 from .kernel_pipeline import kernel_pipeline
 from .launch_plan import LaunchPlan, normalise_range, plan_launch
-from .launch_record import KernelBinding, LaunchRecord
+from .launch_record import LaunchRecord
 from .requirements import require_device, require_limits
 from .specialization import emulated_values, local_entries
 

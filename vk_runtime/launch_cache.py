@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .launch_record import KernelBinding, LaunchRecord
+    from .kernel_commands import KernelBinding
+    from .launch_record import LaunchRecord
 
 RECORD_LIMIT = 4096
 """Launch records that are kept.  A program with more ranges than that starts over; its pipelines stay."""

@@ -1,25 +1,21 @@
 """LaunchRecord: a kernel with its range, ready to be launched again and again.
 
 It holds everything about a kernel, range, local size and specialization values that does not depend on the arguments.
-Its `launch` is the hot path: check the arguments, pack them, and record four commands through raw function pointers
-into structs that are already there.
+Its `launch` is the hot path: check the arguments and record what `KernelCommands` has ready.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..ir.stream import Stream
-from ..spirv.device_image import DeviceImage
 from . import graph_recording, profile, trace
-from .arguments import ArgumentChecker, ArgumentPacker
-from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
 from .errors import ArrayRangeError
 from .event import Event
-from .headers import ffi
+from .kernel_commands import KernelBinding, KernelCommands
 from .launch_plan import LaunchPlan, Piece
 from .memory import Buffer
 from .pipeline import Pipeline
@@ -29,10 +25,8 @@ from .same_arguments import Latest, SameArguments, are_fixed
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
     from .command_buffer import CommandBuffer
-    from .descriptors import DescriptorSet, DescriptorSetLayout
     from .device import Device
     from .queue import Queue
-    from .tracked import Tracked
 
 Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
@@ -41,17 +35,7 @@ Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 _serials = itertools.count()
 
 
-class KernelBinding:
-    """How the arguments of one kernel reach it; shared by its launch records."""
-
-    def __init__(self, image: DeviceImage, kernel: KernelInfo) -> None:
-        self.image = image
-        self.kernel = kernel
-        self.checker = ArgumentChecker(kernel.name, kernel.parameters)
-        self.packer = ArgumentPacker(kernel)
-
-
-class LaunchRecord:
+class LaunchRecord(KernelCommands):
     """A kernel with its range, local size and specialization values, ready to be launched again and again.
 
     Args:
@@ -72,30 +56,17 @@ class LaunchRecord:
         spec_values: tuple[Scalar, ...] = (),
         rest: LaunchRecord | None = None,
     ) -> None:
+        super().__init__(device, binding, pipeline)
         self.serial = next(_serials)
         """Names it in caches; never used again."""
         self._spec_values = spec_values
         self._rest = rest
-        self._device = device
         self._lock = device.logical.lock
-        self._binding = binding
         self._checker = binding.checker
-        self._packer = binding.packer
-        self._pack_into = binding.packer.pack_into
         self._takes_scalars_only = binding.packer.is_scalars_only
-        self._pipeline = pipeline
-        self._set_layout = None if pipeline is None else pipeline.layout.set_layout
-        self._layout: Any = None if pipeline is None else pipeline.layout.raw
         self.plan = plan
-        self._is_block_pushed = binding.kernel.abi.argument_block_binding is None
-        self._dynamic_count = 0 if self._is_block_pushed else 1
-        self._block_bytes = binding.kernel.abi.argument_block_bytes
-        self._push_bytes = self._block_bytes if self._is_block_pushed else 0
         self._has_report = binding.kernel.abi.report_binding is not None
         self._report_rank = _rank_to_show(binding.kernel, plan.range_)
-        self._look_up_functions()
-        self._block = ffi.new("char[]", max(self._block_bytes, 1))
-        self._block_memory = ffi.buffer(self._block)
         pieces = plan.pieces
         first = next(pieces, None)
         self._first = None if first is None else self._step(first)
@@ -104,7 +75,6 @@ class LaunchRecord:
             isinstance(p, BufferParameter | ImageParameter) and p.access != "read"
             for p in binding.kernel.parameters
         )
-        self._has_values = binding.packer.has_values
         # Each stream has a report buffer of its own.
         has_streams = bool(self._checker.stream_names)
         is_whole = not self._has_more and plan.regions is None
@@ -112,13 +82,6 @@ class LaunchRecord:
         """Whether a launch right behind an equal one may leave out what is bound already."""
         self._is_kept = self._is_repeatable and not self._has_report
         """Whether `RepeatedLaunches` may keep it."""
-        self._sets = ffi.new("VkDescriptorSet[]", 1)
-        self._dynamic_offset = ffi.new("uint32_t[]", 1)
-
-    def _look_up_functions(self) -> None:
-        vk = self._device.logical.vk
-        self._push, self._dispatch_groups = vk.vkCmdPushConstants, vk.vkCmdDispatch
-        self._bind_pipelines, self._bind_sets = vk.vkCmdBindPipeline, vk.vkCmdBindDescriptorSets
 
     def _step(self, piece: Piece) -> Step:
         """Returns the values of the hidden fields of a dispatch, and its work-group counts."""
@@ -147,21 +110,6 @@ class LaunchRecord:
     def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
         return self._record(queue, args, self._checker.check(args, self._device), wait_events)
-
-    @property
-    def kernel(self) -> KernelInfo:
-        """What it launches."""
-        return self._binding.kernel
-
-    @property
-    def set_layout(self) -> DescriptorSetLayout | None:
-        """Of its descriptors; None where it has none, or runs nothing."""
-        return self._set_layout
-
-    @property
-    def device(self) -> Device:
-        """Where it runs."""
-        return self._device
 
     def check(self, args: Sequence[object]) -> CheckedArguments:
         """Checks arguments as `launch` does and returns them taken apart."""
@@ -203,46 +151,6 @@ class LaunchRecord:
             self._dispatch_groups(command_buffer.raw, *groups)
         if self._rest is not None:
             self._rest.encode(command_buffer, args, of_rest)
-
-    def _show(
-        self,
-        place: tuple[Buffer, int] | None,
-        uses: Uses,
-        hidden: Sequence[Scalar],
-        values: Sequence[Scalar],
-        report: KernelReport | None,
-    ) -> DescriptorSet | None:
-        """Returns the descriptors of a launch, None where it has none; fills the argument block at `place`."""
-        if place is not None:
-            return self._write_block(place, uses, hidden, values, report)
-        if self._set_layout is None:
-            return None
-        return self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
-
-    def bind(
-        self,
-        command_buffer: CommandBuffer,
-        descriptor_set: DescriptorSet | None,
-        hidden: Sequence[Scalar],
-        values: Sequence[Scalar],
-    ) -> None:
-        """Records everything before the dispatch: pipeline, descriptors, pushed arguments."""
-        if command_buffer.pipeline is not self._pipeline:
-            self._bind_pipeline(command_buffer)
-        if descriptor_set is not None and (
-            command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
-        ):
-            self._bind_set(command_buffer, descriptor_set)
-        if self._push_bytes:
-            self._pack_into(self._block_memory, 0, *hidden, *values)
-            self._push(
-                command_buffer.raw,
-                self._layout,
-                VK_SHADER_STAGE_COMPUTE_BIT,
-                0,
-                self._push_bytes,
-                self._block,
-            )
 
     def _require_ranges(self, uses: Uses) -> None:
         """Raises ArrayRangeError where descriptors cannot show an array; a graph would find out at its end."""
@@ -322,15 +230,11 @@ class LaunchRecord:
         are recorded, and noted as bound after, because Ctrl-C may come in between.
         """
         hidden, groups = step
-        descriptor_set = None
         if queue.recording is None:
             queue.open()  # first: it refuses where the device cannot be used any more
         report = self._report_of(queue, args) if self._has_report else None
-        if not self._is_block_pushed:
-            place = queue.argument_block(self._block_bytes)
-            descriptor_set = self._write_block(place, uses, hidden, values, report)
-        elif self._set_layout is not None:
-            descriptor_set = self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
+        place = None if self._is_block_pushed else queue.argument_block(self._block_bytes)
+        descriptor_set = self._show(place, uses, hidden, values, report)
         command_buffer = queue.recording or queue.open()
         if report is not None:
             queue.reports.note_launch(report, command_buffer.value)
@@ -365,7 +269,7 @@ class LaunchRecord:
         event.value = command_buffer.value
         if block != latest[2]:
             queue.latest = None  # if Ctrl-C comes in between, nothing is known
-            self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
+            self.push(raw)
             queue.latest = self, latest[1], block
         self._dispatch_groups(raw, *first[1])
         command_buffer.launch_count += 1
@@ -385,13 +289,6 @@ class LaunchRecord:
                 self.note_launch()
         return event
 
-    def _packed(self, hidden: Sequence[Scalar], values: Sequence[Scalar]) -> bytes:
-        """Packs the argument block where it is pushed from; returns it, or nothing where it is always the same."""
-        if not self._has_values:
-            return b""
-        self._pack_into(self._block_memory, 0, *hidden, *values)
-        return self._block_memory[:]
-
     def _repeat(self, queue: Queue, event: Event, args: Sequence[object], uses: Uses, block: bytes) -> bool:
         """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""
         repeated = queue.repeated
@@ -407,61 +304,9 @@ class LaunchRecord:
         event.value = batch.value
         return True
 
-    def _bind_set(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet) -> None:
-        command_buffer.keep.append(descriptor_set)
-        command_buffer.descriptor_set = None
-        self._sets[0] = descriptor_set.raw
-        self._bind_sets(
-            command_buffer.raw,
-            VK_PIPELINE_BIND_POINT_COMPUTE,
-            self._layout,
-            0,
-            1,
-            self._sets,
-            self._dynamic_count,
-            self._dynamic_offset,
-        )
-        command_buffer.descriptor_set = descriptor_set
-
-    def _bind_pipeline(self, command_buffer: CommandBuffer) -> None:
-        pipeline = self._pipeline
-        assert pipeline is not None, "an empty range has no pieces"
-        command_buffer.keep.append(pipeline)
-        if command_buffer.layout is not pipeline.layout:
-            # Binding for another layout may disturb the set (Vulkan 1.3, 14.2.2).
-            command_buffer.descriptor_set = None
-            command_buffer.layout = pipeline.layout
-        command_buffer.pipeline = None
-        self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
-        command_buffer.pipeline = pipeline
-
-    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Tracked, bool]]:
-        """Returns the memory that the descriptors show, but for an argument block."""
-        arrays = [] if self._packer.has_addresses else uses
-        return arrays if report is None else [*arrays, (report.buffer, True)]
-
     def _report_of(self, queue: Queue, args: Sequence[object]) -> KernelReport:
         binding, streams = self._binding, self._streams(args)
         return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank, streams)
-
-    def _write_block(
-        self,
-        place: tuple[Buffer, int],
-        uses: Uses,
-        hidden: Sequence[Scalar],
-        values: Sequence[Scalar],
-        report: KernelReport | None,
-    ) -> DescriptorSet:
-        """Writes the argument block to memory of a command buffer; returns the set that shows it."""
-        assert self._set_layout is not None, "the block has a binding"
-        memory, offset = place
-        self._pack_into(memory.host_bytes(), offset, *hidden, *values)
-        self._dynamic_offset[0] = offset
-        arrays = [] if self._packer.has_addresses else uses
-        shown = [*arrays, (memory, False)]
-        if report is not None:
-            shown.append((report.buffer, True))
-        return self._set_layout.set_for(shown, self._block_bytes, self._binding.kernel)
 
     def _wait_on_device(self, queue: Queue, events: Sequence[Event]) -> None:
         for event in events:

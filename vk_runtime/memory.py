@@ -184,7 +184,7 @@ class MemoryAllocator:
         self._device.collect()
         size = max((nbytes + 3) & ~3, 4)
         self._check_limits(size, for_host)
-        return self._with_garbage_collected(size, lambda: self._create(size, for_host))
+        return self.retried(f"{size:,} bytes more", lambda: self._create(size, for_host))
 
     def place_image(self, needs: Any) -> ImagePlace:
         """Takes memory for an image.
@@ -200,22 +200,32 @@ class MemoryAllocator:
             place = self._place(needs, for_host=False, for_images=True)
             return ImagePlace(place.block.raw, place.offset_bytes, lambda: self._give_back([place]))
 
-        return self._with_garbage_collected(needs.size, place)
+        return self.retried(f"{needs.size:,} bytes more", place)
 
-    def _with_garbage_collected(self, size: int, make: Callable[[], _Made]) -> _Made:
-        """Returns what `make` makes, after a garbage collection where there is no memory for it at first."""
+    def retried(self, what: str, make: Callable[[], _Made], *, waits: bool = True) -> _Made:
+        """Returns what `make` makes, after a garbage collection where there is no memory for it at first.
+
+        Args:
+            what: that a device cannot hold, for messages.
+            make: takes memory of the device or the driver.
+            waits: for what is in flight and keeps memory; not in the middle of a launch.
+
+        Raises:
+            MemoryAllocationError: there is none, with the sizes of what there is.
+        """
         try:
             return make()
         except MemoryAllocationError:
-            logger.debug("no memory for %d bytes on %s; collecting garbage", size, self._device.name)
+            logger.debug("no memory for %s on %s; collecting garbage", what, self._device.name)
         gc.collect()
-        self._device.wait_idle()
+        if waits:
+            self._device.wait_idle()
         self._device.collect()
         self._blocks.release_empty()
         try:
             return make()
         except MemoryAllocationError as error:
-            raise MemoryAllocationError(f"{self._describe(size)}: {error}") from error
+            raise MemoryAllocationError(f"{self._describe(what)}: {error}") from error
 
     def _check_limits(self, size: int, for_host: bool) -> None:
         physical = self._device.physical
@@ -233,13 +243,13 @@ class MemoryAllocator:
         ):
             if size > limit:
                 raise MemoryAllocationError(
-                    f"{self._describe(size)}: its limit is {limit:,} bytes ({name}); split the array"
+                    f"{self._describe(f'{size:,} bytes more')}: its limit is {limit:,} bytes ({name}); split the array"
                 )
 
-    def _describe(self, size: int) -> str:
+    def _describe(self, what: str) -> str:
         heap = max((item.heap_bytes for item in self.plan.array_types), default=0)
         return (
-            f"device '{self._device.name}' cannot hold {size:,} bytes more "
+            f"device '{self._device.name}' cannot hold {what} "
             f"(memory {heap:,} bytes, arrays of this process {self.used_bytes:,})"
         )
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .context import AsyncHandler, Context
     from .device import Device
     from .handler import CommandGroup, Handler
+    from .image_base import ImageBase
     from .reports import HostReport
     from .tracked import Tracked
     from .transfer_stream import TransferStream
@@ -154,12 +155,16 @@ class Queue(VulkanObject, CommandStream):
         """Launches a kernel with one work-item; see `Handler.single_task`."""
         return self.submit(lambda h: h.single_task(kernel, *args, spec=spec, **kwargs))
 
-    def copy(self, source: Array | np.ndarray[Any, Any], target: Array | np.ndarray[Any, Any]) -> Event:
-        """Copies all elements of `source` to `target`; see `Handler.copy`."""
+    def copy(
+        self,
+        source: Array | ImageBase | np.ndarray[Any, Any],
+        target: Array | ImageBase | np.ndarray[Any, Any],
+    ) -> Event:
+        """Copies all elements, or pixels, of `source` to `target`; see `Handler.copy`."""
         return self.submit(lambda h: h.copy(source, target))
 
-    def fill(self, target: Array, value: object) -> Event:
-        """Sets every element of `target`; see `Handler.fill`."""
+    def fill(self, target: Array | ImageBase, value: object) -> Event:
+        """Sets every element, or pixel, of `target`; see `Handler.fill`."""
         return self.submit(lambda h: h.fill(target, value))
 
     def marker(self, events: Sequence[Event] = ()) -> Event:
@@ -217,9 +222,9 @@ class Queue(VulkanObject, CommandStream):
         with self._lock:
             self._logical.require_usable()
             text, traps = self.reports.take(self._clock.completed)
-        show(text)
-        for trap in traps:
+        for trap in traps:  # first, so that a sys.stdout that cannot be written to loses none
             self.note_error(trap)
+        show(text)
         self.throw_asynchronous()
 
     def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Tracked, bool]]) -> Event:
@@ -291,9 +296,12 @@ class Queue(VulkanObject, CommandStream):
     def end_reports(self) -> None:
         """Shows what kernels reported that nobody has waited for; the device is idle."""
         text, traps = self.reports.take(self._submitted)
-        show(text)
         for trap in traps:
             self.note_error(trap)
+        try:
+            show(text)
+        except (OSError, ValueError) as error:  # sys.stdout may be closed by now
+            logger.error("printed lines are lost: %s", error)
         try:
             self.throw_asynchronous()
         except Exception as error:  # nobody waits any more: a handler's own error goes to the log, too

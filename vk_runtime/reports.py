@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 import numpy as np
 
@@ -240,9 +240,20 @@ def show(output: Output) -> None:
         every = list(lines)
         text = "".join(text for _, text, _ in every)
         if stream is None:
-            sys.stdout.write(text)
+            _print(text)
         else:
             stream.take(text, sum(lost for _, _, lost in every))
+
+
+def _print(text: str) -> None:
+    """Writes to ``sys.stdout`` whatever it is now; without one, as under pythonw, nothing, as Python's print does."""
+    stdout = cast("TextIO | None", sys.stdout)
+    if stdout is None:
+        return
+    try:
+        stdout.write(text)
+    except UnicodeEncodeError as error:  # a wait is no place for it
+        stdout.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
 
 
 class _Quiet(threading.local):

@@ -16,6 +16,7 @@ from . import graph_recording
 from .array import Array
 from .event import Event
 from .host_data import element
+from .image_base import ImageBase
 from .transfer import copy_buffer, download, fill, upload
 
 if TYPE_CHECKING:
@@ -26,21 +27,23 @@ _Command = Callable[[tuple[Event, ...]], Event]
 
 
 def checked_copy(queue: Queue, source: object, target: object) -> _Command:
-    """Returns the command that copies all elements of `source` to `target`.
+    """Returns the command that copies all elements, or pixels, of `source` to `target`.
 
     Raises:
-        KernelArgumentError: an array of another device than the queue's, or a released one.
-        InvalidError: neither is an `lp.Array`, shapes or dtypes differ, the target is read-only, or the queue was
-            closed.
+        KernelArgumentError: an array or image of another device than the queue's, or a released one.
+        InvalidError: neither is an `lp.Array` or an image, shapes, dtypes or formats differ, the target is read-only,
+            or the queue was closed.
     """
     for what, value in (("source", source), ("target", target)):
-        if isinstance(value, Array):
+        if isinstance(value, Array | ImageBase):
             _require_usable(queue, value, f"copy: the {what}")
         elif not isinstance(value, np.ndarray):
             raise InvalidError(
-                f"copy: the {what} must be an lp.Array or a NumPy array, found {value!r:.80} of type "
+                f"copy: the {what} must be an lp.Array, an image or a NumPy array, found {value!r:.80} of type "
                 f"{type(value).__name__}"
             )
+    if isinstance(source, ImageBase) or isinstance(target, ImageBase):
+        return _of_images(queue, source, target)
     if isinstance(target, Array):
         if isinstance(source, Array):
             target.require_same(source.host_shape, source.dtype.base, "copy: the source")
@@ -58,15 +61,17 @@ def checked_copy(queue: Queue, source: object, target: object) -> _Command:
 
 
 def checked_fill(queue: Queue, target: object, value: object) -> _Command:
-    """Returns the command that sets every element of `target`.
+    """Returns the command that sets every element, or pixel, of `target`.
 
     Raises:
-        KernelArgumentError: an array of another device than the queue's, or a released one.
-        InvalidError: no `lp.Array`, or a value that does not fit, or the queue was closed.
+        KernelArgumentError: an array or image of another device than the queue's, or a released one.
+        InvalidError: no `lp.Array` or image, or a value that does not fit, or the queue was closed.
     """
+    if isinstance(target, ImageBase):
+        return _fill_image(queue, target, value)
     if not isinstance(target, Array):
         raise InvalidError(
-            f"fill: expected an lp.Array, found {target!r:.80} of type {type(target).__name__}"
+            f"fill: expected an lp.Array or an image, found {target!r:.80} of type {type(target).__name__}"
         )
     _require_usable(queue, target, "fill: the target")
     pattern = element(value, target.spelling)
@@ -86,6 +91,56 @@ def _between(queue: Queue, source: Array, target: Array) -> _Command:
         if events:
             queue.marker(events)
         copy_buffer(queue, queue.device.logical, source.buffer, target.buffer, target.nbytes)
+        return queue.event()
+
+    return run
+
+
+def _of_images(queue: Queue, source: object, target: object) -> _Command:
+    """Returns a copy of which one side at least is an image."""
+    from .image_copy import copy_image, require_copyable
+    from .image_transfer import download_image, upload_image
+    from .images import Image
+
+    device = queue.device.logical
+    if isinstance(source, Array | Image) and isinstance(target, Array | Image):
+        require_copyable(source, target)
+
+        def between(events: tuple[Event, ...]) -> Event:
+            if events or source.buffer is target.buffer:
+                queue.marker(events)
+            copy_image(queue, source, target)
+            return queue.event()
+
+        return between
+    if isinstance(target, Image):
+        pixels = cast(_HostArray, source)
+        target.require_same(pixels, "copy: the source")
+        return _behind(queue, lambda: upload_image(queue, device, target.buffer, pixels))
+    assert isinstance(source, Image)
+    out = cast(_HostArray, target)
+    source.require_same(out, "copy: the target")
+    if not out.flags.writeable:
+        raise InvalidError("copy: the target is read-only")
+    return _behind(queue, lambda: download_image(queue, device, source.buffer, out))
+
+
+def _fill_image(queue: Queue, target: ImageBase, value: object) -> _Command:
+    from .image_transfer import upload_image
+    from .images import Image
+
+    assert isinstance(target, Image)
+    _require_usable(queue, target, "fill: the target")
+    pixels = target.filled_with(value)
+    return _behind(queue, lambda: upload_image(queue, queue.device.logical, target.buffer, pixels))
+
+
+def _behind(queue: Queue, command: Callable[[], None]) -> _Command:
+    """Returns a command of the host that runs when events have happened."""
+
+    def run(events: tuple[Event, ...]) -> Event:
+        _wait(queue, events)
+        command()
         return queue.event()
 
     return run
@@ -117,12 +172,13 @@ def _wait(queue: Queue, events: tuple[Event, ...]) -> None:
         event.wait()
 
 
-def _require_usable(queue: Queue, array: Array, what: str) -> None:
+def _require_usable(queue: Queue, memory: Array | ImageBase, what: str) -> None:
     queue.require_open()  # memory that the host writes where it lies needs no command, which would be refused
-    if array.device is not queue.device:
+    kind, maker = ("array", "lp.asarray") if isinstance(memory, Array) else ("image", "lp.UnsampledImage")
+    if memory.device is not queue.device:
         raise KernelArgumentError(
-            f"{what}: expected an array on device '{queue.device.selector}' of the queue, found one on "
-            f"'{array.device.selector}'; copy it with lp.asarray(a, device=…)"
+            f"{what}: expected an {kind} on device '{queue.device.selector}' of the queue, found one on "
+            f"'{memory.device.selector}'; copy it with {maker}(a, device=…)"
         )
-    if array.is_released:
-        raise KernelArgumentError(f"{what}: the array was released; make a new one")
+    if memory.is_released:
+        raise KernelArgumentError(f"{what}: the {kind} was released; make a new one")

@@ -33,4 +33,7 @@ def _xdg(variable: str, default: str) -> Path:
     """Returns lapilli's folder in one of the XDG base directories."""
     base = os.environ.get(variable, "").strip()
     # A relative path is invalid and ignored (XDG base directory specification 0.8).
-    return Path(base if os.path.isabs(base) else os.path.expanduser(f"~/{default}")) / "lapilli"
+    if not os.path.isabs(base):
+        base = os.path.expanduser(f"~/{default}")
+    # A user without a home (a number that the container does not know) has no folders: nothing is below a device.
+    return Path(base if os.path.isabs(base) else os.devnull) / "lapilli"

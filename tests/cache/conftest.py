@@ -26,9 +26,14 @@ def cache(tmp_path: Path) -> DiskCache:
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Returns a function that runs a file in a new process, with a cache of this test, and returns its output."""
+    return runner(tmp_path)
+
+
+def runner(folder: Path) -> Run:
+    """Returns a function that runs a file in a new process, with a cache in `folder`, and returns its output."""
 
     def run_file(program: Path) -> str:
-        environment = {**os.environ, "LAPILLI_CACHE_DIR": str(tmp_path / "cache"), "LAPILLI_CACHE": "1"}
+        environment = {**os.environ, "LAPILLI_CACHE_DIR": str(folder / "cache"), "LAPILLI_CACHE": "1"}
         done = subprocess.run(
             (sys.executable, "-P", str(program)), capture_output=True, text=True, env=environment, check=False
         )

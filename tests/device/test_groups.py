@@ -176,17 +176,12 @@ def _bits_of_float(out: lp.Array[lp.f32]):
     out[0] = lp.sub_group.reduce(out[1], "xor")
 
 
-def _narrow(out: lp.Array[lp.i16]):
-    out[0] = lp.sub_group.reduce(out[1], "add")
-
-
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         (_under_an_id, "not every work-item of the work-group reaches"),
         (_unknown_operation, "is one of \"add\", .* found 'plus'"),
         (_bits_of_float, 'there is no "xor" of lp.f32'),
-        (_narrow, "takes a 32-bit number"),
     ],
 )
 def test_group_function_that_cannot_be(function, message):

@@ -452,3 +452,60 @@ def test_as_many_elements_as_32_bits_count(wide):
     memory = lp.zeros(8, lp.u32, device=wide)
     last[2](shifted(memory, ((1 << 31) - 1,), (1 << 31) - 9)).wait()
     assert memory.numpy().tolist() == [0] * 6 + [(1 << 31) - 1] * 2
+
+
+# ---- more bytes than one allocation ----
+
+PART = 64 << 20
+"""Bytes of one allocation of the masked device below: the least that holds the runtime's own blocks."""
+
+
+@lp.kernel(index=lp.i64)
+def stamp(x: lp.Array[lp.u8], at: lp.In[lp.i64], found: lp.Out[lp.u32]):
+    i = lp.global_id(0)
+    found[i] = lp.u32(x[at[i]])
+    x[at[i]] = lp.u8(i + 1)
+
+
+@pytest.fixture
+def in_parts(device):
+    """The device with allocations of `PART` bytes, where it puts several under one array."""
+    if not device.physical.can_bind_sparse:
+        pytest.skip("no sparse binding")
+    return device.masked(limits={"maxMemoryAllocationSize": PART})
+
+
+def test_an_array_of_several_allocations(in_parts):
+    n = 3 * PART + 1234
+    x = lp.full(n, 9, lp.u8, device=in_parts)
+    at = np.array([0, PART - 1, PART, 2 * PART - 1, 2 * PART, 3 * PART - 1, 3 * PART, n - 1])
+    found = lp.zeros(at.size, lp.u32, device=in_parts)
+    stamp[at.size](x, lp.asarray(at, device=in_parts), found)
+    assert found.numpy().tolist() == [9] * at.size
+    expected = np.full(n, 9, np.uint8)
+    expected[at] = np.arange(1, at.size + 1)
+    np.testing.assert_array_equal(x.numpy(), expected)
+    y = lp.empty(n, lp.u8, device=in_parts).copy_from(x)
+    y.copy_from(expected[::-1])
+    x.release()
+    np.testing.assert_array_equal(y.numpy(), expected[::-1])
+
+
+def test_an_array_of_more_than_4_gib(device):
+    limits = device.physical.limits
+    n = (9 << 29) + 5  # 4.5 GiB
+    if device.is_cpu() or device.info.max_mem_alloc_size < n or device.info.global_mem_size < 3 * n:
+        pytest.skip(
+            f"the largest array has {device.info.max_mem_alloc_size:,} bytes, or a test must not take so much"
+        )
+    x = lp.full(n, 7, lp.u8, device=device)
+    edge = limits.max_memory_allocation_bytes
+    at = np.unique(
+        [0, 2**31 - 1, 2**31, min(edge, n) - 1, min(edge, n - 3), 2**32 - 1, 2**32, 2**32 + 1, n - 2, n - 1]
+    )
+    found = lp.zeros(at.size, lp.u32, device=device)
+    on_device = lp.asarray(at, device=device)
+    stamp[at.size](x, on_device, found)
+    assert found.numpy().tolist() == [7] * at.size
+    stamp[at.size](x, on_device, found)
+    assert found.numpy().tolist() == [*range(1, at.size + 1)]

@@ -138,3 +138,33 @@ def test_memory_that_stays_out_is_an_error_with_sizes(device, monkeypatch):
     assert calls == [4000, 4000]  # once more after the collection, and not again
     np.testing.assert_array_equal(array.numpy(), np.full(64, 2, np.float32))
     own.shut_down()
+
+
+@pytest.mark.parametrize("function", ["vkCreateImage", "vkCreateImageView", "vkAllocateMemory"])
+def test_an_image_is_tried_once_more_too(device, monkeypatch, function):
+    if not device.has(lp.Aspect.IMAGE):
+        pytest.skip("needs image")
+    own = Device(device.physical, device.selector)
+    host = np.ones((300, 400, 4), np.uint32)
+    lp.zeros(8, device=own).release()
+    real, left = getattr(own.logical.vk, function), [1]
+
+    def failing(*args):
+        if left[0]:
+            left[0] -= 1
+            return -2
+        return real(*args)
+
+    monkeypatch.setattr(own.logical.vk, function, failing)
+    image = lp.UnsampledImage(host, device=own)
+    np.testing.assert_array_equal(image.numpy(), host)
+    left[0] = 1000
+    with pytest.raises(
+        lp.MemoryAllocationError, match=rf"cannot hold .* more .*arrays of this process.*{function}"
+    ):
+        for _ in range(20):  # the first may find room in memory that is there
+            lp.UnsampledImage(np.ones((2000, 1000, 4), np.uint32), device=own)
+    left[0] = 0
+    np.testing.assert_array_equal(image.numpy(), host)
+    del image
+    own.shut_down()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -172,3 +174,98 @@ def test_prints_of_two_queues(device, capsys) -> None:
     assert capsys.readouterr().out == "2\n"
     first.wait()
     assert capsys.readouterr().out == "1\n"
+
+
+@lp.kernel
+def chain(launch: lp.i32):
+    i = lp.global_id(0)
+    print("first", launch, i)
+    print("then", launch, i)
+
+
+def _check_order(text: str, launches: list[int], items: int) -> None:
+    """Checks that every work-item of every launch printed its two lines, in their order."""
+    words = [line.split() for line in text.splitlines()]
+    for launch in launches:
+        for item in range(items):
+            own = [word for word, *rest in words if rest == [str(launch), str(item)]]
+            assert own == ["first", "then"]
+    assert len(words) == 2 * len(launches) * items
+
+
+def test_replays_of_a_graph_print(device, capsys) -> None:
+    queue = lp.Queue(device)
+    with lp.graph() as graph:
+        chain[20].on(queue)(0)
+        chain[20].on(queue)(1)
+    graph.replay().wait()
+    _check_order(capsys.readouterr().out, [0, 1], 20)
+    graph.replay()
+    graph.replay().wait()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines.count("first 0 7") == lines.count("then 1 19") == 2
+
+
+def test_threads_print(device, capsys) -> None:
+    def work(number: int) -> None:
+        queue = lp.Queue(device)
+        for k in range(5):
+            chain[30].on(queue)(10 * number + k)
+            queue.wait()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    _check_order(capsys.readouterr().out, [10 * n + k for n in range(4) for k in range(5)], 30)
+
+
+class _Notebook:
+    """A sys.stdout with what Jupyter's has of a file."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        """Does nothing."""
+
+
+def test_sys_stdout_is_what_it_is_when_somebody_waits(device, monkeypatch) -> None:
+    queue, notebook = lp.Queue(device), _Notebook()
+    chain[3].on(queue)(1)
+    monkeypatch.setattr("sys.stdout", notebook)
+    queue.wait()
+    _check_order(notebook.text, [1], 3)
+    monkeypatch.setattr("sys.stdout", None)  # as under pythonw, where Python's print does nothing
+    chain[3].on(queue)(1)
+    queue.wait()
+    ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", ascii_only)
+    accents[1].on(queue)()
+    queue.wait()
+    ascii_only.flush()
+    assert ascii_only.buffer.getvalue() == b"caf\\xe9 0\n"
+
+
+@lp.kernel
+def accents():
+    print("café", lp.global_id(0))
+
+
+def test_a_sys_stdout_that_is_closed_hides_no_failure(device, monkeypatch) -> None:
+    @lp.kernel
+    def fails(n: lp.i32):
+        print("before")
+        assert n == 1
+
+    queue, closed = lp.Queue(device), io.StringIO()
+    closed.close()
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", closed)
+        fails[1].on(queue)(0)
+        with pytest.raises(ValueError, match="closed file"):
+            queue.wait()
+    with pytest.raises(lp.KernelTrap, match="assert n == 1"):
+        queue.wait()

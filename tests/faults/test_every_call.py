@@ -62,7 +62,17 @@ RESULTS: dict[str, tuple[int, ...]] = {
 }
 """What a function may return beside success, as its manual page says, without VK_ERROR_UNKNOWN, which all may."""
 
-RETRIED = frozenset({"vkAllocateMemory", "vkMapMemory", "vkCreateBuffer", "vkBindBufferMemory"})
+RETRIED = frozenset(
+    {
+        "vkAllocateMemory",
+        "vkMapMemory",
+        "vkCreateBuffer",
+        "vkBindBufferMemory",
+        "vkCreateDescriptorPool",
+        "vkAllocateDescriptorSets",
+        "vkCreateCommandPool",
+    }
+)
 """Where memory that ran out is looked for once more."""
 
 CLOSING = frozenset({"vkDeviceWaitIdle"})
@@ -77,7 +87,8 @@ NO_RESULT = ("vkCmd", "vkDestroy", "vkFree", "vkUpdate", "vkGetBuffer", "vkGetDe
 @pytest.fixture(autouse=True)
 def _same_calls_every_time(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """Waits for a GPU poll until they have a result, however slow this machine is."""
-    monkeypatch.setattr(timeline_semaphore, "_SPIN_NS", 10**12)
+    monkeypatch.setattr(timeline_semaphore, "_LEAST_SPIN_NS", 10**12)
+    monkeypatch.setattr(timeline_semaphore, "_LONG_NS", 10**12)
 
 
 @cache
@@ -152,3 +163,24 @@ def test_a_call_that_fails(function: str, is_gpu: bool) -> None:
         run_with(function, result, 0, is_gpu)
     for call in range(1, calls):
         run_with(function, results[call % len(results)], call, is_gpu)
+
+
+@pytest.mark.parametrize("is_gpu", [False, True], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("function", sorted(RETRIED))
+def test_memory_that_stays_out_is_told_with_sizes(function: str, is_gpu: bool) -> None:
+    """After one more try for each thing that is made, and no more."""
+    driver = FakeDriver()
+    device = make_device(driver, is_gpu=is_gpu)
+    for call in range(1000):
+        driver.inject(function, -2, call)
+    errors = [error for error in Program(device).run() if isinstance(error, lp.Error)]
+    told = [error for error in errors if isinstance(error, lp.MemoryAllocationError)]
+    if not told:
+        assert function == "vkMapMemory" and not driver.calls[function]
+    else:
+        first = str(told[0])
+        assert (
+            "cannot hold" in first and "arrays of this process" in first and f"{function} returned" in first
+        )
+    device.shut_down()
+    assert driver.violations == []

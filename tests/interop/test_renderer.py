@@ -182,10 +182,37 @@ def test_wrong_arguments_of_make_context(renderer: Renderer):
         make_context(renderer.device, device=renderer.physical, extensions=["VK_NO_such"])
     with pytest.raises(lp.InvalidError, match="timelineSemaphore"):
         make_context(renderer.device, device=renderer.physical, features=["shaderFloat64"])
+    with pytest.raises(lp.InvalidError, match="did you mean shaderFloat64"):
+        make_context(
+            renderer.device, device=renderer.physical, features=["timelineSemaphore", "shaderFlaot64"]
+        )
     with pytest.raises(TypeError, match="list of names"):
         make_context(renderer.device, device=renderer.physical, features="shaderFloat64")
     with pytest.raises(lp.InvalidError):
         make_context([], device=renderer.physical)
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [((1, 0), "lacks the Vulkan feature timelineSemaphore"), ((1, 1), r"older than 1\.2")],
+)
+def test_programs_of_an_older_vulkan(version: tuple[int, int], message: str):
+    """Its VkDevice has no timeline semaphores, whatever the hardware has."""
+    vk = pytest.importorskip("vulkan")
+    application = vk.VkApplicationInfo(apiVersion=vk.VK_MAKE_VERSION(*version, 0))
+    instance = vk.vkCreateInstance(vk.VkInstanceCreateInfo(pApplicationInfo=application), None)
+    physical = vk.vkEnumeratePhysicalDevices(instance)[0]
+    queue = vk.VkDeviceQueueCreateInfo(queueFamilyIndex=0, queueCount=1, pQueuePriorities=[1.0])
+    info = vk.VkDeviceCreateInfo(queueCreateInfoCount=1, pQueueCreateInfos=[queue])
+    device = vk.vkCreateDevice(physical, info, None)
+    try:
+        with pytest.raises(lp.InvalidError, match=message):
+            lp.vulkan.make_platform(instance)
+            lp.vulkan.make_context(device, device=physical)
+        lp.vulkan.release_instance(instance)
+    finally:
+        vk.vkDestroyDevice(device, None)
+        vk.vkDestroyInstance(instance, None)
 
 
 @pytest.mark.behaviour("IOP-12", "IOP-13")

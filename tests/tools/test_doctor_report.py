@@ -56,6 +56,33 @@ def test_the_home_folder_is_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.getvalue() == "in ~/venv and /home/else\n"
 
 
+def test_names_of_users_and_other_ways_home_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = tmp_path / "disk"
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    monkeypatch.setenv("HOME", str(tmp_path / "link"))
+    monkeypatch.setenv("LOGNAME", "mona")
+    out = io.StringIO()
+    WithoutHome(out).write(
+        f"{tmp_path}/link/a {real}/b {real}-2 /data/mona/venv /data/mona-lisa /monarch mona\n"
+    )
+    assert out.getvalue() == f"~/a ~/b {real}-2 /data/USER/venv /data/mona-lisa /monarch mona\n"
+
+
+def test_a_process_without_a_home_has_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(*_: object) -> None:
+        raise KeyError("getpwuid(): uid not found")
+
+    for variable in ("HOME", "LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    out = io.StringIO()
+    WithoutHome(out).write("in /venv\n")
+    assert out.getvalue() == "in /venv\n"
+
+
 def test_a_wrong_option_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAPILLI_CACHE_SIZE", "much")
     (finding,) = (f for section in report_sections() for f in section.findings if f.subject == "cache_size")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from typing import cast
 
 from ...ir.errors import InvalidError, RuntimeFailure
@@ -23,6 +26,7 @@ from .handle_refs import given_out, owners, share
 from .natives import Native, handle, native_int, require_dispatchable
 
 _lock = threading.RLock()
+_FEATURES = re.compile(r"VkPhysicalDevice\w*Features\w*")
 
 MINIMUM_FEATURES = REQUIRED_FEATURES
 """What lapilli takes to be enabled on a VkDevice where the application says nothing."""
@@ -183,6 +187,10 @@ def _as_made(
         raise InvalidError(
             f"{what}: device '{physical.name}' does not have the feature {name}; it cannot be enabled"
         )
+    for name in sorted(enabled - known - _all_feature_names()):
+        close = difflib.get_close_matches(name, _all_feature_names(), 1)
+        hint = f"did you mean {close[0]}?" if close else "leave out what lapilli need not know"
+        raise InvalidError(f"{what}(features=…): no feature of Vulkan is called {name!r:.60}; {hint}")
     missing = [name for name in REQUIRED_FEATURES if name not in enabled]
     if missing:
         raise InvalidError(
@@ -200,6 +208,13 @@ def _as_made(
         queue_family_index=family,
         timestamp_valid_bits=physical.timestamp_valid_bits if family == physical.queue_family_index else 0,
     )
+
+
+@lru_cache(maxsize=1)
+def _all_feature_names() -> frozenset[str]:
+    """Returns the features that the headers know, of those that lapilli does not use too."""
+    types = [name for name in ffi.list_types()[0] if _FEATURES.fullmatch(name)]
+    return frozenset(member for name in types for member in bool_members(name))
 
 
 def _names(what: str, argument: str, values: object) -> set[str]:

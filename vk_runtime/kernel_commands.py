@@ -1,0 +1,182 @@
+"""What goes before a dispatch of a kernel: pipeline, descriptors, and its scalars as push constants or in memory.
+
+Commands are recorded through raw function pointers, with structs that are made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ir.kernel_info import KernelInfo
+from ..spirv.device_image import DeviceImage
+from .arguments import ArgumentChecker, ArgumentPacker
+from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
+from .headers import ffi
+
+if TYPE_CHECKING:
+    from .arguments import Scalar, Uses
+    from .command_buffer import CommandBuffer
+    from .descriptors import DescriptorSet, DescriptorSetLayout
+    from .device import Device
+    from .memory import Buffer
+    from .pipeline import Pipeline
+    from .reports import KernelReport
+    from .tracked import Tracked
+
+
+class KernelBinding:
+    """How the arguments of one kernel reach it; shared by its launch records."""
+
+    def __init__(self, image: DeviceImage, kernel: KernelInfo) -> None:
+        self.image = image
+        self.kernel = kernel
+        self.checker = ArgumentChecker(kernel.name, kernel.parameters)
+        self.packer = ArgumentPacker(kernel)
+
+
+class KernelCommands:
+    """The commands of a kernel with one pipeline.  Use them with the device's lock held.
+
+    Args:
+        device: where it runs.
+        binding: of the kernel.
+        pipeline: None where nothing runs.
+    """
+
+    def __init__(self, device: Device, binding: KernelBinding, pipeline: Pipeline | None) -> None:
+        self._device = device
+        self._binding = binding
+        self._packer = binding.packer
+        self._pack_into = binding.packer.pack_into
+        self._has_values = binding.packer.has_values
+        self._pipeline = pipeline
+        self._set_layout = None if pipeline is None else pipeline.layout.set_layout
+        self._layout: Any = None if pipeline is None else pipeline.layout.raw
+        abi = binding.kernel.abi
+        self._is_block_pushed = abi.argument_block_binding is None
+        self._dynamic_count = 0 if self._is_block_pushed else 1
+        self._block_bytes = abi.argument_block_bytes
+        self._push_bytes = self._block_bytes if self._is_block_pushed else 0
+        self._block = ffi.new("char[]", max(self._block_bytes, 1))
+        self._block_memory = ffi.buffer(self._block)
+        self._sets = ffi.new("VkDescriptorSet[]", 1)
+        self._dynamic_offset = ffi.new("uint32_t[]", 1)
+        vk = device.logical.vk
+        self._push, self._dispatch_groups = vk.vkCmdPushConstants, vk.vkCmdDispatch
+        self._bind_pipelines, self._bind_sets = vk.vkCmdBindPipeline, vk.vkCmdBindDescriptorSets
+
+    @property
+    def kernel(self) -> KernelInfo:
+        """What it launches."""
+        return self._binding.kernel
+
+    @property
+    def set_layout(self) -> DescriptorSetLayout | None:
+        """Of its descriptors; None where it has none, or runs nothing."""
+        return self._set_layout
+
+    @property
+    def device(self) -> Device:
+        """Where it runs."""
+        return self._device
+
+    def _show(
+        self,
+        place: tuple[Buffer, int] | None,
+        uses: Uses,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+        report: KernelReport | None,
+    ) -> DescriptorSet | None:
+        """Returns the descriptors of a launch, None where it has none; fills the argument block at `place`."""
+        if place is not None:
+            return self._write_block(place, uses, hidden, values, report)
+        if self._set_layout is None:
+            return None
+        return self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
+
+    def bind(
+        self,
+        command_buffer: CommandBuffer,
+        descriptor_set: DescriptorSet | None,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+    ) -> None:
+        """Records everything before the dispatch: pipeline, descriptors, pushed arguments."""
+        if command_buffer.pipeline is not self._pipeline:
+            self._bind_pipeline(command_buffer)
+        if descriptor_set is not None and (
+            command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
+        ):
+            self._bind_set(command_buffer, descriptor_set)
+        if self._push_bytes:
+            self._pack_into(self._block_memory, 0, *hidden, *values)
+            self.push(command_buffer.raw)
+
+    def push(self, raw: Any) -> None:
+        """Pushes the argument block as it was packed last.
+
+        Args:
+            raw: the VkCommandBuffer.
+        """
+        self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
+
+    def _packed(self, hidden: Sequence[Scalar], values: Sequence[Scalar]) -> bytes:
+        """Packs the argument block where it is pushed from; returns it, or nothing where it is always the same."""
+        if not self._has_values:
+            return b""
+        self._pack_into(self._block_memory, 0, *hidden, *values)
+        return self._block_memory[:]
+
+    def _bind_set(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet) -> None:
+        command_buffer.keep.append(descriptor_set)
+        command_buffer.descriptor_set = None
+        self._sets[0] = descriptor_set.raw
+        self._bind_sets(
+            command_buffer.raw,
+            VK_PIPELINE_BIND_POINT_COMPUTE,
+            self._layout,
+            0,
+            1,
+            self._sets,
+            self._dynamic_count,
+            self._dynamic_offset,
+        )
+        command_buffer.descriptor_set = descriptor_set
+
+    def _bind_pipeline(self, command_buffer: CommandBuffer) -> None:
+        pipeline = self._pipeline
+        assert pipeline is not None, "an empty range has no pieces"
+        command_buffer.keep.append(pipeline)
+        if command_buffer.layout is not pipeline.layout:
+            # Binding for another layout may disturb the set (Vulkan 1.3, 14.2.2).
+            command_buffer.descriptor_set = None
+            command_buffer.layout = pipeline.layout
+        command_buffer.pipeline = None
+        self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
+        command_buffer.pipeline = pipeline
+
+    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Tracked, bool]]:
+        """Returns the memory that the descriptors show, but for an argument block."""
+        arrays = [] if self._packer.has_addresses else uses
+        return arrays if report is None else [*arrays, (report.buffer, True)]
+
+    def _write_block(
+        self,
+        place: tuple[Buffer, int],
+        uses: Uses,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+        report: KernelReport | None,
+    ) -> DescriptorSet:
+        """Writes the argument block to memory of a command buffer; returns the set that shows it."""
+        assert self._set_layout is not None, "the block has a binding"
+        memory, offset = place
+        self._pack_into(memory.host_bytes(), offset, *hidden, *values)
+        self._dynamic_offset[0] = offset
+        arrays = [] if self._packer.has_addresses else uses
+        shown = [*arrays, (memory, False)]
+        if report is not None:
+            shown.append((report.buffer, True))
+        return self._set_layout.set_for(shown, self._block_bytes, self._binding.kernel)
