@@ -61,7 +61,9 @@ def interrupted_at(count, action):
                     raise KeyboardInterrupt
         return trace
 
-    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks when tracing begins whether any frame wants them
+    sys._getframe().f_trace_opcodes = (
+        True  # Python 3.12 looks when tracing begins whether any frame wants them
+    )
     sys.settrace(trace)
     try:
         action()
