@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -98,6 +99,17 @@ def sampled(device, img, at):
     out = lp.zeros(len(at), lp.f32x4, device=device)
     KERNELS[img.ndim][len(at)](img, lp.asarray(at, device=device), out)
     return out.numpy()
+
+
+@pytest.mark.behaviour("IOP-43")
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_image_and_sampler_are_one_object_of_their_dimension(ndim):
+    text = KERNELS[ndim].inspect("spirv")
+    (image,) = re.findall(rf"(%\w+) = OpTypeImage %float {ndim}D 0 0 0 1 Unknown", text)
+    (sampled,) = re.findall(rf"(%\w+) = OpTypeSampledImage {image}\b", text)
+    (pointer,) = re.findall(rf"(%\w+) = OpTypePointer UniformConstant {sampled}\b", text)
+    assert re.search(rf"= OpVariable {pointer} UniformConstant", text)
+    assert "OpImageSampleExplicitLod" in text
 
 
 @pytest.mark.parametrize(("ndim", "sampler"), list(combinations()))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -116,3 +119,51 @@ def test_aspects_go_with_the_features_of_their_extensions(device: lp.Device, asp
     assert device.has(wanted) == (feature in device.physical.features)
     without = device.masked(without=(wanted,))
     assert not without.has(wanted) and feature not in without.physical.features
+
+
+@lp.kernel
+def halves(x: lp.Array[lp.f64]):
+    i = lp.global_id(0)
+    x[i] = x[i] * 0.5
+
+
+@pytest.mark.behaviour("EXN-01")
+def test_what_a_device_lacks_is_refused_by_name(device: lp.Device):
+    """Kernels by KERNEL_NOT_SUPPORTED, everything else by FEATURE_NOT_SUPPORTED."""
+    masked = device.masked(without=[lp.Aspect.FP64, lp.Aspect.IMAGE])
+    with pytest.raises(lp.KernelNotSupportedError, match="fp64") as caught:
+        halves[4](lp.zeros(4, lp.f64, device=masked))
+    assert caught.value.errc is lp.Errc.KERNEL_NOT_SUPPORTED
+    with pytest.raises(lp.FeatureNotSupportedError, match="aspect image") as caught:
+        lp.UnsampledImage(shape=(4, 4), format="r32_sfloat", device=masked)
+    assert caught.value.errc is lp.Errc.FEATURE_NOT_SUPPORTED
+
+
+@pytest.mark.behaviour("EXN-01")
+@pytest.mark.parametrize(
+    ("extension", "use"),
+    [
+        ("VK_EXT_external_memory_host", lambda device: lp.from_host(lp.page_aligned(4), device=device)),
+        ("VK_KHR_external_memory_fd", lambda device: lp.zeros(4, device=device).export_fd()),
+        ("VK_KHR_external_semaphore_fd", lambda device: lp.ExternalSemaphore(device)),
+    ],
+)
+def test_extensions_are_offered_where_the_driver_has_them(device: lp.Device, extension: str, use):
+    bare = device.masked(limits={"max_work_group_size": 76})
+    physical = bare.physical
+    lacking = replace(physical, extensions=physical.extensions - {extension})
+    bare = lp.Device(lacking, f"{device.selector}-without")
+    try:
+        with pytest.raises(lp.FeatureNotSupportedError, match=extension) as caught:
+            use(bare)
+        assert caught.value.errc is lp.Errc.FEATURE_NOT_SUPPORTED
+    finally:
+        bare.shut_down()
+    try:
+        made = use(device)
+    except lp.FeatureNotSupportedError as error:
+        assert extension in str(error)  # absent, or offered and refused by the driver
+    else:
+        assert vulkan.has_extension(device, extension)
+        if isinstance(made, int):
+            os.close(made)

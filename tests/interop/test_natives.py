@@ -119,6 +119,29 @@ def test_queue_round_trip(device: lp.Device):
     x = lp.asarray(np.arange(8, dtype=np.float32), device=device)
     made.parallel_for(8, double, x).wait()
     np.testing.assert_array_equal(x.numpy(), 2 * np.arange(8))
+    del made
+    gc.collect()  # no object has it now, only the native
+    vulkan.make_queue((native, family), context).parallel_for(8, double, x).wait()
+    np.testing.assert_array_equal(x.numpy(), 4 * np.arange(8))
+
+
+@pytest.mark.behaviour("IOP-27")
+def test_objects_outlive_what_was_got_of_them(device: lp.Device):
+    """The other way round: giving back what was counted for a native leaves the object as it was."""
+    context = lp.Context([device])
+    queue, x = lp.Queue(context=context), lp.asarray(np.arange(8, dtype=np.float32), device=device)
+    event = queue.parallel_for(8, double, x)
+    found = [vulkan.get_native(queue)[0], vulkan.get_native(x)[0], vulkan.get_native(event)[0][0]]
+    for native in found:
+        before = vulkan.get_reference_count(native)
+        vulkan.retain(native)
+        vulkan.release(native)
+        assert vulkan.get_reference_count(native) == before
+    del found, native
+    gc.collect()
+    event.wait()
+    queue.parallel_for(8, double, x).wait()
+    np.testing.assert_array_equal(x.numpy(), 4 * np.arange(8))
 
 
 def test_queue_of_another_context(device: lp.Device):
@@ -281,6 +304,25 @@ def test_error_codes():
     assert vulkan.get_error_code(wrapped) == -3
     with pytest.raises(TypeError, match="exception"):
         vulkan.get_error_code(-3)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.behaviour("IOP-33")
+def test_error_codes_of_calls_that_failed(device: lp.Device, monkeypatch: pytest.MonkeyPatch):
+    fresh = device.masked(limits={"max_work_group_size": 77})  # a VkDevice of its own
+    functions = fresh.logical.vk
+    code = -2  # VK_ERROR_OUT_OF_DEVICE_MEMORY
+    monkeypatch.setattr(functions, "vkAllocateMemory", lambda *_: code)
+    with pytest.raises(lp.MemoryAllocationError) as caught:
+        lp.empty(1 << 22, device=fresh)
+    assert vulkan.get_error_code(caught.value) == code
+    monkeypatch.undo()
+    monkeypatch.setattr(functions, "vkCreateSampler", lambda *_: -1, raising=False)
+    with pytest.raises(lp.Error) as caught:
+        lp.SampledImage(np.zeros((4, 4), np.float32), lp.ImageSampler("clamp"), device=fresh)
+    assert vulkan.get_error_code(caught.value) == -1
+    with pytest.raises(lp.InvalidError) as caught:
+        lp.empty(-1, device=fresh)
+    assert vulkan.get_error_code(caught.value) == 0  # VK_SUCCESS: no call to Vulkan failed
 
 
 @pytest.mark.behaviour("IOP-34")
