@@ -174,10 +174,11 @@ def _compile(
     load_compiler()
     from .builder import refusing_depth
     from .deep_stack import with_deep_stack
-    from .inspection import inspect
     from .reproducer import reporting_faults
 
     def ir() -> str:
+        from .inspection import inspect
+
         return str(inspect(kernel, "ir", rank=rank, env=env))
 
     with (

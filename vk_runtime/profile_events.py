@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
@@ -139,8 +140,9 @@ def chrome_trace(
         found.append(entry)
     for process, pid in processes.items():
         found.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": process}})
+    threads = {thread.ident: thread.name for thread in threading.enumerate()}  # of those that have not ended
     for (pid, number), row in rows.items():
-        name = f"thread {number}" if pid == processes.get("host") else f"queue {number}"
+        name = threads.get(number, f"thread {number}") if pid == processes.get("host") else f"queue {number}"
         found.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": row, "args": {"name": name}})
     other = {"notes": list(notes), "calibrated_within_ns": dict(calibrated or {})}
     content = {"traceEvents": found, "displayTimeUnit": "ns", "otherData": other}

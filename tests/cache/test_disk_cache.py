@@ -22,12 +22,14 @@ def test_an_entry_comes_back_as_it_was_stored(cache: DiskCache) -> None:
     assert cache.load("a") == b"other"
 
 
-@pytest.mark.parametrize("damage", ["cut", "bit", "empty", "longer", "renamed", "link", "folder"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "bit", "empty", "longer", "renamed", "link", "loop", "pipe", "folder"]
+)
 def test_a_damaged_entry_is_absent_and_removed(cache: DiskCache, damage: str) -> None:
     cache.store("a", b"payload")
     path = cache.folder / "a"
     data = path.read_bytes()
-    if damage in ("link", "folder"):
+    if damage in ("link", "loop", "pipe", "folder"):
         path.unlink()
     match damage:
         case "cut":
@@ -44,17 +46,40 @@ def test_a_damaged_entry_is_absent_and_removed(cache: DiskCache, damage: str) ->
         case "link":
             cache.store("b", b"of b")
             path.symlink_to(cache.folder / "b")
+        case "loop":
+            path.symlink_to(path)
+        case "pipe":
+            os.mkfifo(path, 0o600)
         case _:
             path.mkdir()
     assert cache.load("a") is None
     if damage not in ("link", "folder"):
         assert not path.exists()
+    cache.store("a", b"again")
+    assert cache.load("a") == (None if damage == "folder" else b"again")
 
 
 def test_a_file_that_others_may_write_is_not_used(cache: DiskCache) -> None:
     cache.store("a", b"payload")
     (cache.folder / "a").chmod(0o666)
     assert cache.load("a") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_files_and_folders_of_another_user_are_not_used(
+    cache: DiskCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.store("a", b"payload")
+    os.chown(cache.folder / "a", 12345, -1)
+    assert cache.load("a") is None
+    theirs = tmp_path / "theirs" / "v1"
+    theirs.mkdir(mode=0o700, parents=True)
+    os.chown(theirs, 12345, -1)
+    monkeypatch.setenv("LAPILLI_CACHE", "1")
+    monkeypatch.setenv("LAPILLI_CACHE_DIR", str(theirs.parent))
+    with caplog.at_level(logging.WARNING):
+        assert open_cache() is None
+    assert "belongs to or is writable for somebody else" in caplog.text
 
 
 def test_what_was_used_last_stays_when_the_cache_is_full(cache: DiskCache) -> None:

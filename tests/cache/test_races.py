@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from lapilli.vk_runtime.disk_cache import DiskCache
+from lapilli.vk_runtime.disk_cache import SCAN_AFTER_BYTES, DiskCache
 
 WRITER = """
 import random, sys, time
@@ -48,5 +48,7 @@ def test_eight_processes_race_and_are_killed(cache: DiskCache) -> None:
     for entry in cache.entries():
         payload = cache.load(entry.name)
         assert payload is not None and payload == payload[:4] * (len(payload) // 4)
+    used = sum(entry.size_bytes for entry in cache.entries())
+    assert used <= 200_000 + len(running) * SCAN_AFTER_BYTES  # what each may write before it looks again
     DiskCache(cache.folder, 200_000).prune()
     assert sum(entry.size_bytes for entry in cache.entries()) <= 200_000

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import FrozenInstanceError, replace
 from itertools import pairwise
 from pathlib import Path
@@ -149,6 +150,8 @@ def test_saved_trace_is_chromes_format(device: lp.Device, tmp_path: Path) -> Non
     assert kernel["ph"] == "X" and kernel["name"] == "grow" and kernel["dur"] > 0
     names = {e["pid"]: e["args"]["name"] for e in found if e["name"] == "process_name"}
     assert names[kernel["pid"]] == f"device {device.selector}"
+    rows = {e["args"]["name"] for e in found if e["name"] == "thread_name"}
+    assert threading.current_thread().name in rows and "queue 1" in rows
     require_chrome_format(found)
     with pytest.raises(lp.InvalidError, match="cannot be written"):
         profile.save(tmp_path / "missing" / "trace.json")
