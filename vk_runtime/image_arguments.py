@@ -63,10 +63,8 @@ def refuse_image(label: str, parameter: ImageParameter, arg: object, device: Dev
     )
     if not isinstance(arg, wanted):
         raise KernelArgumentError(f"{label}: {expected}, found {_described(arg)}{_remedy(wanted, arg)}")
-    if isinstance(arg, ImageSampler):
-        raise KernelArgumentError(f"{label}: {expected}, found {arg!r}: {_NEEDS_NORMALIZED}")
     if not isinstance(arg, Image):
-        return
+        raise KernelArgumentError(f"{label}: {expected}, found {arg!r}: {_NEEDS_NORMALIZED}")
     if arg.is_released:
         raise KernelArgumentError(f"{label}: the image was released; make a new one")
     if arg.device is not device and arg.buffer.is_borrowed:
