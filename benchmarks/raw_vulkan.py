@@ -1,7 +1,7 @@
 """The least that a launch from Python can be: Vulkan's own functions, called through cffi with ready structs.
 
-It shares the VkDevice, the pipeline, the barriers and the descriptor set with lapilli, so that what differs is the host's
-work.  It checks no argument, tracks no hazard and keeps nothing alive: a floor, not a way to program.
+It shares the VkDevice, the pipeline, the barriers and the descriptor set with lapilli, so that what differs is the
+host's work.  It checks no argument, tracks no hazard and keeps nothing alive: a floor, not a way to program.
 """
 
 from __future__ import annotations
