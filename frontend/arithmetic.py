@@ -85,22 +85,10 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
         raise fb.error(
             node, "kernels have no operator @", "LP2030", hint="write the sum of products as a loop"
         )
-    left, right = operand_value(fb, left), operand_value(fb, right)
-    if isinstance(left, Composite) or isinstance(right, Composite):
-        what = f"operator {SYMBOLS[operator]}"
-        return by_component(
-            fb, [left, right], node, what, lambda pair: binary(fb, operator, pair[0], pair[1], node)
-        )
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "Add":
-        return Tuple((*left.items, *right.items))
+    if isinstance(left, Static) or isinstance(right, Static):
+        left, right = operand_value(fb, left), operand_value(fb, right)
     if not (isinstance(left, Scalar) and isinstance(right, Scalar)):
-        wrong = right if isinstance(left, Scalar) else left
-        raise fb.error(
-            node,
-            f"operator {SYMBOLS[operator]} takes numbers and vectors, found {describe(wrong)}",
-            "LP2033",
-            hint=number_hint(wrong),
-        )
+        return _binary_of_parts(fb, operator, left, right, node)
     if left.const is not None and right.const is not None and left.is_weak and right.is_weak:
         return _fold_literals(fb, operator, left, right, node)
     if operator in _SHIFTS:
@@ -112,10 +100,28 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
     scalar = common_type(fb, left, right, node, f"operator {SYMBOLS[operator]}")
     if operator == "Div" and not scalar.is_float:
         scalar = WEAK_FLOAT if scalar.bits == 0 else F32
-    left, right = (_to_operand(fb, v, scalar, node) for v in (left, right))
+    left, right = _to_operand(fb, left, scalar, node), _to_operand(fb, right, scalar, node)
     if scalar.is_float:
         return _float_binary(fb, operator, left, right, node)
     return _integer_binary(fb, operator, left, right)
+
+
+def _binary_of_parts(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: ast.AST) -> Value:
+    """Emits an operator of vectors, structs and tuples."""
+    if isinstance(left, Composite) or isinstance(right, Composite):
+        what = f"operator {SYMBOLS[operator]}"
+        return by_component(
+            fb, [left, right], node, what, lambda pair: binary(fb, operator, pair[0], pair[1], node)
+        )
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "Add":
+        return Tuple((*left.items, *right.items))
+    wrong = right if isinstance(left, Scalar) else left
+    raise fb.error(
+        node,
+        f"operator {SYMBOLS[operator]} takes numbers and vectors, found {describe(wrong)}",
+        "LP2033",
+        hint=number_hint(wrong),
+    )
 
 
 def operand_value(fb: FunctionBuilder, value: Value) -> Value:
@@ -132,6 +138,8 @@ def _as_number(fb: FunctionBuilder, value: Scalar) -> Scalar:
 
 
 def _to_operand(fb: FunctionBuilder, value: Scalar, scalar: ScalarType, node: ast.AST) -> Scalar:
+    if value.type is scalar:
+        return value
     if value.is_weak and scalar.is_float and not scalar.bits and value.const is None:
         return Scalar(scalar)
     return adapt(fb, value, scalar, node)

@@ -151,7 +151,7 @@ def _join_type(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> N
     if known is None:
         fb.variable_types[name] = found
         fb.assigned_at[name] = node
-        fb.has_changed |= name in fb.read_types
+        fb.changed |= fb.read_types & {name}
         return
     if name in fb.declared:
         _converted(fb, value, known, node, f"variable '{name}'")
@@ -170,7 +170,7 @@ def _join_type(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> N
         )
     if joined != known:
         fb.variable_types[name] = joined
-        fb.has_changed |= name in fb.read_types
+        fb.changed |= fb.read_types & {name}
 
 
 def _variable(name: str) -> str:

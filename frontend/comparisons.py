@@ -143,7 +143,8 @@ def compare_scalars(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar,
     if left.type is BOOL and right.type is BOOL and name in ("Eq", "NotEq"):
         predicate = CMPI["eq" if name == "Eq" else "ne"]
         return Scalar(BOOL, fb.emit(arith.CmpiOp, [fb.ssa(left), fb.ssa(right)], ir_type(BOOL), predicate))
-    left, right = (convert(fb, v, I32) if v.type is BOOL else v for v in (left, right))
+    left = convert(fb, left, I32) if left.type is BOOL else left
+    right = convert(fb, right, I32) if right.type is BOOL else right
     scalar = common_type(fb, left, right, node, f"operator {SYMBOLS[name]}")
     left, right = adapt(fb, left, scalar, node), adapt(fb, right, scalar, node)
     if fb.is_dry:

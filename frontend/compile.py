@@ -58,8 +58,8 @@ class Executable:
 
 def environment_of(kernel: KernelFunction, env: TargetEnv) -> TargetEnv:
     """Returns the environment that a kernel is compiled for: a device's, with the options of kernel and module."""
-    options = options_of(kernel.function.__module__)
-    env, checks = options.environment(env, kernel.options.opt_level), checks_of(options)
+    options, own = options_of(kernel.function.__module__), kernel.options
+    env, checks = options.environment(env, own.opt_level, own.debug), checks_of(options, own.debug)
     return env if env.checks == checks else replace(env, checks=checks)
 
 
@@ -174,10 +174,11 @@ def _compile(
     load_compiler()
     from .builder import refusing_depth
     from .deep_stack import with_deep_stack
-    from .inspection import inspect
     from .reproducer import reporting_faults
 
     def ir() -> str:
+        from .inspection import inspect
+
         return str(inspect(kernel, "ir", rank=rank, env=env))
 
     with (

@@ -79,8 +79,8 @@ class FunctionBuilder:
     known: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
     """While inferring: the variables that are constants at this place."""
     is_dry: bool = False
-    has_changed: bool = False
-    """While inferring: a variable's type changed after it was read in this walk."""
+    changed: set[str] = field(default_factory=set[str])
+    """While inferring: the variables whose types changed after they were read in this walk."""
     read_types: set[str] = field(default_factory=set[str])
     """While inferring: the variables whose types were asked for in this walk."""
     block: Block = field(default_factory=Block)
@@ -99,6 +99,12 @@ class FunctionBuilder:
     uses_work_items: bool = False
     uses_barrier: bool = False
     """Whether its work-items work together: barriers, group functions, shared arrays."""
+    statics: dict[str, Static] = field(default_factory=dict[str, Static])
+    """What names from around the function are that stand for no values: functions, modules, types."""
+    static_attributes: dict[int, tuple[ast.Attribute, Static]] = field(
+        default_factory=dict[int, "tuple[ast.Attribute, Static]"]
+    )
+    """What attributes of these are likewise, by ``id`` of the node."""
     _memo: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
     _locations: dict[tuple[int, int], FileLineColLoc] = field(
         default_factory=dict[tuple[int, int], FileLineColLoc]

@@ -111,7 +111,7 @@ def _instance(
 ) -> HelperInstance:
     """Returns the helper compiled for these arguments, compiling it at the first call."""
     module = fb.module
-    options = tuple(map(str, module.function_attributes.items())), module.device_functions
+    options = tuple(module.function_attributes.items()), module.device_functions
     key = (function, options, tuple(_key(value) for value in values.values()))
     for instance in module.helpers.setdefault(key, []):
         if instance.kernel in (None, module.kernel_name):

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, cast
 from ..ir.errors import BuildError
 from ..ir.target_env import BindingModel
 from ..vk_runtime.arguments import check_arguments
-from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
 from ..vk_runtime.indirect_range import IndirectRange, check_indirect_range, extents_on_host
 from ..vk_runtime.indirect_record import IndirectRecord, prepare_indirect
+from ..vk_runtime.launch_plan import padded
 from .captures import Captures
 from .compile import environment_of, executable_for
 from .constant_arguments import Constants

@@ -97,13 +97,40 @@ def _settled(kind: VariableType) -> VariableType:
 
 def _walk_until_stable(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
     for _ in range(_MAXIMUM_WALKS):
-        fb.has_changed = False
         fb.read_types.clear()
         fb.known.clear()
         fb.unrolled_rounds = 0
-        _walk(fb, statements)
-        if not fb.has_changed:
+        is_stable = True
+        for statement in statements:
+            is_stable &= _settle(fb, statement)
+            if _jumps(statement):
+                break
+        if is_stable:
             return
+
+
+def _settle(fb: FunctionBuilder, statement: ast.stmt) -> bool:
+    """Walks a statement of the function itself until no type changes behind a place in it that reads the variable.
+
+    What a loop does to its own variables is most often all that changes; the function around it is then walked once.
+
+    Returns:
+        Whether what was walked before the statement read none of the variables that it changed.
+    """
+    before, known, rounds = frozenset(fb.read_types), dict(fb.known), fb.unrolled_rounds
+    is_stable = True
+    for _ in range(_MAXIMUM_WALKS):
+        fb.changed.clear()
+        _walk(fb, (statement,))
+        is_stable &= before.isdisjoint(fb.changed)
+        if fb.changed <= before:
+            break
+        fb.known, fb.unrolled_rounds = dict(known), rounds
+    return is_stable
+
+
+def _jumps(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Return | ast.Break | ast.Continue)
 
 
 def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
@@ -124,7 +151,7 @@ def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
                 _simple(fb, statement)
             case _:
                 build_simple(fb, statement)  # refuses it
-        if isinstance(statement, ast.Return | ast.Break | ast.Continue):
+        if _jumps(statement):
             return
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..ir.errors import KernelNotSupportedError, NdRangeError
 from ..ir.kernel_info import KernelInfo
-from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.device import Device
-from ..vk_runtime.launch_plan import check_local_size
+from ..vk_runtime.launch_plan import check_local_size, padded
 from ..vk_runtime.requirements import work_group_problem
 from .function_attributes import attributes_of
 from .ranges import LaunchRange

@@ -15,12 +15,12 @@ from ..ir.errors import BuildError
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import BindingModel, TargetEnv
 from ..vk_runtime.arguments import check_arguments
-from ..vk_runtime.bundle_launch import padded
 from ..vk_runtime.coarse_record import CoarseRecord, Form, prepare_coarse
 from ..vk_runtime.device import Device
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
 from ..vk_runtime.launch import prepare
+from ..vk_runtime.launch_plan import padded
 from ..vk_runtime.launch_record import LaunchRecord
 from ..vk_runtime.launchable import SINGLE_TASK
 from .captures import Captures

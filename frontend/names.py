@@ -80,13 +80,19 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
         return read_specialization(fb, constant)
     if fb.is_local(name):
         return _variable_of_type(fb, name) if fb.is_dry else _variable(fb, name, node)
+    static = fb.statics.get(name)
+    if static is not None:
+        return static
     found = fb.source.resolve(name)
     if found is MISSING:
         raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(fb, name))
     fb.module.captures.used.name(fb.source.function, name, found)
     if is_watched(found):
         fb.module.captures.add(fb.source, fb.source.resolve, name, found)
-    return captured(fb, found, name, node)
+    value = captured(fb, found, name, node)
+    if isinstance(value, Static):
+        fb.statics[name] = value
+    return value
 
 
 def _unknown_hint(fb: FunctionBuilder, name: str) -> str:
@@ -274,6 +280,9 @@ def _captured_tuple(fb: FunctionBuilder, obj: tuple[object, ...], name: str, nod
 @expression(ast.Attribute)
 def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     """Compiles ``a.shape``, ``lp.math``, ``math.pi``."""
+    static = fb.static_attributes.get(id(node))
+    if static is not None:
+        return static[1]
     place = array_part(fb, node)
     if place is not None:
         return load_part(fb, place, node)
@@ -329,7 +338,10 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
         fb.module.captures.add(obj, partial(getattr, obj), node.attr, found)
         if isinstance(found, SpecializationId):
             found.suggest_name(node.attr)
-    return captured(fb, found, spelling, node)
+    value = captured(fb, found, spelling, node)
+    if isinstance(value, Static):
+        fb.static_attributes[id(node)] = node, value
+    return value
 
 
 def _fixed_attribute(fb: FunctionBuilder, base: FixedArray, node: ast.Attribute) -> Value:

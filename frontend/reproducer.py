@@ -11,7 +11,6 @@ import platform
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 
 from ..ir.config import config
@@ -97,6 +96,8 @@ def _commented(text: str) -> str:
 
 
 def _version(package: str) -> str:
+    from importlib import metadata  # a tenth of what importing the compiler takes, and hardly ever needed
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -31,10 +31,13 @@ def has_any(root: Operation | Region, *kinds: type[Operation]) -> bool:
 
 
 def _visit(region: Region, found: list[Operation]) -> None:
-    for block in region.blocks:
-        op = block._first_op  # its property, and that of the next, would be half of the time
+    # The lists are followed by xDSL's own fields: its properties and iterators would be most of the time.
+    block = region._first_block
+    while block is not None:
+        op = block._first_op
         while op is not None:
             found.append(op)
             for inner in op.regions:
                 _visit(inner, found)
             op = op._next_op
+        block = block._next_block

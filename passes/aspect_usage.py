@@ -164,7 +164,7 @@ def _signature_types(function: Function) -> list[tuple[Attribute, bool]]:
     """Returns the types of parameters and results, each with whether it is of a parameter that no code reads: of such
     a one nothing remains in the binary.  Those are last, so that reasons that code shows come first."""
     inputs = function.function_type.inputs.data
-    arguments = function.body.block.args if has_body(function) else ()
+    arguments = function.body.blocks[0].args if has_body(function) else ()
     unread = {argument.index for argument in arguments if argument.first_use is None}
     found = [(type_, position in unread) for position, type_ in enumerate(inputs)]
     found += [(type_, False) for type_ in function.function_type.outputs.data]

@@ -136,7 +136,7 @@ def serialise(module: Module) -> bytes:
 
 
 def encode_instruction(
-    opcode: int, operands: Sequence[int], result_type: int | None = None, result_id: int | None = None
+    opcode: int, operands: Iterable[int], result_type: int | None = None, result_id: int | None = None
 ) -> list[int]:
     """Returns the words of an instruction.
 
@@ -245,7 +245,7 @@ class ModuleBuilder:
         mark: object = None,
     ) -> None:
         """Appends an instruction to a section; raises SpirvError where it is too long."""
-        self._words[section].extend(encode_instruction(opcode, tuple(operands), result_type, result_id))
+        self._words[section].extend(encode_instruction(opcode, operands, result_type, result_id))
         self._marks[section].append(mark)
 
     def add_result(

@@ -17,7 +17,7 @@ from .indirect_range import IndirectRange
 from .indirect_record import launch_over
 from .kernel_object import Kernel
 from .launch import launch
-from .launch_plan import normalise_range
+from .launch_plan import normalise_range, padded
 from .preset_launch import launch_preset
 from .queue import Queue
 
@@ -120,9 +120,4 @@ def _range(info: KernelInfo, value: object) -> tuple[tuple[int, ...], tuple[int,
     return padded(info, extents), padded(info, local)
 
 
-def padded(info: KernelInfo, extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns a range with ones in front, for a kernel that does not tell the difference."""
-    return (1,) * (info.abi.rank - len(extents)) + extents if info.has_any_rank else extents
-
-
-__all__ = ["GroupedRange", "launch_kernel", "padded"]
+__all__ = ["GroupedRange", "launch_kernel"]

@@ -118,6 +118,11 @@ def normalise_range(value: object, what: str = "range", *, index_bits: int = 32)
     return extents
 
 
+def padded(kernel: KernelInfo, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns a range with ones in front, for a kernel that does not tell the difference."""
+    return (1,) * (kernel.abi.rank - len(extents)) + extents if kernel.has_any_rank else extents
+
+
 def default_local_size(range_: Sequence[int], limits: DeviceLimits) -> tuple[int, ...]:
     """Returns the local size of a launch that names none: powers of two, the last dimension widest.
 

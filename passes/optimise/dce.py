@@ -51,7 +51,7 @@ def _block(block: Block) -> None:
 
 
 def _is_dead(op: Operation) -> bool:
-    if any(result.uses for result in op.results):
+    if any(result.first_use is not None for result in op.results):
         return False
     if isinstance(op, scf.IfOp | scf.ForOp):
         return all(_has_no_effect(block) for region in op.regions for block in region.blocks)
