@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Attribute, Operation
 
+from ..ir.aspects import Aspect
 from ..ir.call_graph import Call, CallGraph, function_name, has_body
 from ..ir.dialects import aspect
-from ..ir.dialects.kernel import Function
+from ..ir.dialects.kernel import WIDE, Function
 from ..ir.kernel_info import AspectUse
 from ..ir.location import location_of
 from ..ir.walk import operations
@@ -152,6 +153,8 @@ def _uses_in_body(
 
 
 def _uses_of_signature(function: Function, rules: AspectRules) -> Iterator[Use]:
+    if WIDE in function.attributes:  # also where optimising leaves no value of 64 bits
+        yield Use(rules.number(Aspect.VK_INT64), "index of 64 bits", function.location, True)
     for type_, is_unused in _signature_types(function):
         for need in rules.of_type(type_):
             yield Use(need.aspect, need.what, function.location, need.is_declared or is_unused)
