@@ -1,7 +1,7 @@
 """The least that a launch from Python can be: Vulkan's own functions, called through cffi with ready structs.
 
-It shares the VkDevice, the pipeline and the descriptor set with lapilli, so that what differs is the host's
-work.  It checks no argument, tracks no hazard and keeps nothing alive: a floor, not a way to program.
+It shares the VkDevice, the pipeline, the barriers and the descriptor set with lapilli, so that what differs is the
+host's work.  It checks no argument, tracks no hazard and keeps nothing alive: a floor, not a way to program.
 """
 
 from __future__ import annotations
@@ -15,14 +15,9 @@ from lapilli.frontend.kernel import KernelFunction
 from lapilli.ir.kernel_info import LaunchAbi
 from lapilli.vk_runtime.array import Array
 from lapilli.vk_runtime.constants import (
-    VK_ACCESS_HOST_READ_BIT,
-    VK_ACCESS_SHADER_READ_BIT,
-    VK_ACCESS_SHADER_WRITE_BIT,
     VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
     VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
     VK_PIPELINE_BIND_POINT_COMPUTE,
-    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-    VK_PIPELINE_STAGE_HOST_BIT,
     VK_SEMAPHORE_TYPE_TIMELINE,
     VK_SHADER_STAGE_COMPUTE_BIT,
 )
@@ -45,6 +40,7 @@ class RawLauncher:
     def __init__(self, device: lp.Device, kernel: KernelFunction, array: Array, size: int) -> None:
         logical = device.logical
         self._vk, self._device, self._queue = logical.vk, logical.raw, logical.vk_queue
+        self._barriers = logical.barriers
         self._lookup_functions()
         executable = executable_for(kernel, 1, device)
         ids = executable.kernel.abi.local_size_spec_ids
@@ -70,7 +66,6 @@ class RawLauncher:
         self._begin, self._end = vk.vkBeginCommandBuffer, vk.vkEndCommandBuffer
         self._bind_pipeline, self._bind_sets = vk.vkCmdBindPipeline, vk.vkCmdBindDescriptorSets
         self._push_constants, self._dispatch = vk.vkCmdPushConstants, vk.vkCmdDispatch
-        self._barrier = vk.vkCmdPipelineBarrier
         self._submit, self._wait = vk.vkQueueSubmit, vk.vkWaitSemaphores
 
     def _create_objects(self, queue_family_index: int) -> None:
@@ -112,15 +107,6 @@ class RawLauncher:
         self._wait_info = make(
             "VkSemaphoreWaitInfo", semaphoreCount=1, pSemaphores=self._semaphores, pValues=self._values
         )
-        shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT
-        self._between = make(
-            "VkMemoryBarrier", srcAccessMask=VK_ACCESS_SHADER_WRITE_BIT, dstAccessMask=shader
-        )
-        self._to_host = make(
-            "VkMemoryBarrier",
-            srcAccessMask=VK_ACCESS_SHADER_WRITE_BIT,
-            dstAccessMask=VK_ACCESS_HOST_READ_BIT,
-        )
 
     def launch_and_wait(self) -> None:
         """Begin, bind, push, dispatch, end, submit, wait: one launch whose result only the device may read."""
@@ -136,18 +122,7 @@ class RawLauncher:
         self.submit_and_wait()
 
     def _barrier_for_host(self) -> None:
-        self._barrier(
-            self._buffer,
-            VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-            VK_PIPELINE_STAGE_HOST_BIT,
-            0,
-            1,
-            self._to_host,
-            0,
-            NULL,
-            0,
-            NULL,
-        )
+        self._barriers.record(self._buffer, *self._barriers.for_host)
 
     def begin(self, info: Any = None) -> None:
         """Opens the command buffer and binds everything."""
@@ -162,8 +137,7 @@ class RawLauncher:
     def record(self) -> None:
         """Records one more launch into the open command buffer, after a barrier: they write one array."""
         buffer = self._buffer
-        stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT
-        self._barrier(buffer, stages, stages, 0, 1, self._between, 0, NULL, 0, NULL)
+        self._barriers.record(buffer, *self._barriers.between)
         self._push_constants(
             buffer, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._push
         )

@@ -138,6 +138,15 @@ def check_divisor(fb: FunctionBuilder, left: Scalar, right: Scalar) -> None:
     _report(fb, "division", Scalar(BOOL, failed), describe_failure, node)
 
 
+def check_step(fb: FunctionBuilder, step: Scalar, node: ast.AST) -> None:
+    """Checks in debug mode that the step of a range is not 0, which Python refuses."""
+    if not is_debug(fb) or step.const is not None:
+        return
+    zero = fb.constant(0, step.type)
+    failed = fb.emit(arith.CmpiOp, [fb.ssa(step), zero], ir_type(BOOL), CMPI["eq"])
+    _report(fb, "step", Scalar(BOOL, failed), lambda text: text.add("the step of range is 0"), node)
+
+
 def check_nan(fb: FunctionBuilder, array: Array, value: Scalar) -> None:
     """Checks in debug mode that what is stored into an array is no NaN."""
     if not is_debug(fb) or not value.type.is_float or value.const is not None:

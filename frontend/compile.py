@@ -58,8 +58,8 @@ class Executable:
 
 def environment_of(kernel: KernelFunction, env: TargetEnv) -> TargetEnv:
     """Returns the environment that a kernel is compiled for: a device's, with the options of kernel and module."""
-    options = options_of(kernel.function.__module__)
-    env, checks = options.environment(env, kernel.options.opt_level), checks_of(options)
+    options, own = options_of(kernel.function.__module__), kernel.options
+    env, checks = options.environment(env, own.opt_level, own.debug), checks_of(options, own.debug)
     return env if env.checks == checks else replace(env, checks=checks)
 
 

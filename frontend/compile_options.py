@@ -40,16 +40,20 @@ class CompileOptions:
     spec_constants: str = "native"
     """``native``: values reach the driver as SPIR-V specialization constants; ``emulated``: as hidden arguments."""
 
-    def environment(self, env: TargetEnv, opt_level: int | None = None) -> TargetEnv:
+    def environment(
+        self, env: TargetEnv, opt_level: int | None = None, debug: bool | None = None
+    ) -> TargetEnv:
         """Returns the environment that a kernel of the module is compiled for.
 
         Args:
             env: of the device.
             opt_level: the kernel's own; None: the module's.
+            debug: likewise.
         """
         level = self.opt_level if opt_level is None else opt_level
+        debug_info = self.debug if debug is None else debug
         emulates = self.spec_constants == "emulated"
-        if (level, self.disabled_passes, self.debug, emulates) == (
+        if (level, self.disabled_passes, debug_info, emulates) == (
             env.optimisation_level,
             env.disabled_passes,
             env.debug_info,
@@ -60,7 +64,7 @@ class CompileOptions:
             env,
             optimisation_level=level,
             disabled_passes=self.disabled_passes,
-            debug_info=self.debug,
+            debug_info=debug_info,
             emulates_spec_constants=emulates,
         )
 
@@ -104,7 +108,8 @@ def compile_options(
         opt_level: 0 folds nothing, 1 is the default, 2 spends more time.
         disabled_passes: optimisation passes that do not run, to find out what one does or whether it is at fault:
             ``"canonicalize"``, ``"coarsen"``, ``"cse"``, ``"dce"``, ``"hoist-invariants"``,
-            ``"linearise-indices"``, ``"narrow-barriers"``, ``"promote-arrays"``.
+            ``"linearise-indices"``, ``"narrow-barriers"``, ``"promote-arrays"``,
+            ``"reduce-strength"``.
         spec_constants: how values of specialization constants reach a kernel.
 
     Raises:

@@ -31,6 +31,8 @@ class KernelOptions:
     """``"high"``, or by function name ``"high"`` or ``"low"``, which is the device's own; None is high."""
     opt_level: OptLevel | None = None
     """None: that of the module, else 1."""
+    debug: bool | None = None
+    """Debug mode; None: as the module."""
 
     @property
     def accuracy_aspects(self) -> tuple[int, ...]:
@@ -62,6 +64,7 @@ class KernelOptions:
         contract: object = True,
         math_accuracy: object = None,
         opt_level: object = None,
+        debug: object = None,
     ) -> KernelOptions:
         """Makes options of what a user gave.
 
@@ -77,6 +80,8 @@ class KernelOptions:
             raise _bad("contract", "True or False", contract)
         if isinstance(opt_level, bool) or opt_level not in (None, 0, 1, 2):
             raise _bad("opt_level", "0, 1 or 2", opt_level)
+        if debug is not None and not isinstance(debug, bool):
+            raise _bad("debug", "True or False", debug)
         return cls(
             name=name,
             local_size=None if local_size is None else checked_parts(local_size),
@@ -84,6 +89,7 @@ class KernelOptions:
             contract=contract,
             math_accuracy=_accuracy(math_accuracy),
             opt_level=opt_level,
+            debug=debug,
         )
 
 

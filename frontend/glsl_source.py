@@ -87,8 +87,8 @@ def _definitions(request: SourceRequest) -> list[str]:
     found: list[str] = []
     for text in request.options.of_prefix("-D"):
         name = text.partition("=")[0]
-        if not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise InvalidError(f"build option -D{text}: expected -DNAME or -DNAME=VALUE")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or not text.isprintable():
+            raise InvalidError(f"build option -D{text!r:.80}: expected -DNAME or -DNAME=VALUE, on one line")
         found.append(f"-D{text}")
     return found
 

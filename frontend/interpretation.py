@@ -188,7 +188,7 @@ def _module(
     from ..ir.verify import verify_module
     from .builder import build_module
 
-    checks = checks_of(options_of(kernel.function.__module__))
+    checks = checks_of(options_of(kernel.function.__module__), kernel.options.debug)
     key = ("interpreted", rank, optional_aspects, checks, constants.key)
     found = cast("tuple[ModuleOp, Captures] | None", kernel.compiled.get(key))
     if found is None or not found[1].are_current():

@@ -183,6 +183,8 @@ class LaunchConfiguration:
     again: Callable[[tuple[object, ...]], Any] | None = None
     """Set by `frontend.launch` where launches through this very object may take the short way: takes the
     arguments and returns an `lp.Event`, or None where they need a closer look."""
+    generation: object = None
+    """`config.generation` for which it may."""
 
     def on(self, queue: object, wait: Iterable[object] = ()) -> LaunchConfiguration:
         """Chooses the queue.
@@ -224,7 +226,7 @@ class LaunchConfiguration:
             NdRangeError: the range cannot be.
         """
         again = self.again
-        if again is not None and not kwargs and "interpret" not in config.values:
+        if again is not None and not kwargs and self.generation is config.generation:
             event = again(args)
             if event is not None:
                 return event
@@ -248,6 +250,7 @@ def kernel(
     contract: bool = True,
     math_accuracy: str | Mapping[str, str] | None = None,
     opt_level: int | None = None,
+    debug: bool | None = None,
 ) -> Callable[[Callable[..., None]], KernelFunction]: ...
 
 
@@ -261,7 +264,7 @@ def kernel(
         options: `name` for the user (default: the function's), `local_size` in work-items, slowest dimension
             first (`Spec` parameters by name, ``("TILE", "2 * TILE")``), `index` type of ids (lp.i32 or lp.i64),
             `contract` allows fused multiply-add,
-            `math_accuracy`, `opt_level` 0 to 2.
+            `math_accuracy`, `opt_level` 0 to 2, `debug` mode (docs/debugging.md).
 
     Raises:
         CompileError: the function is no plain function, or its signature is no kernel's.

@@ -49,7 +49,9 @@ def launch(
         NdRangeError: the range cannot be.
         RuntimeFailure: there is no usable device.
     """
-    if config.interpret and type(configuration.range) is IndirectRange:
+    generation = config.generation  # before what it stands for is read
+    is_interpreted, is_debug = config.interpret, config.debug  # each looks into the environment
+    if is_interpreted and type(configuration.range) is IndirectRange:
         from .indirect_launch import on_host
 
         configuration = on_host(configuration)
@@ -64,7 +66,7 @@ def launch(
     queue = _queue_of(kernel, configuration, values)
     spec = _spec_bytes(kernel, spec_values) if spec_values else ()
     shape = _exact_range(configuration.range)
-    key = (queue.device, shape, spec, config.interpret, constants.key, shapes)
+    key = (queue.device, shape, spec, is_interpreted, is_debug, constants.key, shapes)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
     if type(configuration.range) is IndirectRange:
         from .indirect_launch import launch_indirect
@@ -77,13 +79,13 @@ def launch(
             kernel.records.clear()
         if shape is not None:
             kernel.records[key] = prepared
-    if config.interpret:
+    if is_interpreted:
         from .interpretation import interpret_launch
 
         assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
         return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
-    if not spec and "interpret" not in config.values:
-        _shorten(kernel, configuration, prepared)
+    if not spec:
+        _shorten(kernel, configuration, prepared, generation)
     try:
         return prepared.record.launch(queue, values, events)
     except ArrayRangeError as error:
@@ -107,13 +109,16 @@ def _split_keywords(
     return rest, {**(spec_values or {}), **given}
 
 
-def _shorten(kernel: KernelFunction, configuration: LaunchConfiguration, prepared: Prepared) -> None:
-    """Lets later launches like this one skip what depends only on kernel, range and device."""
+def _shorten(
+    kernel: KernelFunction, configuration: LaunchConfiguration, prepared: Prepared, generation: object
+) -> None:
+    """Lets later launches like this one skip what depends only on kernel, range, device and options."""
     is_plain = not (configuration.queue or configuration.wait_events or configuration.spec_values)
     signature = kernel.signature
     has_each = signature.positional_count == len(signature.parameters) and not signature.has_composites
     if is_plain and has_each:
         record = prepared.record
+        configuration.generation = generation
         configuration.again = record.launch_again if prepared.captures.is_empty else prepared.launch_again
 
 

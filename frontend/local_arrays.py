@@ -226,7 +226,12 @@ def local_array_parameter(
         )
         key = ("dim", position, dimension)
         index = fb.prologue_value(key, memref.DimOp, IR_INDEX, operands=(argument, number))
-        ssa = fb.cast_from_index(index, key)
+        # Lengths have 32 bits also where ids have 64.
+        ssa = (
+            fb.cast_from_index(index, key)
+            if fb.module.index_type is INDEX_TYPE
+            else fb.prologue_value(("i32", key), arith.IndexCastOp, i32, operands=(index,))
+        )
         extents.append(Scalar(INDEX_TYPE, ssa, bounds=(1, _LARGEST_EXTENT)))
     return LocalArray(
         array.type,

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
+from ..ir.errors import BuildError
+from ..spirv.binary import parse
 from ..spirv.device_image import DeviceImage
 from ..spirv.foreign import foreign_kernels
+from ..spirv.selection_depth import selection_depth
+from ..vk_runtime.quirks import BRANCH_DEPTH, driver_version, has_quirk
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
+
+MAXIMUM_SELECTION_DEPTH: Final = 64
+"""As of kernels in Python, where a driver computes deeper ones wrongly."""
 
 
 def compile_source(request: SourceRequest) -> CompiledSource:
@@ -22,10 +30,28 @@ def compiled_spirv(binary: bytes, request: SourceRequest, label: str) -> Compile
         binary: the module.
         request: has the values of specialization constants.
         label: what messages call the module.
+
+    Raises:
+        BuildError: the module is wrong, or a driver of the context would run it wrongly.
     """
     found = foreign_kernels(binary, spec_values=request.spec_values, label=label, is_object=request.is_object)
+    _check_depth(binary, request, label)
     warnings = [*found.warnings, *_loop_warnings(found.images, request.env.loop_iteration_cap)]
     return CompiledSource(images=found.images, warnings=tuple(warnings), left_out=found.left_out)
+
+
+def _check_depth(binary: bytes, request: SourceRequest, label: str) -> None:
+    for device in request.devices:
+        physical = device.physical
+        if not has_quirk(BRANCH_DEPTH, physical.driver_id, driver_version(physical.driver_info)):
+            continue
+        depth = selection_depth(parse(binary))
+        if depth > MAXIMUM_SELECTION_DEPTH:
+            raise BuildError(
+                f"{label} has branches {depth} deep inside each other, called functions included, and the driver "
+                f"of device '{device.selector}' is wrong, or ends the process, beyond 80: expected at most "
+                f"{MAXIMUM_SELECTION_DEPTH}; split them, or choose another device"
+            )
 
 
 def _loop_warnings(images: Sequence[DeviceImage], cap: int | None) -> Iterator[str]:

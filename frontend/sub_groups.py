@@ -16,7 +16,7 @@ from ..ir.dialects.spirv.enums import GroupOperation, MemorySemantics, Scope
 from .arithmetic import binary
 from .barriers import add_barrier, choice, semantics
 from .builtins import expect_count
-from .conversions import condition, settle, store_convert
+from .conversions import condition, convert, settle, store_convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, ir_type
@@ -26,7 +26,7 @@ from .types import i32 as lapilli_i32
 from .types import u32 as lapilli_u32
 from .values import Composite, Scalar, Static, Value, describe
 from .vector_types import VecType
-from .work_items import work_item_value
+from .work_items import work_item_index, work_item_value
 
 OPERATIONS = ("add", "mul", "min", "max", "and", "or", "xor")
 """How group functions combine values."""
@@ -203,7 +203,7 @@ def compile_number(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     fb.uses_work_items = fb.uses_barrier = True
     bounds = (low, _LARGEST)
     if fb.is_dry:
-        return Scalar(INDEX_TYPE, bounds=bounds)
+        return Scalar(fb.module.index_type, bounds=bounds)
     if name == "sub_group.count":
         return _count(fb, node)
     return _number(fb, name, op)
@@ -211,7 +211,7 @@ def compile_number(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
 
 def _number(fb: FunctionBuilder, name: str, op: type[Operation]) -> Scalar:
     index = fb.prologue_value(name, op, IR_INDEX)
-    return Scalar(INDEX_TYPE, fb.cast_from_index(index, name), bounds=(0, _LARGEST))
+    return Scalar(fb.module.index_type, fb.cast_from_index(index, name), bounds=(0, _LARGEST))
 
 
 def _count(fb: FunctionBuilder, node: ast.AST) -> Scalar:
@@ -222,23 +222,35 @@ def _count(fb: FunctionBuilder, node: ast.AST) -> Scalar:
     at every row, so that there are more than either number.)
     """
     size, told = (_number(fb, f"sub_group.{name}", _NUMBERS[name][0]) for name in ("size", "count"))
-    ir = ir_type(INDEX_TYPE)
-    total = fb.ssa(work_group_size(fb))
-    less = fb.emit(arith.SubiOp, [fb.ssa(size), fb.constant(1, lapilli_i32)], ir)
+    kind = fb.module.index_type
+    ir = ir_type(kind)
+    total = fb.ssa(convert(fb, work_group_size(fb), kind))
+    less = fb.emit(arith.SubiOp, [fb.ssa(size), fb.constant(1, kind)], ir)
     padded = fb.emit(arith.AddiOp, [total, less], ir)
     packed = fb.emit(arith.DivUIOp, [padded, fb.ssa(size)], ir)
     count = fb.emit(arith.MaxSIOp, [packed, fb.ssa(told)], ir)
-    return Scalar(INDEX_TYPE, count, bounds=(1, _LARGEST))
+    return Scalar(kind, count, bounds=(1, _LARGEST))
 
 
 def work_group_size(fb: FunctionBuilder) -> Scalar:
-    """Returns the number of work-items of a work-group."""
+    """Returns the number of work-items of a work-group; with 32 bits, as lengths of arrays have, in every kernel."""
     fb.module.uses_rank = True
-    total: Value = work_item_value(fb, "local_range", 0)
+    total: Value = _local_range(fb, 0)
     for dimension in range(1, fb.module.rank):
-        total = binary(fb, "Mult", total, work_item_value(fb, "local_range", dimension), fb.source.tree)
+        total = binary(fb, "Mult", total, _local_range(fb, dimension), fb.source.tree)
     assert isinstance(total, Scalar)
     return Scalar(INDEX_TYPE, total.ssa, bounds=(1, _LARGEST))
+
+
+def _local_range(fb: FunctionBuilder, dimension: int) -> Scalar:
+    plain = work_item_value(fb, "local_range", dimension)
+    if fb.module.index_type is INDEX_TYPE:
+        return plain
+    if fb.is_dry:
+        return Scalar(INDEX_TYPE, bounds=plain.bounds)
+    index = work_item_index(fb, "local_range", dimension)
+    narrow = fb.prologue_value(("i32", "local_range", dimension), arith.IndexCastOp, i32, operands=(index,))
+    return Scalar(INDEX_TYPE, narrow, bounds=plain.bounds)
 
 
 @intrinsic("sub_group.barrier")

@@ -86,7 +86,7 @@ def entry_points(module: Operation) -> tuple[Function, ...]:
 
 def has_body(function: Function) -> bool:
     """Returns whether the function is defined here, not only declared."""
-    return any(True for _ in function.body.ops) if function.body.blocks else False
+    return any(block.first_op is not None for block in function.body.blocks)
 
 
 def function_name(function: Function) -> str:

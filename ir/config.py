@@ -154,11 +154,14 @@ class Config:
     def __init__(self) -> None:
         self.__dict__["values"] = dict[str, object]()
         self.__dict__["watchers"] = list[Callable[[], None]]()
+        self.__dict__["generation"] = object()
 
     values: dict[str, object]
     """What the program has set."""
     watchers: list[Callable[[], None]]
     """Are called after the program has set, or unset, an option."""
+    generation: object
+    """Another object after every such change: what was found out with options is found out again."""
 
     device = Option(_text, None, "a selector of a device", "The default device, as `lp.device` takes it.")
     visible_devices = Option(
@@ -229,7 +232,8 @@ class Config:
             self.tell()
 
     def tell(self) -> None:
-        """Calls the watchers."""
+        """Notes a change and calls the watchers."""
+        self.__dict__["generation"] = object()
         for watcher in tuple(self.watchers):
             watcher()
 

@@ -17,6 +17,7 @@ _UPSTREAM = {
     "scf": ("scf", "Scf"),
     "cf": ("cf", "Cf"),
     "memref": ("memref", "MemRef"),
+    "ub": ("ub", "UB"),
     "vector": ("vector", "Vector"),
 }
 _OURS = {

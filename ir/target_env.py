@@ -46,6 +46,7 @@ OPTIMISATION_PASSES = (
     "linearise-indices",
     "narrow-barriers",
     "promote-arrays",
+    "reduce-strength",
 )
 """The passes that only make code faster or smaller; each can be switched off, see `TargetEnv.disabled_passes`."""
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Attribute, Operation
 
+from ..ir.aspects import Aspect
 from ..ir.call_graph import Call, CallGraph, function_name, has_body
 from ..ir.dialects import aspect
-from ..ir.dialects.kernel import Function
+from ..ir.dialects.kernel import WIDE, Function
 from ..ir.kernel_info import AspectUse
 from ..ir.location import location_of
 from ..ir.walk import operations
@@ -152,6 +153,8 @@ def _uses_in_body(
 
 
 def _uses_of_signature(function: Function, rules: AspectRules) -> Iterator[Use]:
+    if WIDE in function.attributes:  # also where optimising leaves no value of 64 bits
+        yield Use(rules.number(Aspect.VK_INT64), "index of 64 bits", function.location, True)
     for type_, is_unused in _signature_types(function):
         for need in rules.of_type(type_):
             yield Use(need.aspect, need.what, function.location, need.is_declared or is_unused)
@@ -161,7 +164,7 @@ def _signature_types(function: Function) -> list[tuple[Attribute, bool]]:
     """Returns the types of parameters and results, each with whether it is of a parameter that no code reads: of such
     a one nothing remains in the binary.  Those are last, so that reasons that code shows come first."""
     inputs = function.function_type.inputs.data
-    arguments = function.body.block.args if has_body(function) else ()
+    arguments = function.body.blocks[0].args if has_body(function) else ()
     unread = {argument.index for argument in arguments if argument.first_use is None}
     found = [(type_, position in unread) for position, type_ in enumerate(inputs)]
     found += [(type_, False) for type_ in function.function_type.outputs.data]

@@ -25,6 +25,7 @@ _PASSES = {
     "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
     "promote-arrays": ("optimise.promote_arrays", "PromoteArrays"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
+    "reduce-strength": ("optimise.reduce_strength", "ReduceStrength"),
     "split-modules": ("split_modules", "SplitModulesPass"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),
 }

@@ -52,10 +52,32 @@ def image_parameter(same: Sequence[DescriptorBinding], binding: int, types: Fore
         )
     item = _element(found, types)
     if item.opcode == Op.TypeSampler:
-        return ImageParameter(name=found.name, dtype="f32", ndim=0, descriptor="sampler", binding=binding)
+        return ImageParameter(
+            name=found.name,
+            dtype="f32",
+            ndim=0,
+            descriptor="sampler",
+            binding=binding,
+            needs_normalized=_samples_volumes(found.variable_id, types),
+        )
     is_combined = item.opcode == Op.TypeSampledImage
     image = types.definition(item.operands[0]) if is_combined else item
     return _of_image(found, image, binding, where, types, is_combined=is_combined)
+
+
+def _samples_volumes(sampler: int, types: ForeignTypes) -> bool:
+    """Whether a sampler variable is put together with an image of more dimensions than samplers count pixels in."""
+    for function in types.view.functions:
+        for item in function.instructions():
+            if item.opcode != Op.SampledImage or len(item.operands) < 2:
+                continue
+            loaded = types.view.definitions.get(item.operands[1])
+            if loaded is None or loaded.opcode != Op.Load or loaded.operands[0] != sampler:
+                continue
+            image = types.definition(types.definition(item.result_type or 0).operands[0])
+            if _DIMENSIONS.get(image.operands[1], 0) > PIXEL_DIMENSIONS:
+                return True
+    return False
 
 
 def _of_image(

@@ -1,6 +1,6 @@
 """Whether this thread records a graph, for the places where commands are made.
 
-Those places ask ``active`` first, a plain number, so that a launch outside of any graph pays for one comparison.
+Those places ask ``active`` first, a plain set, so that a launch outside of any graph pays for one look at it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ class _State(threading.local):
 
 
 _state = _State()
-_lock = threading.Lock()
 
-active: int = 0
-"""How many threads record a graph."""
+active: set[int] = set()
+"""The threads that record a graph.  A count would be wrong after a Ctrl-C between counting and the rest."""
 
 
 def recorder() -> Graph | None:
@@ -32,18 +31,14 @@ def recorder() -> Graph | None:
 
 def begin(graph: Graph) -> None:
     """Makes this thread record its commands into `graph`."""
-    global active
-    with _lock:
-        active += 1
+    active.add(threading.get_ident())
     _state.graph = graph
 
 
 def end() -> None:
     """Makes this thread's commands run again."""
-    global active
     _state.graph = None
-    with _lock:
-        active -= 1
+    active.discard(threading.get_ident())
 
 
 def refuse(what: str) -> None:

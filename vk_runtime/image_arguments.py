@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .tracked import Tracked
 
+_NEEDS_NORMALIZED = "Vulkan samples 3-D images with normalised coordinates only; give coordinate='normalized'"
 ImageUses = tuple[tuple["Tracked", bool], ...]
 """What a launch uses of one argument: the image, its sampler; and whether it writes it."""
 
@@ -23,7 +24,7 @@ ImageUses = tuple[tuple["Tracked", bool], ...]
 def image_uses(parameter: ImageParameter, arg: object, device: Device) -> ImageUses | None:
     """Returns what a launch uses of an argument, None where it does not suit the parameter."""
     if parameter.descriptor == "sampler":
-        if not isinstance(arg, ImageSampler):
+        if not isinstance(arg, ImageSampler) or (parameter.needs_normalized and not arg.is_normalized):
             return None
         sampler = device.logical.images.sampler(arg, ImageFormat.r32_sfloat, 1)
         return ((sampler, False),)
@@ -63,7 +64,7 @@ def refuse_image(label: str, parameter: ImageParameter, arg: object, device: Dev
     if not isinstance(arg, wanted):
         raise KernelArgumentError(f"{label}: {expected}, found {_described(arg)}{_remedy(wanted, arg)}")
     if not isinstance(arg, Image):
-        return
+        raise KernelArgumentError(f"{label}: {expected}, found {arg!r}: {_NEEDS_NORMALIZED}")
     if arg.is_released:
         raise KernelArgumentError(f"{label}: the image was released; make a new one")
     if arg.device is not device and arg.buffer.is_borrowed:
@@ -105,7 +106,7 @@ def _mismatch(parameter: ImageParameter, image: Image) -> str | None:
     if count not in (4, found.channels):
         return f"it has {found.channels} channels; a pixel of the parameter has as many, or 4"
     if parameter.needs_normalized and isinstance(image, SampledImage) and not image.sampler.is_normalized:
-        return "Vulkan samples 3-D images with normalised coordinates only; give coordinate='normalized'"
+        return _NEEDS_NORMALIZED
     if parameter.format and parameter.format != found.name and not parameter.takes_any_access:
         wanted = parameter.format
         both = (

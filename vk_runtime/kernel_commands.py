@@ -90,11 +90,17 @@ class KernelCommands:
         report: KernelReport | None,
     ) -> DescriptorSet | None:
         """Returns the descriptors of a launch, None where it has none; fills the argument block at `place`."""
-        if place is not None:
-            return self._write_block(place, uses, hidden, values, report)
         if self._set_layout is None:
             return None
-        return self._set_layout.set_for(self._shown(uses, report), 0, self._binding.kernel)
+        shown: Sequence[tuple[Tracked, bool]] = () if self._packer.has_addresses else uses
+        block_bytes = 0
+        if place is not None:
+            memory, self._dynamic_offset[0] = place
+            self._pack_into(memory.host_bytes(), place[1], *hidden, *values)
+            shown, block_bytes = (*shown, (memory, False)), self._block_bytes
+        if report is not None:
+            shown = (*shown, (report.buffer, True))
+        return self._set_layout.set_for(shown, block_bytes, self._binding.kernel)
 
     def bind(
         self,
@@ -112,15 +118,8 @@ class KernelCommands:
             self._bind_set(command_buffer, descriptor_set)
         if self._push_bytes:
             self._pack_into(self._block_memory, 0, *hidden, *values)
-            self.push(command_buffer.raw)
-
-    def push(self, raw: Any) -> None:
-        """Pushes the argument block as it was packed last.
-
-        Args:
-            raw: the VkCommandBuffer.
-        """
-        self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
+            stages = VK_SHADER_STAGE_COMPUTE_BIT
+            self._push(command_buffer.raw, self._layout, stages, 0, self._push_bytes, self._block)
 
     def _packed(self, hidden: Sequence[Scalar], values: Sequence[Scalar]) -> bytes:
         """Packs the argument block where it is pushed from; returns it, or nothing where it is always the same."""
@@ -156,27 +155,3 @@ class KernelCommands:
         command_buffer.pipeline = None
         self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
         command_buffer.pipeline = pipeline
-
-    def _shown(self, uses: Uses, report: KernelReport | None) -> Sequence[tuple[Tracked, bool]]:
-        """Returns the memory that the descriptors show, but for an argument block."""
-        arrays = [] if self._packer.has_addresses else uses
-        return arrays if report is None else [*arrays, (report.buffer, True)]
-
-    def _write_block(
-        self,
-        place: tuple[Buffer, int],
-        uses: Uses,
-        hidden: Sequence[Scalar],
-        values: Sequence[Scalar],
-        report: KernelReport | None,
-    ) -> DescriptorSet:
-        """Writes the argument block to memory of a command buffer; returns the set that shows it."""
-        assert self._set_layout is not None, "the block has a binding"
-        memory, offset = place
-        self._pack_into(memory.host_bytes(), offset, *hidden, *values)
-        self._dynamic_offset[0] = offset
-        arrays = [] if self._packer.has_addresses else uses
-        shown = [*arrays, (memory, False)]
-        if report is not None:
-            shown.append((report.buffer, True))
-        return self._set_layout.set_for(shown, self._block_bytes, self._binding.kernel)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..ir.stream import Stream
 from . import graph_recording, profile, trace
+from .constants import VK_SHADER_STAGE_COMPUTE_BIT
 from .errors import ArrayRangeError
 from .event import Event
 from .kernel_commands import KernelBinding, KernelCommands
@@ -269,7 +270,7 @@ class LaunchRecord(KernelCommands):
         event.value = command_buffer.value
         if block != latest[2]:
             queue.latest = None  # if Ctrl-C comes in between, nothing is known
-            self.push(raw)
+            self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
             queue.latest = self, latest[1], block
         self._dispatch_groups(raw, *first[1])
         command_buffer.launch_count += 1

@@ -124,11 +124,13 @@ def _data_of(device: LogicalDevice, raw: Any) -> bytes | None:
     function = device.vk.vkGetPipelineCacheData
     if function(device.raw, raw, size, NULL) != 0 or not 0 < size[0] <= MAX_DATA_BYTES:
         return None
-    buffer = ffi.new("char[]", size[0])
+    asked = size[0]
+    buffer = ffi.new("char[]", asked)
     # VK_INCOMPLETE: another thread made a pipeline meanwhile; a cut cache is valid but not worth keeping.
     if function(device.raw, raw, size, buffer) != 0:
         return None
-    return bytes(ffi.buffer(buffer, size[0]))
+    # A header is written whole, whatever the driver then says that it wrote: quirks.py, short-cache-size.
+    return bytes(ffi.buffer(buffer, max(min(size[0], asked), min(asked, _HEADER.size))))
 
 
 def is_cache_of(data: bytes, header: bytes) -> bool:

@@ -67,6 +67,7 @@ class RepeatedLaunches:
         found = kept.get(key)
         if found is None or found.block != block:
             kept[key] = self._newest = _Recording(block)
+            kept.move_to_end(key)
             if len(kept) > KEPT:
                 kept.popitem(last=False)
             return None
@@ -90,9 +91,8 @@ class RepeatedLaunches:
         pool.return_with(owner, command_buffer)
         command_buffer.begin(is_reusable=True)
         try:
-            barriers.record(
-                command_buffer.raw, *barriers.between
-            )  # what ran before may have touched the same memory
+            # What ran before may have touched the same memory.
+            barriers.record(command_buffer.raw, *barriers.between)
             record.encode(command_buffer, args, ())
             barriers.record(command_buffer.raw, *barriers.for_host)
         finally:

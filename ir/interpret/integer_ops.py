@@ -69,6 +69,15 @@ def constant_(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]
     return (construct(type_, [frame.full(number(n, t)) for n, t in zip(numbers, types, strict=True)]),)
 
 
+@handles("ub.poison")
+def poison(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
+    """Returns zeros, as devices do: nothing may depend on them."""
+    type_ = op.results[0].type
+    if is_scalar(type_):
+        return (frame.full(number(0, type_)),)
+    return (construct(type_, [frame.full(number(0, part)) for part in constituents(type_)]),)
+
+
 # ---- two results ----
 
 

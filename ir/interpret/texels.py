@@ -89,8 +89,8 @@ class Texels:
         values = pixels[:, : len(self._order)]
         if encoding in ("unorm", "snorm"):
             least = 0 if encoding == "unorm" else -1
-            clamped = np.clip(np.nan_to_num(values.astype(np.float64)), least, 1)
-            values = np.rint(clamped * np.iinfo(dtype).max)
+            clamped = np.clip(np.nan_to_num(values), np.float32(least), np.float32(1))
+            values = np.rint(clamped * np.float32(np.iinfo(dtype).max))
         self._rows[positions[:, None], self._order] = values.astype(dtype)
         self.is_changed = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, ub
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Operation, SSAValue
 
@@ -124,6 +124,11 @@ def _ordered_extremum(is_maximum: bool) -> Handler:
     return lower
 
 
+def _poison(fn: FunctionLowering, op: Operation) -> None:
+    """`ub.poison`, which nothing may depend on: zero.  Upstream's lift-cf-to-scf puts it where a value is missing."""
+    fn.values[op.results[0]] = fn.constant(fn.type(op.results[0].type), 0)
+
+
 def _constant(fn: FunctionLowering, op: Operation) -> None:
     attribute = op.properties["value"]
     result = op.results[0]
@@ -164,6 +169,7 @@ def _extended(kind: type[Operation]) -> Handler:
 
 BINARY_HANDLERS: dict[type[Operation], Handler] = {
     arith.ConstantOp: _constant,
+    ub.PoisonOp: _poison,
     # On i1, as on any width, addition is modulo 2: exclusive or.
     arith.AddiOp: _integer(spirv.IAddOp, spirv.LogicalNotEqualOp),
     arith.SubiOp: _integer(spirv.ISubOp, spirv.LogicalNotEqualOp),

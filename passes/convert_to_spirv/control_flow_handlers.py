@@ -155,6 +155,7 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
     outer, location = fn.block, op.location
     low, high, step, *initial = (fn.value(value) for value in op.operands)
     variables = _variables(fn, op)
+    # The way back is a block of its own: llvmpipe takes longer for a body that is the continue target itself.
     entry, body, next_ = Block(), Block(), Block()
     header = Block(arg_types=[low.type, *(value.type for value in initial)])
     merge = _merge_block(fn)
@@ -187,23 +188,27 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
     outer, location = fn.block, op.location
     initial = [fn.value(value) for value in op.operands]
     variables = _variables(fn, op)
-    # What is tested stands behind the header: it may need control flow of its own, and a loop header ends
-    # with its merge instruction (SPIR-V 1.6 §2.11).
     entry, test, body, next_ = Block(), Block(), Block(), Block()
     header = Block(arg_types=[value.type for value in initial])
     merge = _merge_block(fn)
 
     fn.block = entry
     _branch(fn, header, initial)
-    fn.block = header
-    _branch(fn, test)
-
     source = op.before_region.block
     fn.values.update(zip(source.args, header.args, strict=True))
     fn.loop_depth += 1
     condition, *passed = _yielded(fn, source, test)
     _store_all(fn, variables, passed)
     _branch_conditional(fn, condition, body, merge)
+    # A loop header ends with its merge instruction (SPIR-V 1.6 §2.11): a test with control flow stands behind it.
+    is_simple = not any(inner.regions for inner in test.ops)
+    if is_simple:
+        for inner in tuple(test.ops):
+            inner.detach()
+            header.add_op(inner)
+    else:
+        fn.block = header
+        _branch(fn, test)
 
     source = op.after_region.block
     fn.values.update(zip(source.args, passed, strict=True))
@@ -214,7 +219,7 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
     _branch(fn, header, yielded)
 
     fn.block = outer
-    blocks = [entry, header, test, body, next_, merge]
+    blocks = [entry, header, *(() if is_simple else (test,)), body, next_, merge]
     fn.add(spirv.LoopOp.create(properties=_LOOP, regions=[Region(blocks)]))
     _load_results(fn, op, variables)
 

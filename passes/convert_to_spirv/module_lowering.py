@@ -351,7 +351,8 @@ def only_block(function: Function) -> Block:
     blocks = list(function.body.blocks)
     if len(blocks) != 1:
         raise PassError(
-            f"@{function_name(function)} has {len(blocks)} blocks; expected one, with structured control flow (scf)",
+            f"@{function_name(function)} has {len(blocks)} blocks; expected one, with structured "
+            "control flow (scf), as mlir-opt --lift-cf-to-scf makes it",
             function,
             function=function_name(function),
         )

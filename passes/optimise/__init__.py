@@ -12,6 +12,7 @@ from .linearise_indices import LineariseIndices
 from .narrow_barriers import NarrowBarriers
 from .pipeline import optimise
 from .promote_arrays import PromoteArrays
+from .reduce_strength import ReduceStrength
 
 PASSES = (
     Canonicalize,
@@ -21,6 +22,7 @@ PASSES = (
     LineariseIndices,
     NarrowBarriers,
     PromoteArrays,
+    ReduceStrength,
 )
 """The passes of this folder."""
 
@@ -33,5 +35,6 @@ __all__ = [
     "LineariseIndices",
     "NarrowBarriers",
     "PromoteArrays",
+    "ReduceStrength",
     "optimise",
 ]

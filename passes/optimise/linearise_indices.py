@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     IndexType,
     IntegerAttr,
+    LocationAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
@@ -78,7 +79,7 @@ def linearise_indices(function: Operation) -> None:
             continue
         view = views.get(array)
         if view is None:
-            view = views[array] = _View(array, type_, blocks[0])
+            view = views[array] = _View(array, type_, blocks[0], op.location)
         operands = list(op.operands)
         linear = view.position(operands[place + 1 : place + 1 + rank], op)
         op.operands = [*operands[:place], view.flat, linear, *operands[place + 1 + rank :]]
@@ -87,9 +88,12 @@ def linearise_indices(function: Operation) -> None:
 class _View:
     """An array of several dimensions as one of one dimension; what it needs stands behind the array's definition."""
 
-    def __init__(self, array: SSAValue, type_: MemRefType[Attribute], entry: Block) -> None:
+    def __init__(
+        self, array: SSAValue, type_: MemRefType[Attribute], entry: Block, location: LocationAttr
+    ) -> None:
         self._array = array
         self._entry = entry
+        self._location = location
         self._last: Operation | None = None if isinstance(array.owner, Block) else array.owner
         shape = type_.get_shape()
         whole = ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in range(len(shape))])])
@@ -120,6 +124,7 @@ class _View:
         return self._define(arith.ConstantOp.create(result_types=(_INDEX,), properties={"value": value}))
 
     def _define(self, op: Operation) -> SSAValue:
+        op.location = self._location
         if self._last is not None:
             block = self._last.parent
             assert block is not None

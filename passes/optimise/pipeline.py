@@ -15,6 +15,7 @@ from .hoist_invariants import hoist_invariants
 from .linearise_indices import has_wide_ids, linearise_indices
 from .narrow_barriers import narrow_barriers
 from .promote_arrays import promote_arrays
+from .reduce_strength import reduce_strength
 
 
 def optimise(
@@ -30,40 +31,40 @@ def optimise(
         disabled: names of passes that do not run.
         keeps_dimensions: whether arrays keep their dimensions, which coarsening needs; `optimise_positions` follows.
     """
-    fold, number = "canonicalize" not in disabled, "cse" not in disabled
-    linearises = not (keeps_dimensions or "linearise-indices" in disabled or has_wide_ids(module))
-    steps = [step for name, step in _STEPS if name not in disabled]
+    positions = not (keeps_dimensions or has_wide_ids(module))
     for function in functions_of(module):
-        if _level_of(function, level) and "promote-arrays" not in disabled:
+        level_here = min(_level_of(function, level), 2)
+        if level_here and "promote-arrays" not in disabled:
             promote_arrays(function)
-        if _level_of(function, level) and linearises:
+        if level_here and positions and "linearise-indices" not in disabled:
             linearise_indices(function)
-        for _ in range(min(_level_of(function, level), 2)):
-            if fold or number:
-                ForwardWalk(fold=fold, number=number).run(function)
-            for step in steps:
-                step(function)
-
-
-_STEPS = (
-    ("hoist-invariants", hoist_invariants),
-    ("dce", eliminate_dead_code),
-    ("narrow-barriers", narrow_barriers),
-)
-"""What follows the walk, by the name that switches it off."""
+        for _ in range(level_here):
+            _run(function, disabled, positions=positions)
 
 
 def optimise_positions(function: Operation, *, disabled: Collection[str] = ()) -> None:
     """Linearises the indices of a function that kept its dimensions, and optimises what that makes."""
-    if "linearise-indices" in disabled:
-        return
-    linearise_indices(function)
+    if "linearise-indices" not in disabled:
+        linearise_indices(function)
+    _run(function, disabled, positions=True)
+
+
+def _run(function: Operation, disabled: Collection[str], *, positions: bool) -> None:
     fold, number = "canonicalize" not in disabled, "cse" not in disabled
     if fold or number:
         ForwardWalk(fold=fold, number=number).run(function)
     for name, step in _STEPS:
-        if name not in disabled:
+        if name not in disabled and (positions or step is not reduce_strength):
             step(function)
+
+
+_STEPS = (
+    ("hoist-invariants", hoist_invariants),
+    ("reduce-strength", reduce_strength),
+    ("dce", eliminate_dead_code),
+    ("narrow-barriers", narrow_barriers),
+)
+"""What follows the walk, by the name that switches it off."""
 
 
 def _level_of(function: Operation, default: int) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from lapilli.vk_runtime import pipeline_cache
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.disk_cache import open_cache
+from lapilli.vk_runtime.headers import NULL, ffi
 from lapilli.vk_runtime.pipeline_cache import PipelineCache, is_cache_of
 
 
@@ -23,6 +26,30 @@ def test_the_driver_s_data_begins_with_the_header_of_the_device(device: Device) 
         data = cache.data()
         assert data is not None
         assert is_cache_of(data, cache._header)  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "expected"),
+    [
+        (32, 20, 32),  # lavapipe of Mesa 26.2
+        (100, 60, 60),
+        (100, 100, 100),
+        (20, 20, 20),  # no header fits
+        (32, 1 << 40, 32),  # what was not asked for is not there
+    ],
+)
+def test_a_header_is_whole_whatever_the_driver_says_of_its_size(asked: int, said: int, expected: int) -> None:
+    def get(device: object, cache: object, size: Any, buffer: Any) -> int:
+        if buffer == NULL:
+            size[0] = asked
+        else:
+            ffi.memmove(buffer, bytes(range(asked)), asked)
+            size[0] = said
+        return 0
+
+    device: Any = SimpleNamespace(raw=NULL, vk=SimpleNamespace(vkGetPipelineCacheData=get))
+    found = pipeline_cache._data_of(device, NULL)  # pyright: ignore[reportPrivateUsage]
+    assert found == bytes(range(expected))
 
 
 def test_saved_data_is_given_back_and_foreign_data_is_not(

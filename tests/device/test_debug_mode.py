@@ -53,6 +53,25 @@ def test_indices_in_range_are_fine(device) -> None:
     fine[3, 4](x, y).wait()
 
 
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_step_of_a_range(unsigned: bool, device) -> None:
+    kind = lp.u32 if unsigned else lp.i32
+
+    @lp.kernel
+    def sums(step: lp.i32, x: lp.Out[lp.i32]):
+        total = 0
+        for k in range(kind(1), kind(10), kind(step)):
+            total += lp.i32(k)
+        x[lp.global_id(0)] = total
+
+    x = lp.zeros(2, lp.i32, device=device)
+    sums[2](4, x).wait()
+    assert x.numpy().tolist() == [15, 15]
+    with pytest.raises(lp.KernelTrap, match="the step of range is 0") as raised:
+        sums[2](0, x).wait()
+    assert raised.value.location.line == sums.function.__code__.co_firstlineno + 3
+
+
 def test_second_dimension_of_a_store(device) -> None:
     @lp.kernel
     def store(x: lp.Out[lp.i32, 2]):

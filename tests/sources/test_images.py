@@ -106,6 +106,26 @@ def test_images_of_one_and_three_dimensions(device):
     assert line.numpy().tolist() == [0, 0, 7, 0, 0]
 
 
+def test_sampler_by_itself_of_a_volume_is_normalised(device):
+    """Samplers of Vulkan count no pixels in three dimensions: undefined, though both software drivers do."""
+    text = (
+        HEAD
+        + """
+layout(binding = 0) uniform texture3D pixels;
+layout(binding = 1) uniform sampler how;
+layout(binding = 2) buffer Out { vec4 found[]; };
+void main() { found[0] = textureLod(sampler3D(pixels, how), vec3(0.75, 0.25, 0.25), 0.0); }
+"""
+    )
+    queue, run = kernel(device, text)
+    pixels = np.arange(32, dtype=np.float32).reshape(2, 2, 2, 4)
+    img, out = lp.UnsampledImage(pixels, device=device), lp.zeros(1, lp.f32x4, device=device)
+    queue.parallel_for((4, 4), run, img, lp.ImageSampler(coordinate="normalized"), out).wait()
+    np.testing.assert_array_equal(out.numpy(), pixels[0, 0, 1:])
+    with pytest.raises(lp.KernelArgumentError, match=r"'how'.*coordinate='normalized'"):
+        queue.parallel_for((4, 4), run, img, lp.ImageSampler(), out)
+
+
 def test_arguments_that_do_not_suit(device):
     queue, run = kernel(device, FILTER)
     picture = lp.SampledImage(np.zeros((4, 8, 4), np.float32), device=device)

@@ -103,3 +103,44 @@ def test_vectors_that_spirv_has_not(built: Built):
     text = VECTORS.replace("vector<4xf32>", "vector<8xf32>")
     with pytest.raises(lp.BuildError, match=r"<MLIR>:\d+:\d+: error"):
         built(lp.SourceLanguage.MLIR, text)
+
+
+UNSTRUCTURED = """
+func.func @count(%x: memref<?xi32>) attributes {gpu.kernel} {
+  %i = gpu.global_id x
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c9 = arith.constant 9 : i32
+  cf.br ^test(%c0 : i32)
+^test(%j: i32):
+  %more = arith.cmpi slt, %j, %c9 : i32
+  cf.cond_br %more, ^body, ^done
+^body:
+  %next = arith.addi %j, %c1 : i32
+  cf.br ^test(%next : i32)
+^done:
+  memref.store %j, %x[%i] : memref<?xi32>
+  func.return
+}
+"""
+
+
+def test_branches_between_blocks_are_refused_with_the_way_out(built: Built):
+    with pytest.raises(lp.BuildError, match=r"<MLIR>:2:1: error: @count has 4 blocks.* --lift-cf-to-scf"):
+        built(lp.SourceLanguage.MLIR, UNSTRUCTURED)
+
+
+def test_what_upstream_makes_of_branches_compiles(device: lp.Device, queue: lp.Queue, built: Built):
+    tool = shutil.which("mlir-opt-19") or shutil.which("mlir-opt")
+    if tool is None:
+        pytest.skip("mlir-opt is not installed")
+    # Upstream's parser refuses discardable attributes of dialects that it has not loaded on functions.
+    text = UNSTRUCTURED.replace("gpu.kernel", "kernel")
+    result = subprocess.run(
+        [tool, "--lift-cf-to-scf", "--canonicalize"], input=text, capture_output=True, text=True, check=True
+    )
+    text = result.stdout.replace("attributes {kernel}", "attributes {gpu.kernel}")
+    kernel = built(lp.SourceLanguage.MLIR, text).ext_oneapi_get_kernel("count")
+    x = lp.zeros(4, lp.i32, device=device)
+    queue.parallel_for(lp.NdRange(4, 4), kernel, x)
+    assert x.numpy().tolist() == [9] * 4

@@ -202,6 +202,17 @@ void main() { value = BASE + ADDED; }
     assert out.numpy().tolist() == [42]
     with pytest.raises(lp.InvalidError, match="folder"):
         built(Language.GLSL, text, lp.BuildOptions(f"-I{tmp_path}/none"))
+    for wrong in ("ADDED=\0", "ADDED=2\n#error", "1ADDED", "=2", "ÄDDED=1"):
+        with pytest.raises(lp.InvalidError, match="-DNAME=VALUE"):
+            built(Language.GLSL, text, lp.BuildOptions(["-D", wrong]))
+    with pytest.raises(lp.InvalidError, match="folder"):
+        built(Language.GLSL, text, lp.BuildOptions(["-I", "a\0b"]))
+    (tmp_path / "value.h").write_text("#define BASE 40\nint f() { return 1 }\n")
+    with pytest.raises(lp.BuildError, match=r"value\.h:2:1: error") as caught:
+        built(Language.GLSL, text, lp.BuildOptions(["-DADDED=2", "-I", str(tmp_path)]))
+    assert caught.value.errc is lp.Errc.BUILD
+    with pytest.raises(lp.BuildError, match=r"<GLSL>:3:1: error: .*value\.h"):
+        built(Language.GLSL, text, lp.BuildOptions("-DADDED=2"))
 
 
 @pytest.mark.behaviour("SRC-15", "SRC-16", "SRC-20")
@@ -213,6 +224,7 @@ void main() { value = BASE + ADDED; }
         (Language.PYTHON, "x = (\n", [":1:5", "never closed"]),
         (Language.SPIRV_ASM, "OpCapability Shader\nOpNonsense\n", [":2:", "OpNonsense"]),
         (Language.SPIRV_ASM, "OpCapability Shader\n", ["SPIR-V"]),
+        (Language.SPIRV_ASM, "OpCapability Shader\n; \udcff\n", [":2:3:", "no character"]),
         (Language.MLIR, "func.func @k() {\n  what.is_this\n}", [":2:3"]),
         (Language.GLSL, "#version 450\nvoid main() {\n  x = 1;\n  y = 2;\n}\n", [":3:", "'x'"]),
     ],

@@ -30,6 +30,15 @@ def test_vectors_are_values(run_ir):
     assert y.tolist() == [[10, 0, 30], [10, 1, 30]]
 
 
+def test_poison_is_zero(run_ir):
+    y = np.int32([7, 7])
+    lines = ["%p = ub.poison : i32", "%v = ub.poison : vector<3xi32>"]
+    lines += ['%e = "spirv.CompositeExtract"(%v) <{indices = [1 : i32]}> : (vector<3xi32>) -> i32']
+    lines += ["%t = arith.addi %p, %e : i32", "memref.store %t, %y[%i] : memref<?xi32>"]
+    run_ir("\n".join(lines), y, parameters="%y: memref<?xi32>")
+    assert y.tolist() == [0, 0]
+
+
 def test_loops_carry_values_for_each_work_item(run_ir):
     y = np.zeros(5, np.int32)
     run_ir(

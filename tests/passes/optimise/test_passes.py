@@ -16,6 +16,68 @@ After = Callable[[str, str], str]
 Text = Callable[[str], str]
 
 CASES = {
+    ("reduce-strength", "from 0 and in steps of 1"): (
+        """
+        func.func @f(%x : memref<?xf32>, %v : f32, %n : i32, %w : index) {
+          %zero = arith.constant 0 : i32
+          %one = arith.constant 1 : i32
+          scf.for %k = %zero to %n step %one : i32 {
+            %i = arith.index_cast %k : i32 to index
+            %p = arith.muli %i, %w : index
+            memref.store %v, %x[%p] : memref<?xf32>
+          }
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?xf32>, %v : f32, %n : i32, %w : index) {
+          %zero = arith.constant 0 : i32
+          %one = arith.constant 1 : i32
+          %0 = arith.index_cast %zero : i32 to index
+          %1 = scf.for %k = %zero to %n step %one iter_args(%p = %0) -> (index) : i32 {
+            %i = arith.index_cast %k : i32 to index
+            memref.store %v, %x[%p] : memref<?xf32>
+            %2 = arith.addi %p, %w : index
+            scf.yield %2 : index
+          }
+          func.return
+        }""",
+    ),
+    ("reduce-strength", "any start and step, beside what the loop carries"): (
+        """
+        func.func @f(%x : memref<?xi32>, %j : index, %a : i32, %n : i32, %s : i32, %w : i32) -> i32 {
+          %r = scf.for %k = %a to %n step %s iter_args(%b = %a) -> (i32) : i32 {
+            %p = arith.muli %w, %k : i32
+            %c = arith.addi %p, %b : i32
+            scf.yield %c : i32
+          }
+          func.return %r : i32
+        }""",
+        """
+        func.func @f(%x : memref<?xi32>, %j : index, %a : i32, %n : i32, %s : i32, %w : i32) -> i32 {
+          %0 = arith.muli %a, %w : i32
+          %1 = arith.muli %s, %w : i32
+          %r, %2 = scf.for %k = %a to %n step %s iter_args(%b = %a, %p = %0) -> (i32, i32) : i32 {
+            %c = arith.addi %p, %b : i32
+            %3 = arith.addi %p, %1 : i32
+            scf.yield %c, %3 : i32, i32
+          }
+          func.return %r : i32
+        }""",
+    ),
+    ("reduce-strength", "not by powers of two, nor by what the loop changes"): (
+        """
+        func.func @f(%a : i32, %n : i32) -> i32 {
+          %eight = arith.constant 8 : i32
+          %r = scf.for %k = %a to %n step %eight iter_args(%b = %a) -> (i32) : i32 {
+            %p = arith.muli %k, %eight : i32
+            %q = arith.muli %k, %b : i32
+            %c = arith.addi %p, %q : i32
+            scf.yield %c : i32
+          }
+          func.return %r : i32
+        }""",
+        None,
+    ),
     ("linearise-indices", "known and unknown extents, shared and private arrays"): (
         """
         func.func @f(%x : memref<?x?x4xf32>, %i : index, %j : index) {
@@ -387,4 +449,5 @@ def test_names_of_passes() -> None:
         "linearise-indices",
         "narrow-barriers",
         "promote-arrays",
+        "reduce-strength",
     ]

@@ -52,12 +52,10 @@ func.func @collatz(%x: memref<?xi32>) attributes {
     "spirv.mlir.loop"() <{loop_control = #spirv.loop_control<None>}> ({
       "spirv.Branch"(%2, %16) [^bb1] : (i32, i32) -> ()
     ^bb1(%17: i32, %18: i32):
-      "spirv.Branch"() [^bb2] : () -> ()
-    ^bb2:
       %19 = "spirv.UGreaterThan"(%18, %1) : (i32, i32) -> i1
       "spirv.Store"(%4, %17) : (!spirv.ptr<i32, Function>, i32) -> ()
-      "spirv.BranchConditional"(%19) [^bb3, ^bb5] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i1) -> ()
-    ^bb3:
+      "spirv.BranchConditional"(%19) [^bb2, ^bb4] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i1) -> ()
+    ^bb2:
       %20 = "spirv.BitwiseAnd"(%18, %1) : (i32, i32) -> i32
       %21 = "spirv.INotEqual"(%20, %2) : (i32, i32) -> i1
       "spirv.mlir.selection"() <{selection_control = #spirv.selection_control<None>}> ({
@@ -76,10 +74,10 @@ func.func @collatz(%x: memref<?xi32>) attributes {
       }) : () -> ()
       %25 = "spirv.Load"(%5) : (!spirv.ptr<i32, Function>) -> i32
       %26 = "spirv.IAdd"(%17, %1) : (i32, i32) -> i32
-      "spirv.Branch"() [^bb4] : () -> ()
-    ^bb4:
+      "spirv.Branch"() [^bb3] : () -> ()
+    ^bb3:
       "spirv.Branch"(%26, %25) [^bb1] : (i32, i32) -> ()
-    ^bb5:
+    ^bb4:
       "spirv.mlir.merge"() : () -> ()
     }) : () -> ()
     %27 = "spirv.Load"(%4) : (!spirv.ptr<i32, Function>) -> i32
