@@ -234,7 +234,7 @@ def count_few(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
 @lp.kernel
 def count_ids(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
     total = 0
-    for k in range(n):
+    for _ in range(n):
         for m in range(lp.global_id(0), 16):
             total += ones[m & 7]
     out[lp.global_id(0)] = total
