@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from .errors import SpirvToolsMissingError
+from .errors import SpirvTextError, SpirvToolsMissingError
 
 ENVIRONMENT_VARIABLE: Final = "LAPILLI_SPIRV_TOOLS"
 LIBRARY_NAMES: Final = (
@@ -38,6 +38,21 @@ class ValidationFinding:
     """SPIRV-Tools' words."""
     instruction_ordinal: int | None
     """The instruction at fault, counted from 0; None where the fault belongs to none."""
+
+
+def encoded(text: str) -> bytes:
+    """Returns assembly text as SPIRV-Tools reads it.
+
+    Raises:
+        SpirvTextError: characters that are none, as of files that were read with ``surrogateescape``.
+    """
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        column = error.start - text.rfind("\n", 0, error.start)
+        message = f"{line}:{column}: {text[error.start]!a} is no character: {error.reason}"
+        raise SpirvTextError(message, line=line, column=column) from error
 
 
 class SpirvTools(ABC):

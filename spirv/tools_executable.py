@@ -13,7 +13,7 @@ from typing import Final
 
 from ..ir.errors import InvalidError
 from .errors import SpirvError, SpirvTextError
-from .tools import DEFAULT_TARGET_ENV, SpirvTools, ValidationFinding
+from .tools import DEFAULT_TARGET_ENV, SpirvTools, ValidationFinding, encoded
 
 NAMES: Final = ("spirv-val", "spirv-as", "spirv-dis")
 TIMEOUT_SECONDS: Final = 60
@@ -72,7 +72,7 @@ class ExecutableSpirvTools(SpirvTools):
 
     def assemble(self, text: str, target_env: str = DEFAULT_TARGET_ENV) -> bytes:
         options = ("--preserve-numeric-ids", "-o", "-", "-")
-        done = self._run_for("spirv-as", target_env, options, text.encode("utf-8"))
+        done = self._run_for("spirv-as", target_env, options, encoded(text))
         if done.returncode == 0:
             return done.stdout
         message = self._message(done, target_env)

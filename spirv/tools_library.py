@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ..ir.errors import InvalidError
 from .errors import SpirvError, SpirvTextError, SpirvToolsMissingError
-from .tools import DEFAULT_TARGET_ENV, SpirvTools, ValidationFinding
+from .tools import DEFAULT_TARGET_ENV, SpirvTools, ValidationFinding, encoded
 
 # libspirv.h, spv_binary_to_text_options_t.  PRINT (0x2) must stay off: it prints and leaves the text NULL.
 _INDENT: Final = 0x8
@@ -121,7 +121,7 @@ class LibrarySpirvTools(SpirvTools):
         return ValidationFinding(message.strip(), position[2] - 1 if position[2] else None)
 
     def assemble(self, text: str, target_env: str = DEFAULT_TARGET_ENV) -> bytes:
-        source = text.encode("utf-8")
+        source = encoded(text)
         binary, diagnostic = POINTER(_Binary)(), POINTER(_Diagnostic)()
         status: int = self._library.spvTextToBinaryWithOptions(
             self._context(target_env),

@@ -22,7 +22,11 @@ _LAYER: dict[str, Any] = {"aspectMask": VK_IMAGE_ASPECT_COLOR_BIT, "layerCount":
 
 
 def require_copyable(source: Array | Image, target: Array | Image) -> None:
-    """Raises InvalidError where all pixels of an image, or all elements of an array, are not those of the other."""
+    """Raises InvalidError where all pixels of an image, or all elements of an array, are not those of the other, or
+    the VkImage of an application was not made for copies."""
+    for side in (source, target):
+        if isinstance(side, Image):
+            side.buffer.require_copies(is_target=side is target)
     if isinstance(source, Image) and isinstance(target, Image):
         if (source.shape, source.format) != (target.shape, target.format):
             raise InvalidError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..ir.errors import InvalidError
 from ..ir.image_formats import ImageFormat
 from .constants import (
     VK_IMAGE_ASPECT_COLOR_BIT,
@@ -54,6 +55,8 @@ class ImageMemory(Tracked):
         self.layout = VK_IMAGE_LAYOUT_UNDEFINED
         """Of before its first use, see `image_transfer.begin`."""
         self.is_borrowed = borrowed is not None
+        self.is_copied_from = self.is_copied_to = True
+        """Whether its usage lets commands copy from it, and to it; not every VkImage of an application has that."""
         self.raw: Any
         self.view: Any
         vk = device.vk
@@ -78,6 +81,15 @@ class ImageMemory(Tracked):
                 give_back()
 
         self._own(device.graveyard, destroy)
+
+    def require_copies(self, *, is_target: bool) -> None:
+        """Raises InvalidError where the application made the VkImage without the usage that a copy needs."""
+        if not (self.is_copied_to if is_target else self.is_copied_from):
+            name = "DST" if is_target else "SRC"
+            raise InvalidError(
+                f"the VkImage was made without VK_IMAGE_USAGE_TRANSFER_{name}_BIT, as usage= says, so nothing can be "
+                f"copied {'to' if is_target else 'from'} it; make it with that usage, or use a kernel"
+            )
 
     @property
     def format(self) -> ImageFormat:

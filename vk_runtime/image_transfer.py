@@ -80,6 +80,7 @@ def upload_image(
 ) -> None:
     """Copies `source`, of the image's host shape and dtype, into an image."""
     refuse("a copy from host memory")
+    memory.require_copies(is_target=True)
     for first, rows in _slabs(source):
         nbytes = rows.nbytes
         with device.lock:
@@ -97,6 +98,7 @@ def download_image(
 ) -> None:
     """Copies an image into `out`, of its host shape and dtype, after the launches that write it."""
     refuse("reading an image on the host")
+    memory.require_copies(is_target=False)
     if memory.queue is not queue:
         # What the other queue's kernels report is for whoever reads.
         wait_for_uses(device, memory, writes_only=True)

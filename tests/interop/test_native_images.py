@@ -108,6 +108,27 @@ def test_image_without_storage_usage_is_not_written(renderer: Renderer, theirs: 
         number[SHAPE](img)
 
 
+def test_image_without_transfer_usage_is_not_copied(renderer: Renderer, theirs: lp.Context):
+    usage = vk.VK_IMAGE_USAGE_STORAGE_BIT | vk.VK_IMAGE_USAGE_SAMPLED_BIT
+    raw = renderer.image(SHAPE, vk.VK_FORMAT_R32G32B32A32_SFLOAT, usage)
+    img = lp.vulkan.make_unsampled_image(
+        raw, theirs, format="r32g32b32a32_sfloat", shape=SHAPE, layout=0, usage=usage
+    )
+    number[SHAPE](img).wait()
+    queue, array = (
+        lp.Queue(context=theirs),
+        lp.zeros((*SHAPE, 4), device=theirs.devices[0]),
+    )
+    for use, name in (
+        (img.numpy, "TRANSFER_SRC"),
+        (lambda: queue.copy(img, array), "TRANSFER_SRC"),
+        (lambda: queue.copy(array, img), "TRANSFER_DST"),
+        (lambda: img.fill(0), "TRANSFER_DST"),
+    ):
+        with pytest.raises(lp.InvalidError, match=name):
+            use()
+
+
 def test_image_belongs_to_its_context(renderer: Renderer, theirs: lp.Context, device: lp.Device):
     raw = renderer.image(SHAPE, vk.VK_FORMAT_R32G32B32A32_SFLOAT, ALL_USES)
     img = lp.vulkan.make_unsampled_image(raw, theirs, format="r32g32b32a32_sfloat", shape=SHAPE, layout=0)

@@ -224,6 +224,7 @@ void main() { value = BASE + ADDED; }
         (Language.PYTHON, "x = (\n", [":1:5", "never closed"]),
         (Language.SPIRV_ASM, "OpCapability Shader\nOpNonsense\n", [":2:", "OpNonsense"]),
         (Language.SPIRV_ASM, "OpCapability Shader\n", ["SPIR-V"]),
+        (Language.SPIRV_ASM, "OpCapability Shader\n; \udcff\n", [":2:3:", "no character"]),
         (Language.MLIR, "func.func @k() {\n  what.is_this\n}", [":2:3"]),
         (Language.GLSL, "#version 450\nvoid main() {\n  x = 1;\n  y = 2;\n}\n", [":3:", "'x'"]),
     ],

@@ -14,6 +14,8 @@ from ..constants import (
     VK_IMAGE_LAYOUT_GENERAL,
     VK_IMAGE_USAGE_SAMPLED_BIT,
     VK_IMAGE_USAGE_STORAGE_BIT,
+    VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+    VK_IMAGE_USAGE_TRANSFER_SRC_BIT,
 )
 from ..context import Context
 from ..device import Device
@@ -165,6 +167,9 @@ def _adopted(
         logical.require_usable()  # again: it may have been shut down since
         memory = ImageMemory(logical, support, extents, borrowed=raw)
     memory.lender = vk_image
+    if flags is not None:
+        memory.is_copied_from = bool(flags & VK_IMAGE_USAGE_TRANSFER_SRC_BIT)
+        memory.is_copied_to = bool(flags & VK_IMAGE_USAGE_TRANSFER_DST_BIT)
     if isinstance(available_event, Event):
         if available_event.timeline.device is chosen:
             memory.queue = available_event.timeline
