@@ -38,6 +38,7 @@ from ...ir.dialects.kernel import WIDE
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
+from ...ir.walk import instances
 from ..narrowing import is_memref_type
 from .effects import body_blocks, functions_of
 
@@ -66,7 +67,7 @@ def has_wide_ids(module: Operation) -> bool:
 def linearise_indices(function: Operation) -> None:
     """Changes the accesses of one function."""
     blocks = body_blocks(function)
-    found = [op for block in blocks for op in block.walk() if isinstance(op, _ACCESSES)]
+    found = instances(function, *_ACCESSES)
     views: dict[SSAValue, _View] = {}
     for op in found:
         place = next(i for i, value in enumerate(op.operands) if isinstance(value.type, MemRefType))
