@@ -112,3 +112,20 @@ def test_a_read_behind_a_launch_repeated_behind_an_event(barriers_device, queue,
     assert len(recorded) == 1, "it reads what the launch before it writes"
     queue.wait()
     assert np.all(out.numpy() == 3)
+
+
+@lp.kernel
+def tell(a: lp.i32):
+    print("told", a)
+
+
+@pytest.mark.parametrize("is_in_order", [True, False])
+def test_repeated_prints_keep_their_order_on_queues_in_order(device, monkeypatch, capsys, is_in_order):
+    queue, barriers = lp.Queue(device, in_order=is_in_order), []
+    record = queue._record_barrier
+    monkeypatch.setattr(queue, "_record_barrier", lambda *args: (barriers.append(args), record(*args)))
+    for a in range(4):
+        tell[1].on(queue)(a)
+    assert len(barriers) == (4 if is_in_order else 0)
+    queue.wait()
+    assert sorted(capsys.readouterr().out.split()) == sorted(["told"] * 4 + list("0123"))
