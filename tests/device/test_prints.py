@@ -193,6 +193,7 @@ def _check_order(text: str, launches: list[int], items: int) -> None:
     assert len(words) == 2 * len(launches) * items
 
 
+@pytest.mark.native_only("graphs are not interpreted")
 def test_replays_of_a_graph_print(device, capsys) -> None:
     queue = lp.Queue(device)
     with lp.graph() as graph:
