@@ -94,12 +94,15 @@ def _report(
 def check_index(
     fb: FunctionBuilder, array: Array, dimension: int, index: Scalar, extent: Scalar, node: ast.AST
 ) -> None:
-    """Checks in debug mode that an index is in range; negative ones are not, but for literals."""
-    if not is_debug(fb):
-        return
+    """Checks in debug mode that an index of an array is in range, see `check_range`."""
+    check_range(fb, index, extent, f"dimension {dimension} of '{array.name}'", node)
+
+
+def check_range(fb: FunctionBuilder, index: Scalar, extent: Scalar, of: str, node: ast.AST) -> None:
+    """Checks in debug mode that an index is in range `of` something; negative ones are not, but for literals."""
     literal = index.const is not None
-    if literal and extent.const is not None:
-        return  # checked when it is compiled
+    if not is_debug(fb) or (literal and extent.const is not None):
+        return  # two literals were checked when they were compiled
     index = as_index(fb, index, node, "an index")
     if literal and int(index.const or 0) < 0:
         index = Scalar(index.type, const=-int(index.const or 0) - 1)  # a[-1] needs an extent above 0
@@ -116,7 +119,7 @@ def check_index(
     def describe_failure(text: Text) -> None:
         text.add("index ")
         text.add_value(fb, shown, node)
-        text.add(f" is out of range of dimension {dimension} of '{array.name}', whose extent is ")
+        text.add(f" is out of range of {of}, whose extent is ")
         text.add_value(fb, extent, node)
 
     _report(fb, "index", Scalar(BOOL, failed), describe_failure, fb.node or node)
@@ -136,6 +139,15 @@ def check_divisor(fb: FunctionBuilder, left: Scalar, right: Scalar) -> None:
         text.add(" by zero")
 
     _report(fb, "division", Scalar(BOOL, failed), describe_failure, node)
+
+
+def check_step(fb: FunctionBuilder, step: Scalar, node: ast.AST) -> None:
+    """Checks in debug mode that the step of a range is not 0, which Python refuses."""
+    if not is_debug(fb) or step.const is not None:
+        return
+    zero = fb.constant(0, step.type)
+    failed = fb.emit(arith.CmpiOp, [fb.ssa(step), zero], ir_type(BOOL), CMPI["eq"])
+    _report(fb, "step", Scalar(BOOL, failed), lambda text: text.add("the step of range is 0"), node)
 
 
 def check_nan(fb: FunctionBuilder, array: Array, value: Scalar) -> None:

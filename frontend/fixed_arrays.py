@@ -146,11 +146,26 @@ def _checked(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> 
                 hint=f"indices go from 0 to {length - 1}",
             )
         return Scalar(index.type, const=position % length)
+    return index_in_range(fb, index, length, "a fixed array", node)
+
+
+def index_in_range(fb: FunctionBuilder, index: Scalar, length: int, of: str, node: ast.AST) -> Scalar:
+    """Returns an index known at run time only that is in range of a value: clamped, unless its bounds say that it is.
+
+    Args:
+        index: an integer.
+        length: of the dimension.
+        of: what messages of debug mode call the value.
+        node: where it is used.
+    """
+    from .checks import check_range  # whose messages show fixed arrays
+
     if fb.is_dry:
         return index
-    index = as_index(fb, index, node, "an index of a fixed array")
+    index = as_index(fb, index, node, f"an index of {of}")
     if index.bounds is not None and index.bounds[0] >= 0 and index.bounds[1] < length:
         return index
+    check_range(fb, index, Scalar(index.type, const=length), of, node)
     if not fb.module.clamps_indices:
         return index
     # As unsigned numbers, negative indices are the largest: one minimum clamps both ends.

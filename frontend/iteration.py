@@ -2,7 +2,7 @@
 
 A step may jump over the end of the type.  Where no bound is negative the loop variable stays below twice the largest
 signed number, so comparing it as an unsigned one is right; other ranges whose step is not 1 run over their number
-of rounds, the distance of the ends as an unsigned number.  A step of 0 runs no round.
+of rounds, the distance of the ends as an unsigned number.  A step of 0 runs no round; debug mode traps.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from .checks import check_step
 from .conversions import CMPI, adapt
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, ir_type
@@ -55,6 +56,7 @@ def range_rounds(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> Roun
     if not scalar.is_signed and value.step.const is not None and value.step.const < 0:
         return _unsigned_down(fb, value, scalar, node)
     start, stop, step = (adapt(fb, v, scalar, node) for v in (value.start, value.stop, value.step))
+    check_step(fb, step, node)
     known = _known_range(start, stop, step)
     bounds = _bounds(start, stop, step, known)
     is_simple = (

@@ -41,13 +41,11 @@ from .struct_types import (
     size_of,
 )
 from .struct_values import add_methods, defaults_of, from_record, to_record
-from .types import SCALAR_TYPES, Access, ArrayType, FixedArrayType, ScalarType, Type
+from .types import MAX_SCALARS, SCALAR_TYPES, Access, ArrayType, FixedArrayType, ScalarType, Type
 from .vector_types import VECTOR_SIZES, VecType
 
 MAX_DEPTH: Final = 16
 """Of structs in structs."""
-MAX_SCALARS: Final = 1 << 16
-"""Of one value."""
 MAX_PARAMETERS: Final = 1024
 MAX_EXPRESSION: Final = 1024
 """Characters of an expression of ``local_size=``."""

@@ -13,8 +13,8 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from .composites import convert_composite, value_type
-from .conversions import CMPI, as_index, store_convert
-from .fixed_arrays import insert_fixed, load_fixed
+from .conversions import CMPI, store_convert
+from .fixed_arrays import index_in_range, insert_fixed, load_fixed
 from .function_builder import FunctionBuilder
 from .images import Pixel, load_pixel, store_pixel
 from .ir_types import BOOL, ir_type
@@ -171,10 +171,12 @@ def _vector_index(fb: FunctionBuilder, kind: VecType, node: ast.Subscript) -> St
     indices = index_values(fb, node)
     if len(indices) != 1:
         raise fb.error(node, f"{kind!r} takes one index, found {len(indices)}", "LP2041")
-    return bounded_step(fb, indices[0], kind.size, node)
+    return bounded_step(fb, indices[0], kind.size, node, "a vector")
 
 
-def bounded_step(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> Step:
+def bounded_step(
+    fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST, of: str = "a fixed array"
+) -> Step:
     """Returns an index into a value that is in range: a literal is checked, others are clamped unless known to be."""
     if index.const is not None:
         position = int(index.const)
@@ -186,15 +188,7 @@ def bounded_step(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST)
                 hint=f"indices go from 0 to {length - 1}",
             )
         return position % length
-    if fb.is_dry:
-        return index
-    index = as_index(fb, index, node, "an index")
-    if index.bounds is not None and index.bounds[0] >= 0 and index.bounds[1] < length:
-        return index
-    if not fb.module.clamps_indices:
-        return index
-    last = fb.constant(length - 1, index.type)
-    return Scalar(index.type, fb.emit(arith.MinUIOp, [fb.ssa(index), last], ir_type(index.type)))
+    return index_in_range(fb, index, length, of, node)
 
 
 def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> Part:

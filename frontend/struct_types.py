@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast, dataclass_transform, overload
 import numpy as np
 
 from ..ir.errors import CompileError, InvalidError
-from .types import FixedArrayType, ScalarType, Type, integer_of, scalar_of
+from .types import MAX_SCALARS, FixedArrayType, ScalarType, Type, integer_of, scalar_of
 from .vector_types import VecType
 
 ClassT = TypeVar("ClassT", bound=type)
@@ -160,6 +160,12 @@ def size_of(kind: Type) -> int:
     return dtype_of(kind).itemsize
 
 
+def _scalar_count(kind: Type) -> int:
+    if isinstance(kind, StructType):
+        return sum(_scalar_count(member.type) for member in kind.fields)
+    return kind.size if isinstance(kind, VecType | FixedArrayType) else 1
+
+
 def scalar_leaves(kind: Type, prefix: str = "", offset: int = 0) -> Iterator[tuple[str, ScalarType, int]]:
     """Yields the scalars of a value in C order: path (``.position.x``), type, offset in bytes."""
     if isinstance(kind, ScalarType):
@@ -230,6 +236,12 @@ def _make(cls: type, least_alignment: int, names: dict[str, object]) -> type:
         offset += size_of(kind)
         largest = max(largest, alignment)
     size = -(-offset // largest) * largest
+    count = sum(_scalar_count(member.type) for member in fields)
+    if count > MAX_SCALARS:
+        raise CompileError(
+            f"struct '{cls.__name__}' is made of {count} numbers, at most {MAX_SCALARS} are; larger data is an array",
+            code="LP2019",
+        )
     result = StructType(cls.__name__, tuple(fields), largest, size, cls)
     setattr(cls, STRUCT_ATTRIBUTE, result)
     add_methods(cls, result)

@@ -43,6 +43,10 @@ MAX_DIMENSIONS = 3
 """Dimensions of arrays and launch ranges (Vulkan has three)."""
 
 
+MAX_SCALARS = 1 << 16
+"""Numbers that a value may be made of: they are computed one by one.  Arrays have no such limit."""
+
+
 class Type(ABC):
     """Base of the types of the kernel language.  Immutable, hashable, equal by content."""
 
@@ -316,7 +320,14 @@ class FixedArray:
                 f"lp.FixedArray[lp.{element.name}] has no length; write lp.FixedArray[lp.{element.name}, n]",
                 code="LP2018",
             )
-        return FixedArrayType(element, tuple(_length(p) for p in parts[1:]))
+        found = FixedArrayType(element, tuple(_length(p) for p in parts[1:]))
+        if found.size > MAX_SCALARS:
+            raise CompileError(
+                f"a value is made of at most {MAX_SCALARS} numbers, found lp.FixedArray of {found.size}; larger "
+                f"data is an array: lp.Array[lp.{element.name}]",
+                code="LP2018",
+            )
+        return found
 
 
 def _length(value: object) -> int:

@@ -309,7 +309,7 @@ class LocalArrayInfo:
     location: Location | None = None
 
 
-CHECK_KINDS = ("assert", "index", "division", "nan", "loop", "uninitialised", "barrier")
+CHECK_KINDS = ("assert", "index", "division", "nan", "loop", "uninitialised", "barrier", "step")
 """What a check is about."""
 SITE_KINDS = (*CHECK_KINDS, "print")
 MAXIMUM_SITE_VALUES = 32

@@ -82,6 +82,9 @@ class TargetEnv:
     loop_iteration_cap: int | None = None
     """After how many rounds of all loops together the driver ends the loops of a sub-group, without an error; None:
     never.  See `vk_runtime.quirks`."""
+    clamps_atomics: bool = False
+    """Whether positions of atomic operations in arrays are kept in range, since the driver does not look at them.  See
+    `vk_runtime.quirks`."""
     checks: str = "asserts"
     """What a kernel checks as it runs, one of `CHECKS`."""
     emulates_spec_constants: bool = False
@@ -128,6 +131,7 @@ class TargetEnv:
                 debug_info=first.debug_info or other.debug_info,
                 disabled_passes=tuple(sorted({*first.disabled_passes, *other.disabled_passes})),
                 loop_iteration_cap=smallest_cap((first, other)),
+                clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 checks=most_checks((first, other)),
             )
         return first

@@ -31,6 +31,10 @@ def component_types(type_: Attribute) -> tuple[tuple[Attribute, int], ...]:
     return ()
 
 
+MOST_LEAVES = 1 << 20
+"""Scalars of a value that are looked at one by one."""
+
+
 def scalar_leaves(type_: Attribute) -> tuple[Attribute, ...]:
     """Returns the scalar types of a value in C order; raises `TypeError` where one is no number or bool."""
     if _is_scalar(type_):
@@ -40,7 +44,10 @@ def scalar_leaves(type_: Attribute) -> tuple[Attribute, ...]:
         raise TypeError(f"type {type_} is not made of scalars")
     leaves: list[Attribute] = []
     for component, count in components:
-        leaves.extend(scalar_leaves(component) * count)
+        inner = scalar_leaves(component)
+        if len(leaves) + len(inner) * count > MOST_LEAVES:
+            raise TypeError(f"type {type_} is made of more than {MOST_LEAVES} scalars")
+        leaves.extend(inner * count)
     return tuple(leaves)
 
 

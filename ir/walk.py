@@ -22,12 +22,20 @@ def operations(root: Operation | Region) -> list[Operation]:
     return found
 
 
-def has_any(root: Operation | Region, *kinds: type[Operation]) -> bool:
-    """Whether there is an operation of one of these classes: what a pass asks before it looks closer.
+def instances(root: Operation | Region, *kinds: type[Operation]) -> list[Operation]:
+    """Returns the operations of some classes, in the order of `operations`.
 
-    Classes are few, and each `isinstance` of xDSL's abstract ones is a call in Python: they are asked once each.
+    The classes that occur are few, and each `isinstance` of xDSL's abstract ones is a call in Python: they are asked
+    once each.
     """
-    return any(issubclass(kind, kinds) for kind in set(map(type, operations(root))))
+    ops = operations(root)
+    wanted = {kind for kind in {type(op) for op in ops} if issubclass(kind, kinds)}
+    return [op for op in ops if type(op) in wanted] if wanted else []
+
+
+def has_any(root: Operation | Region, *kinds: type[Operation]) -> bool:
+    """Whether there is an operation of one of these classes: what a pass asks before it looks closer."""
+    return any(issubclass(kind, kinds) for kind in {type(op) for op in operations(root)})
 
 
 def _visit(region: Region, found: list[Operation]) -> None:

@@ -151,7 +151,7 @@ class _Instrument:
 
     def _loop(self, op: Operation, is_outermost: bool) -> None:
         bound = self._bounds.of_op(op)
-        if bound is not None and bound <= EXACT_ROUNDS:
+        if bound is not None and bound <= EXACT_ROUNDS and self._bounds.is_exact(op):
             self._after(op, [CountRoundsOp(bound), *([CheckRoundsOp(self._cap)] if is_outermost else [])])
             return
         counts = [self.block(region.block, is_outermost=False) for region in op.regions]

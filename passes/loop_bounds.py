@@ -24,7 +24,7 @@ from .optimise.fold_control_flow import trip_count
 from .optimise.fold_integers import compares, computes
 
 EXACT_ROUNDS = 256
-"""A loop with at most so many rounds, known now, is counted as a whole."""
+"""A loop with so many rounds or fewer, if it always has them, is counted as a whole."""
 
 
 def callee_of(op: Operation) -> Function | None:
@@ -79,6 +79,18 @@ class Bounds:
         # The arms of a branch add up: a sub-group may take both.
         return _sum([self.of_block(block) for region in op.regions for block in region.blocks])
 
+    def is_exact(self, op: Operation) -> bool:
+        """Whether an operation with a bound has as many rounds whenever it runs."""
+        if op in self._known:
+            return True
+        if isinstance(op, scf.ForOp):
+            is_known = trip_count(op) is not None
+        elif isinstance(op, scf.WhileOp):
+            is_known = _has_one_end(op)
+        else:
+            return self.of_op(op) == 0
+        return is_known and all(self.is_exact(inner) for region in op.regions for inner in region.block.ops)
+
 
 def _sum(bounds: list[int | None]) -> int | None:
     total = 0
@@ -126,6 +138,14 @@ def _most_rounds(op: scf.WhileOp) -> int | None:
         if rounds is not None:
             return rounds
     return None
+
+
+def _has_one_end(op: scf.WhileOp) -> bool:
+    """Whether a loop with a bound ends by that alone: by one comparison of a value that starts at a constant."""
+    test = op.before_region.block.last_op
+    compare = None if test is None else test.operands[0].owner
+    value = compare.operands[0] if isinstance(compare, arith.CmpiOp) else None
+    return isinstance(value, BlockArgument) and constant_integer(op.operands[value.index]) is not None
 
 
 def step_of(op: scf.WhileOp, index: int) -> tuple[type[Operation], int] | None:

@@ -15,16 +15,13 @@ from xdsl.ir import Operation
 from ..ir.aspects import Aspect
 from ..ir.dialects.kernel_atomic import NATIVE, AtomicCompareExchangeOp, AtomicOp, AtomicRMWOp
 from ..ir.target_env import TargetEnv
-from ..ir.walk import has_any, operations
+from ..ir.walk import instances
 
 
 def select_instructions(module: Operation, env: TargetEnv) -> None:
     """Chooses instructions for the device, in place."""
-    if not has_any(module, AtomicOp):
-        return
-    floats = [
-        op for op in operations(module) if isinstance(op, AtomicOp) and op.is_float and not op.is_narrow
-    ]
+    atomics = instances(module, AtomicOp)
+    floats = [op for op in atomics if isinstance(op, AtomicOp) and op.is_float and not op.is_narrow]
     # Exchanging bits is as good as exchanging floats, and needs nothing of the device.
     gains = any(isinstance(op, AtomicRMWOp) and op.kind.data != "exchange" for op in floats)
     if gains and all(native_aspect(op) in env.optional_aspects for op in floats):

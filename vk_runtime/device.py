@@ -35,7 +35,7 @@ from .logical_device import AdoptedDevice, LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask, aspect_named
 from .object_info import PlatformInfo
 from .physical_device import PhysicalDevice
-from .quirks import loop_iteration_cap
+from .quirks import WILD_ATOMICS, loop_iteration_cap
 from .runtime import require_devices
 
 if TYPE_CHECKING:
@@ -167,6 +167,7 @@ class Device(VulkanObject):
             signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
             optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
             loop_iteration_cap=self._loop_iteration_cap,
+            clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
         )
 
     @cached_property

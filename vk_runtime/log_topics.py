@@ -24,7 +24,7 @@ ROOT = "lapilli"
 TOPICS = {
     "launch": ("vk_runtime.launch", "vk_runtime.graph", "vk_runtime.queue", "vk_runtime.watcher"),
     "cache": ("vk_runtime.disk_cache", "vk_runtime.pipeline_cache", "frontend.image_cache"),
-    "memory": ("vk_runtime.memory",),
+    "memory": ("vk_runtime.memory", "vk_runtime.memory_blocks"),
     "compile": ("frontend", "passes", "spirv", "vk_runtime.pipeline", "vk_runtime.bundle_pipelines"),
 }
 """Loggers of a topic, below `ROOT`."""

@@ -53,6 +53,17 @@ LOOP_CAP = Quirk(
     shown_by="tests/vk_runtime/test_quirks.py",
 )
 
+WILD_ATOMICS = Quirk(
+    name="wild-atomics",
+    drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
+    versions=None,
+    fault="robustBufferAccess does not hold for atomic operations that change memory: an index out of range changes "
+    "what lies around the buffer, or ends the process.",
+    remedy="TargetEnv.clamps_atomics: passes/convert_to_spirv/array_parameter.py.",
+    test="tests/device/test_atomics.py",
+    shown_by="",  # it would end the process
+)
+
 BRANCH_DEPTH = Quirk(
     name="branch-depth",
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
@@ -65,6 +76,7 @@ BRANCH_DEPTH = Quirk(
 
 QUIRKS: tuple[Quirk, ...] = (
     LOOP_CAP,
+    WILD_ATOMICS,
     BRANCH_DEPTH,
     Quirk(
         name="zero-operands",

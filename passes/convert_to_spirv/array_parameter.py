@@ -121,7 +121,12 @@ class ArrayParameter:
         return _aligned(scalar_bytes(type_), is_ordered=self._is_ordered)
 
     def element_pointer(
-        self, indices: Sequence[SSAValue], path: Sequence[SSAValue] = (), type_: Attribute | None = None
+        self,
+        indices: Sequence[SSAValue],
+        path: Sequence[SSAValue] = (),
+        type_: Attribute | None = None,
+        *,
+        is_atomic: bool = False,
     ) -> SSAValue:
         """Returns a pointer to one element, or to its part of type `type_` at `path`.
 
@@ -129,7 +134,7 @@ class ArrayParameter:
         """
         fn = self._fn
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
-        linear = self._position(indices)
+        linear = self._position(indices, is_atomic=is_atomic)
         return fn.emit(
             spirv.AccessChainOp, (self._view(self.storage_type), fn.index(0), linear, *path), pointer
         )
@@ -212,7 +217,7 @@ class ArrayParameter:
     ) -> SSAValue:
         """Returns the position of a field of an element, counted in fields of its size from the buffer's begin."""
         fn, size, type_ = self._fn, scalar_bytes(field), self.index_type
-        number = self._position(indices)
+        number = self._position(indices, is_atomic=True)
         if (stride := storage_bytes(self.element_type) // size) != 1:
             number = fn.emit(spirv.IMulOp, (number, self._number(stride)), type_)
         held, start = self.element_type, 0
@@ -235,15 +240,14 @@ class ArrayParameter:
         """Its variables; none where the kernel does not touch its elements, and for addresses."""
         return tuple(variable.sym_name.data for variable, _ in self._views.values())
 
-    def _position(self, indices: Sequence[SSAValue]) -> SSAValue:
-        """Returns the position of an element in C order, inside of the array: no robustness covers addresses."""
+    def _position(self, indices: Sequence[SSAValue], *, is_atomic: bool) -> SSAValue:
+        """Returns the position of an element in C order, inside of the array where no robustness covers it: in
+        addresses, and in what changes memory atomically on some drivers."""
         linear = self._fn.linear(indices, self.extent)
+        if not (self._is_address or (is_atomic and self._fn.module.env.clamps_atomics)):
+            return linear
         # As unsigned numbers, negative positions are the largest: one minimum clamps both ends.
-        return (
-            self._fn.emit(spirv.GLUMinOp, (linear, self._last_position()), self.index_type)
-            if self._is_address
-            else linear
-        )
+        return self._fn.emit(spirv.GLUMinOp, (linear, self._last_position()), self.index_type)
 
     def _last_position(self) -> SSAValue:
         """Returns the position of the last element, 0 of an empty array: its memory has room for one."""

@@ -58,7 +58,7 @@ class _Place(AtomicPlace):
         self.element_type = array.element_type
         if op.path is None:
             indices = fn.array_indices(op.operands[first:], array.index_type)
-            pointer, stored = array.element_pointer(indices), array.storage_type
+            pointer, stored = array.element_pointer(indices, is_atomic=True), array.storage_type
         else:
             self.element_type = fn.type(op.element_type)
             pointer, stored = _field_pointer(fn, op, array, self.element_type)
@@ -85,7 +85,7 @@ def _field_pointer(
     indices = fn.array_indices(operands, array.index_type)
     if not op.keeps_bits:
         steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]
-        return array.element_pointer(indices, steps, field), field
+        return array.element_pointer(indices, steps, field, is_atomic=True), field
     if isinstance(array, LocalArray):
         raise TypeError(
             "atomics on floats inside of elements are of arrays that are parameters of the kernel"

@@ -150,30 +150,13 @@ def _if_and_if_not(fn: FunctionLowering, op: scf.IfOp) -> None:
     _load_results(fn, op, variables)
 
 
-def _is_straight(block: Block) -> bool:
-    return not any(op.regions for op in block.ops)
-
-
-def _continue_block(fn: FunctionLowering, body: Block) -> list[Block]:
-    """Returns the last blocks of a loop, to the end of which the way back to its header is added next.
-
-    A body without control flow is the continue target itself: drivers that keep masks of work-items do so for each
-    block, in every round.
-    """
-    if _is_straight(body):
-        return [body]
-    next_ = Block()
-    _branch(fn, next_)
-    fn.block = next_
-    return [body, next_]
-
-
 def _for(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     outer, location = fn.block, op.location
     low, high, step, *initial = (fn.value(value) for value in op.operands)
     variables = _variables(fn, op)
-    entry, body = Block(), Block()
+    # The way back is a block of its own: llvmpipe takes longer for a body that is the continue target itself.
+    entry, body, next_ = Block(), Block(), Block()
     header = Block(arg_types=[low.type, *(value.type for value in initial)])
     merge = _merge_block(fn)
 
@@ -190,13 +173,13 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
     fn.loop_depth += 1
     yielded = _yielded(fn, source, body)
     fn.loop_depth -= 1
-    last = _continue_block(fn, body)
-    fn.location = location
+    _branch(fn, next_)
+    fn.location, fn.block = location, next_
     following = fn.emit(spirv.IAddOp, (index, step), low.type)
     _branch(fn, header, (following, *yielded))
 
     fn.block = outer
-    fn.add(spirv.LoopOp.create(properties=_LOOP, regions=[Region([entry, header, *last, merge])]))
+    fn.add(spirv.LoopOp.create(properties=_LOOP, regions=[Region([entry, header, body, next_, merge])]))
     _load_results(fn, op, variables)
 
 
@@ -205,7 +188,7 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
     outer, location = fn.block, op.location
     initial = [fn.value(value) for value in op.operands]
     variables = _variables(fn, op)
-    entry, test, body = Block(), Block(), Block()
+    entry, test, body, next_ = Block(), Block(), Block(), Block()
     header = Block(arg_types=[value.type for value in initial])
     merge = _merge_block(fn)
 
@@ -218,7 +201,7 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
     _store_all(fn, variables, passed)
     _branch_conditional(fn, condition, body, merge)
     # A loop header ends with its merge instruction (SPIR-V 1.6 §2.11): a test with control flow stands behind it.
-    is_simple = _is_straight(test)
+    is_simple = not any(inner.regions for inner in test.ops)
     if is_simple:
         for inner in tuple(test.ops):
             inner.detach()
@@ -231,12 +214,12 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
     fn.values.update(zip(source.args, passed, strict=True))
     yielded = _yielded(fn, source, body)
     fn.loop_depth -= 1
-    last = _continue_block(fn, body)
-    fn.location = location
+    _branch(fn, next_)
+    fn.location, fn.block = location, next_
     _branch(fn, header, yielded)
 
     fn.block = outer
-    blocks = [entry, header, *(() if is_simple else (test,)), *last, merge]
+    blocks = [entry, header, *(() if is_simple else (test,)), body, next_, merge]
     fn.add(spirv.LoopOp.create(properties=_LOOP, regions=[Region(blocks)]))
     _load_results(fn, op, variables)
 

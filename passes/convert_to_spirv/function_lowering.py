@@ -28,7 +28,7 @@ from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
 from ..errors import PassError
 from ..narrowing import is_integer_type, is_vector_type
-from .types import integer_attribute, scalar_of
+from .types import integer_attribute, is_float, scalar_of
 
 if TYPE_CHECKING:
     from .kernel_entry import KernelEntry
@@ -147,7 +147,7 @@ class FunctionLowering:
             number: its value.
             attribute: of that type and value, where there is one already.
         """
-        if isinstance(scalar_of(type_), AnyFloat):
+        if is_float(scalar_of(type_)):
             number = float(number)
         # By spelling: 0.0 equals -0.0 and NaN equals nothing.  By identity: converted types are unique.
         key = (id(type_), repr(number))
@@ -267,7 +267,7 @@ def _attribute(type_: Attribute, number: float) -> Attribute:
             return DenseIntOrFPElementsAttr.from_list(vector, [int(number)] * count)
         floats = cast("VectorType[AnyFloat]", type_)
         return DenseIntOrFPElementsAttr.from_list(floats, [float(number)] * count)
-    if isinstance(type_, AnyFloat):
-        return FloatAttr(float(number), type_)
+    if is_float(type_):
+        return FloatAttr(float(number), cast("AnyFloat", type_))
     assert is_integer_type(type_)
     return integer_attribute(int(number), type_.width.data)

@@ -103,7 +103,12 @@ class LocalArray:
         return NO_ATTRIBUTES
 
     def element_pointer(
-        self, indices: Sequence[SSAValue], path: Sequence[SSAValue] = (), type_: Attribute | None = None
+        self,
+        indices: Sequence[SSAValue],
+        path: Sequence[SSAValue] = (),
+        type_: Attribute | None = None,
+        *,
+        is_atomic: bool = False,
     ) -> SSAValue:
         """Returns a pointer to one element, or to its part of type `type_` at `path`; the indices are in range."""
         fn = self._fn

@@ -249,6 +249,16 @@ class TypeConverter:
         return StructType.get([StructMember(array, 0, ())])
 
 
+def is_float(type_: Attribute) -> bool:
+    """Whether a type is a float."""
+    return _is_float_class(type(type_))
+
+
+@cache
+def _is_float_class(kind: type[Attribute]) -> bool:
+    return issubclass(kind, AnyFloat)  # six classes, each a call in Python
+
+
 def is_bool(type_: Attribute) -> bool:
     """Whether a converted type is i1 or a vector of it."""
     return type_ is i1 or (is_vector_type(type_) and type_.element_type == i1)

@@ -18,6 +18,8 @@ from xdsl.passes import ModulePass
 
 from .effects import body_blocks, functions_of, is_speculatable
 
+_LOOPS = frozenset((scf.ForOp, scf.WhileOp))
+
 
 @dataclass(frozen=True)
 class HoistInvariants(ModulePass):
@@ -41,7 +43,7 @@ def _block(block: Block) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 _block(inner)
-        if isinstance(op, scf.ForOp | scf.WhileOp):
+        if type(op) in _LOOPS:
             for region in op.regions:
                 for inner in region.blocks:
                     _hoist(inner, op)

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     IndexType,
     IntegerAttr,
+    LocationAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
@@ -37,6 +38,7 @@ from ...ir.dialects.kernel import WIDE
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
+from ...ir.walk import instances
 from ..narrowing import is_memref_type
 from .effects import body_blocks, functions_of
 
@@ -65,7 +67,7 @@ def has_wide_ids(module: Operation) -> bool:
 def linearise_indices(function: Operation) -> None:
     """Changes the accesses of one function."""
     blocks = body_blocks(function)
-    found = [op for block in blocks for op in block.walk() if isinstance(op, _ACCESSES)]
+    found = instances(function, *_ACCESSES)
     views: dict[SSAValue, _View] = {}
     for op in found:
         place = next(i for i, value in enumerate(op.operands) if isinstance(value.type, MemRefType))
@@ -77,7 +79,7 @@ def linearise_indices(function: Operation) -> None:
             continue
         view = views.get(array)
         if view is None:
-            view = views[array] = _View(array, type_, blocks[0])
+            view = views[array] = _View(array, type_, blocks[0], op.location)
         operands = list(op.operands)
         linear = view.position(operands[place + 1 : place + 1 + rank], op)
         op.operands = [*operands[:place], view.flat, linear, *operands[place + 1 + rank :]]
@@ -86,9 +88,12 @@ def linearise_indices(function: Operation) -> None:
 class _View:
     """An array of several dimensions as one of one dimension; what it needs stands behind the array's definition."""
 
-    def __init__(self, array: SSAValue, type_: MemRefType[Attribute], entry: Block) -> None:
+    def __init__(
+        self, array: SSAValue, type_: MemRefType[Attribute], entry: Block, location: LocationAttr
+    ) -> None:
         self._array = array
         self._entry = entry
+        self._location = location
         self._last: Operation | None = None if isinstance(array.owner, Block) else array.owner
         shape = type_.get_shape()
         whole = ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in range(len(shape))])])
@@ -119,6 +124,7 @@ class _View:
         return self._define(arith.ConstantOp.create(result_types=(_INDEX,), properties={"value": value}))
 
     def _define(self, op: Operation) -> SSAValue:
+        op.location = self._location
         if self._last is not None:
             block = self._last.parent
             assert block is not None

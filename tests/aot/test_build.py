@@ -284,12 +284,19 @@ def test_code_split(make_project, mode, count):
 def test_levels_and_debug_information(make_project):
     project = make_project(SPLIT)
     sizes = {}
-    for options in (("-O0",), ("-O1",), ("-O2",), ("-g",)):
+    for options in (
+        ("-O0",),
+        ("-O1",),
+        ("-O2",),
+        ("-g",),
+        ("--disable-pass", "dce", "--disable-pass", "cse"),
+    ):
         project.build("-o", project.folder / "out.lpk", *options)
         found = LpkFile.open(project.folder / "out.lpk")
         env = found.header.images[0].target_env
         assert env.optimisation_level == {"-O0": 0, "-O2": 2}.get(options[0], 1)
         assert env.debug_info == (options == ("-g",))
+        assert env.disabled_passes == (("cse", "dce") if "dce" in options else ())
         sizes[options] = len(found.blob(0))
     assert sizes["-g",] > sizes["-O1",]
 

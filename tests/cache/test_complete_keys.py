@@ -69,6 +69,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
         pytest.param({"options": "opt_level=0"}, 7.0, id="option of the kernel"),
         pytest.param({"options": 'math_accuracy="high"'}, 7.0, id="accuracy"),
         pytest.param({"options": "local_size=4"}, 7.0, id="local size"),
+        pytest.param({"options": "debug=True"}, 7.0, id="debug mode of the kernel"),
         pytest.param({"before": "os.environ['LAPILLI_DEBUG'] = '1'"}, 7.0, id="debug mode of the process"),
         pytest.param({"header": "lp.compile_options(debug=True)"}, 7.0, id="debug mode of the module"),
         pytest.param({"header": "lp.compile_options(opt_level=2)"}, 7.0, id="options of the module"),

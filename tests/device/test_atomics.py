@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -213,3 +216,50 @@ def _releasing_load(x: lp.Array[lp.i32]):
 def test_atomic_that_does_not_exist(function, message):
     with pytest.raises(lp.CompileError, match=message):
         lp.kernel(function).inspect("ir")
+
+
+WILD_ATOMICS = """
+import sys
+import lapilli as lp
+
+
+@lp.struct
+class Cell:
+    count: lp.i32
+    weight: lp.f32
+
+
+@lp.kernel
+def wild(first: lp.i32, x: lp.Array[lp.i32], y: lp.Array[lp.i32, 2], cells: lp.Array[Cell], z: lp.Array[lp.f32]):
+    k = first + lp.global_id(0)
+    lp.atomic.add(x, k, 0x41414141)
+    lp.atomic.exchange(x, k, 0x41414141)
+    lp.atomic.compare_exchange(x, k, 0, 0x41414141)
+    lp.atomic.store(x, k, 0x41414141)
+    lp.atomic.add(y, (k, -k), 0x41414141)
+    lp.atomic.add(cells, (k, "count"), 0x41414141)
+    lp.atomic.add(cells, (k, "weight"), 1.5)
+    lp.atomic.add(z, k, 1.5)
+
+
+(device,) = (d for d in lp.devices() if d.selector == sys.argv[1])
+arrays = (
+    lp.zeros(4, lp.i32, device=device),
+    lp.zeros((2, 2), lp.i32, device=device),
+    lp.empty(4, Cell, device=device),
+    lp.zeros(4, device=device),
+)
+for first in (-64, 4, 2**20, 2**29 - 64, 2**30 - 64, 2**31 - 65, -(2**30) - 64, -(2**31)):
+    wild[64](first, *arrays).wait()
+print("done")
+"""
+
+
+@pytest.mark.native_only("the interpreter reports indices out of range")
+def test_an_index_out_of_range_never_ends_the_process(device, tmp_path) -> None:
+    file = tmp_path / "wild.py"
+    file.write_text(WILD_ATOMICS)
+    done = subprocess.run(
+        (sys.executable, file, device.selector), capture_output=True, text=True, check=False, timeout=300
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

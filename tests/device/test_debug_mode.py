@@ -53,6 +53,25 @@ def test_indices_in_range_are_fine(device) -> None:
     fine[3, 4](x, y).wait()
 
 
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_step_of_a_range(unsigned: bool, device) -> None:
+    kind = lp.u32 if unsigned else lp.i32
+
+    @lp.kernel
+    def sums(step: lp.i32, x: lp.Out[lp.i32]):
+        total = 0
+        for k in range(kind(1), kind(10), kind(step)):
+            total += lp.i32(k)
+        x[lp.global_id(0)] = total
+
+    x = lp.zeros(2, lp.i32, device=device)
+    sums[2](4, x).wait()
+    assert x.numpy().tolist() == [15, 15]
+    with pytest.raises(lp.KernelTrap, match="the step of range is 0") as raised:
+        sums[2](0, x).wait()
+    assert raised.value.location.line == sums.function.__code__.co_firstlineno + 3
+
+
 def test_second_dimension_of_a_store(device) -> None:
     @lp.kernel
     def store(x: lp.Out[lp.i32, 2]):
@@ -200,3 +219,62 @@ def test_indices_of_64_bits(device) -> None:
             shifted[10](x, y, 3).wait()
         with pytest.raises(lp.KernelTrap, match="index -1 is out of range"):
             shifted[1](x, y, -1).wait()
+
+
+@lp.struct
+class Bins:
+    count: lp.i32
+    values: lp.FixedArray[lp.f32, 3]
+
+
+@pytest.mark.parametrize("k", [-1, 4, 1000])
+def test_indices_into_values(k: int, device) -> None:
+    @lp.kernel
+    def fixed(k: lp.i32, x: lp.Array[lp.f32]):
+        values = lp.FixedArray[lp.f32, 4](1.0, 2.0, 3.0, 4.0)
+        x[0] = values[k]
+
+    @lp.kernel
+    def vector(k: lp.i32, x: lp.Array[lp.f32]):
+        v = lp.f32x4(x[0], x[0], x[0], x[0])
+        x[0] = v[k]
+
+    @lp.kernel
+    def component(k: lp.i32, x: lp.Array[lp.f32x4]):
+        x[0][k] = 1.0
+
+    @lp.kernel
+    def member(k: lp.i32, x: lp.Array[Bins]):
+        x[0].values[k - 1] += 1.0
+
+    for kernel, dtype, length in (
+        (fixed, lp.f32, 4),
+        (vector, lp.f32, 4),
+        (component, lp.f32x4, 4),
+        (member, Bins, 3),
+    ):
+        x = lp.empty(1, dtype, device=device)
+        x.fill(0)
+        kernel[1](3, x).wait()
+        shown = k - 1 if kernel is member else k
+        with pytest.raises(lp.KernelTrap, match=f"index {shown} is out of range of .*{length}"):
+            kernel[1](k, x).wait()
+
+
+@pytest.mark.native_only("the interpreter dispatches nothing")
+def test_ids_of_a_range_that_is_dispatched_in_pieces(device) -> None:
+    groups = device.physical.limits.max_work_group_count[0]
+    if groups > 1 << 16:
+        pytest.skip("the device dispatches all at once")
+
+    @lp.kernel(local_size=1)
+    def beyond(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+        i = lp.global_id(0)
+        if i > y.size - 6:
+            y[i] = x[i + 1]
+
+    x, y = (lp.zeros(groups + 7, lp.i32, device=device) for _ in range(2))
+    with pytest.raises(lp.KernelTrap) as raised:
+        beyond[groups + 7](x, y).wait()
+    assert raised.value.work_item == (groups + 6,)
+    assert raised.value.values == (groups + 7, groups + 7)

@@ -209,6 +209,47 @@ def test_a_known_short_loop_counts_nothing(device) -> None:
     np.testing.assert_array_equal(out.numpy(), np.full(4, 200 * 19900))
 
 
+@lp.kernel
+def count_halvings(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    for k in range(n):
+        x = ones[k & 7]
+        while x > 0:
+            x = x >> 1
+            total += 1
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel
+def count_few(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    for k in range(n):
+        m = 0
+        while m < 100 and m < ones[k & 7]:
+            m += 1
+        total += m
+    out[lp.global_id(0)] = total
+
+
+@lp.kernel
+def count_ids(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    for _ in range(n):
+        for m in range(lp.global_id(0), 16):
+            total += ones[m & 7]
+    out[lp.global_id(0)] = total
+
+
+@pytest.mark.parametrize("kernel", [count_halvings, count_few], ids=lambda kernel: kernel.name)
+def test_loops_that_end_before_their_bound_do_not_trap(kernel, device) -> None:
+    """Three rounds of the driver each, where the bounds are 32 and 100."""
+    np.testing.assert_array_equal(launch(kernel, 20_000, device).numpy(), np.full(16, 20_000))
+
+
+def test_loops_from_an_id_on(device) -> None:
+    np.testing.assert_array_equal(launch(count_ids, 3000, device).numpy(), 3000 * np.arange(16, 0, -1))
+
+
 TEN_MILLION = 10_000_000
 
 

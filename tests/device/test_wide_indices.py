@@ -55,6 +55,7 @@ def test_ids_sizes_and_shapes_are_i64(device64):
     np.testing.assert_array_equal(x.numpy(), (i + 1) * 5000000000 + j + i * 4 + j)
 
 
+@pytest.mark.native_only("the interpreter would run every work-item")
 def test_a_range_of_2_to_the_40_reaches_its_last_group(device64, monkeypatch):
     """Only the last of its millions of dispatches runs here."""
     total, local = (1 << 40) + 4, 4

@@ -63,9 +63,9 @@ def shared_arrays(x: lp.In[lp.f32], t: lp.LocalArray[lp.f32], y: lp.Out[lp.f32])
 @lp.kernel({options})
 def three_dimensions(z: lp.Array[lp.i32, 3], y: lp.Out[lp.f32]):
     i = lp.global_id(0)
-    y[i] = z[i % z.shape[0], -1, 2] + z[1, i % 2, i % z.shape[2]] + z.shape[1]
+    y[i] = z[i % z.shape[0], -1, 2] + z[1, i % 2, i % 2] + z.shape[1]
     if i < 3:
-        z[i, 1, 1] += 9
+        z[i, 1, -2] += 9
 
 @lp.kernel({options})
 def structs(p: lp.Array[Part], y: lp.Out[lp.f32]):

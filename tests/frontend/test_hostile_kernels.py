@@ -47,6 +47,17 @@ def test_what_is_too_much_is_refused(body: str):
         lp.kernel_from_source(f"@lp.kernel\ndef k(x: lp.Array[lp.i32]):\n    {body}\n").inspect("ir")
 
 
+def test_values_of_too_many_numbers():
+    with pytest.raises(lp.CompileError, match=r"at most 65536 numbers, found lp\.FixedArray of 268435456"):
+        lp.FixedArray[lp.f32, 2**28]
+    with pytest.raises(lp.CompileError, match="'Twice' is made of 80000 numbers"):
+
+        @lp.struct
+        class Twice:  # pyright: ignore[reportUnusedClass]
+            first: lp.FixedArray[lp.f32, 200, 200]
+            second: lp.FixedArray[lp.f32, 40000]
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -87,6 +87,14 @@ def test_a_function_without_its_type() -> None:
         verify_module(parse_module(text).module)
 
 
+def test_a_constant_of_too_many_scalars() -> None:
+    text = (
+        "spec_constant.declare @c : !spirv.array<4000000000 x !spirv.array<4000000000 x f32>> = [0.0 : f32]"
+    )
+    with pytest.raises(Error, match="made of more than"):
+        verify_module(parse_module(text).module)
+
+
 @pytest.mark.parametrize("nested", ["(" * 3000, "tensor<" * 2000, "[" * 3000, 'module { "x.y"() ({' * 800])
 def test_deep_nesting(nested: str) -> None:
     with pytest.raises(Error):

@@ -48,7 +48,7 @@ def test_topics_choose_what_is_said(tmp_path: Path) -> None:
     assert "memory" not in cold and "cache" not in cold.replace(str(tmp_path), "")
     warm = run(tmp_path, "cache,memory")
     assert "DEBUG lapilli.frontend.image_cache: cache_hit: kernel grow on " in warm
-    assert "DEBUG lapilli.vk_runtime.memory: took " in warm
+    assert "DEBUG lapilli.vk_runtime.memory_blocks: took " in warm
     assert "launch:" not in warm
     assert run(tmp_path, "") == ""
 

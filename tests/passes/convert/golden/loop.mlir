@@ -41,16 +41,18 @@ func.func @total(%x: memref<?x?xi32>, %out: memref<?xi32>) attributes {
     ^bb1(%16: i32, %17: i32):
       "spirv.Store"(%3, %17) : (!spirv.ptr<i32, Function>, i32) -> ()
       %18 = "spirv.SLessThan"(%16, %8) : (i32, i32) -> i1
-      "spirv.BranchConditional"(%18) [^bb2, ^bb3] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i1) -> ()
+      "spirv.BranchConditional"(%18) [^bb2, ^bb4] <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (i1) -> ()
     ^bb2:
       %19 = "spirv.IMul"(%13, %8) : (i32, i32) -> i32
       %20 = "spirv.IAdd"(%19, %16) : (i32, i32) -> i32
       %21 = "spirv.AccessChain"(%14, %1, %20) : (!spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>, i32, i32) -> !spirv.ptr<i32, StorageBuffer>
       %22 = "spirv.Load"(%21) : (!spirv.ptr<i32, StorageBuffer>) -> i32
       %23 = "spirv.IAdd"(%17, %22) : (i32, i32) -> i32
+      "spirv.Branch"() [^bb3] : () -> ()
+    ^bb3:
       %24 = "spirv.IAdd"(%16, %2) : (i32, i32) -> i32
       "spirv.Branch"(%24, %23) [^bb1] : (i32, i32) -> ()
-    ^bb3:
+    ^bb4:
       "spirv.mlir.merge"() : () -> ()
     }) : () -> ()
     %25 = "spirv.Load"(%3) : (!spirv.ptr<i32, Function>) -> i32
