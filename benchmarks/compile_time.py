@@ -13,11 +13,13 @@ from __future__ import annotations
 import argparse
 import ast
 import cProfile
-import gc
 import pstats
+import signal
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
+from types import FrameType
 
 import lapilli as lp
 from lapilli.frontend.compile import analyse_kernels, compile_kernels, load_compiler
@@ -131,37 +133,47 @@ def measure(operations: int, rounds: int) -> dict[str, list[float]]:
     return found
 
 
-def print_profile(operations: int, rounds: int) -> None:
-    """Prints the shares of the compiler's parts, and the functions that take the most time of their own.
+def print_shares(operations: int, rounds: int) -> None:
+    """Prints the shares of the compiler's parts in CPU time, by samples of the stack.
 
-    In CPU time; the profiler makes calls of Python functions dearer, of C functions not.
+    A profiler that counts calls makes those of Python functions several times dearer.
     """
     kernels = [lp.kernel_from_source(source_of(operations), name="k") for _ in range(rounds)]
-    profile, collecting = cProfile.Profile(time.process_time), list[float]()
+    samples: Counter[str] = Counter()
 
-    def note(phase: str, _info: object) -> None:
-        collecting.append(time.process_time() * (-1 if phase == "start" else 1))
+    def sample(_number: int, frame: FrameType | None) -> None:
+        on_stack: set[tuple[str, str]] = set()
+        while frame is not None:
+            code = frame.f_code
+            on_stack.add((code.co_filename, code.co_name))
+            frame = frame.f_back
+        samples.update(
+            {part for part, end, name in PARTS if any(f.endswith(end) and n == name for f, n in on_stack)}
+        )
 
-    gc.callbacks.append(note)
+    before = signal.signal(signal.SIGPROF, sample)
+    signal.setitimer(signal.ITIMER_PROF, 1e-3, 1e-3)
+    try:
+        for kernel in kernels:
+            compile_kernels([kernel], TargetEnv(), rank=1)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+    whole = samples[PARTS[0][0]]
+    print(f"{operations} operations, {rounds} compilations, {whole} samples:")
+    for part, _, _ in PARTS:
+        print(f"    {part:32}{samples[part] / whole:7.1%}")
+
+
+def print_profile(operations: int, rounds: int) -> None:
+    """Prints the functions that take the most time of their own."""
+    kernels = [lp.kernel_from_source(source_of(operations), name="k") for _ in range(rounds)]
+    profile = cProfile.Profile()
     profile.enable()
     for kernel in kernels:
         compile_kernels([kernel], TargetEnv(), rank=1)
     profile.disable()
-    gc.callbacks.remove(note)
-    found = pstats.Stats(profile)
-    times = {
-        part: sum(
-            row[3]
-            for (file, _, function), row in found.stats.items()  # pyright: ignore
-            if file.endswith(name) and function == wanted
-        )
-        for part, name, wanted in PARTS
-    }
-    calls = sum(row[1] for row in found.stats.values())  # pyright: ignore
-    print(f"{operations} operations: {calls / rounds:.0f} calls; shares of the CPU time under the profiler:")
-    for part, seconds in [*times.items(), ("garbage collector", sum(collecting))]:
-        print(f"{part:32}{seconds / times['the whole']:7.1%}")
-    found.sort_stats("tottime").print_stats(40)
+    pstats.Stats(profile).sort_stats("tottime").print_stats(40)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -184,6 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, values in times.items():
             print(f"    {name:26}{min(values):6.1f} / {statistics.median(values):.1f}")
     if options.profile:
+        print_shares(SIZES[-1], 8 * options.rounds)
         print_profile(SIZES[-1], options.rounds)
 
 
