@@ -75,7 +75,8 @@ def _native_only(request: pytest.FixtureRequest) -> None:  # pyright: ignore[rep
     """Skips what tests devices while launches are interpreted."""
     mark = request.node.get_closest_marker("native_only")
     if mark is not None and config.interpret:
-        pytest.skip(f"launches are interpreted: {mark.args[0]}")
+        reason = mark.args[0] if mark.args else "this is about devices"
+        pytest.skip(f"launches are interpreted: {reason}")
 
 
 @pytest.fixture(autouse=True)

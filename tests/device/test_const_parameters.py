@@ -28,6 +28,7 @@ def weighted(x: lp.Array[lp.i32], count: lp.Const[lp.i32]):
     x[lp.global_id(0)] = total
 
 
+@pytest.mark.native_only("no images are made")
 def test_a_new_value_makes_a_new_image_and_an_old_one_none(device):
     x = lp.zeros(3, lp.i32, device=device)
     images = set()

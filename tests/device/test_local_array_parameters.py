@@ -18,6 +18,7 @@ def reverse(x: lp.In[lp.f32], tile: lp.LocalArray[lp.f32], out: lp.Out[lp.f32]):
     out[lp.global_id(0)] = tile[len(tile) - 1 - lane]
 
 
+@pytest.mark.native_only("no pipelines are made")
 def test_a_new_size_makes_a_pipeline_and_no_module(device):
     x = lp.asarray(np.arange(16, dtype=np.float32), device=device)
     out = lp.zeros_like(x)
@@ -98,6 +99,7 @@ def test_wrong_arguments_name_the_parameter(device):
         reverse[8](x, lp.local((2, 4)), lp.zeros(8, device=device))
 
 
+@pytest.mark.native_only("the interpreter reports data races")
 def test_the_local_size_must_be_given(device):
     @lp.kernel
     def unsized(tile: lp.LocalArray[lp.f32], out: lp.Out[lp.f32]):
