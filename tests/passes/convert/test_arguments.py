@@ -152,7 +152,7 @@ def test_a_collapsed_array_takes_positions(lower: Fixture, kernel: Fixture) -> N
 )
 def test_what_a_collapsed_array_cannot_say_is_refused(lower: Fixture, kernel: Fixture, body: str) -> None:
     """Its extents are those of the array: rows of another length would be at the wrong place."""
-    with pytest.raises(PassError, match="memref.collapse_shape gives arrays of one dimension"):
+    with pytest.raises(PassError, match=r"memref\.collapse_shape gives arrays of one dimension"):
         lower(kernel(body, "%x : memref<?x?x?xi32>, %s : i32"))
 
 
