@@ -232,9 +232,7 @@ def test_an_interrupt_in_a_copy_leaves_no_command_without_its_memory(device, mon
     record = getattr(vk, command)
     monkeypatch.setattr(vk, command, lambda *args: (record(*args), recorded.append(args)), raising=False)
     for count in range(10_000):
-        sides = [
-            (lp.UnsampledImage if kind == "i" else lp.asarray)(host, device=device) for kind in kinds
-        ]
+        sides = [(lp.UnsampledImage if kind == "i" else lp.asarray)(host, device=device) for kind in kinds]
         device.default_queue.wait()
         recorded.clear()
         is_interrupted = interrupted_at(count, lambda sides=sides: queue.copy(*sides))
