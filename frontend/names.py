@@ -339,9 +339,16 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
         if isinstance(found, SpecializationId):
             found.suggest_name(node.attr)
     value = captured(fb, found, spelling, node)
-    if isinstance(value, Static):
+    if isinstance(value, Static) and _is_from_around(fb, node.value):
         fb.static_attributes[id(node)] = node, value
     return value
+
+
+def _is_from_around(fb: FunctionBuilder, node: ast.expr) -> bool:
+    """Whether an expression is always the same function, module or type; a variable of an unrolled loop is not."""
+    if isinstance(node, ast.Name):
+        return node.id in fb.statics and not fb.is_local(node.id)
+    return id(node) in fb.static_attributes
 
 
 def _fixed_attribute(fb: FunctionBuilder, base: FixedArray, node: ast.Attribute) -> Value:

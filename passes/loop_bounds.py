@@ -19,7 +19,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ..ir.call_graph import Function, has_body, resolve
 from ..ir.dialects.kernel import GlobalRangeOp
 from ..ir.dialects.kernel_atomic import AtomicOp
-from .optimise.constants import constant_integer, integer_width
+from .optimise.constants import constant_integer, integer_width, unsigned
 from .optimise.fold_control_flow import trip_count
 from .optimise.fold_integers import compares, computes
 
@@ -183,7 +183,8 @@ def _rounds(
     predicate, (kind, number) = compare.predicate.value.data, step
     width = integer_width(compare.operands[0].type) or 32
     if kind is arith.AddiOp and number == 1 and predicate in _BELOW and first is not None and first >= 0:
-        return max(limit - first, 0)
+        is_signed = predicate == _BELOW[0]
+        return max((limit if is_signed else unsigned(limit, width)) - first, 0)
     if first is None:
         halves = kind is arith.ShRUIOp or (kind is arith.ShRSIOp and predicate == _POSITIVE[0])
         return width if halves and 0 < number < width and limit == 0 and predicate in _POSITIVE else None

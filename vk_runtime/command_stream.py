@@ -228,6 +228,7 @@ class CommandStream(Handle):
 
     def barrier(self) -> int:
         """Records a barrier between everything before and everything after; returns the new epoch."""
+        self.latest = None  # its arrays are marked with the old epoch
         command_buffer = self.recording or self.open()
         self._record_barrier(command_buffer.raw, *self._between)
         self._epoch += 1

@@ -265,7 +265,7 @@ class LaunchRecord(KernelCommands):
         assert command_buffer is not None, "the last command is in the open command buffer"
         assert first is not None, "an empty range has no commands"
         raw = command_buffer.raw
-        if self._writes:
+        if self._writes or queue.is_in_order:  # what only prints has its order there, too
             queue.order_again(command_buffer)
         event.value = command_buffer.value
         if block != latest[2]:

@@ -258,7 +258,10 @@ class MemoryAllocator:
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )
-        is_sparse = _padded(size) > device.physical.limits.max_memory_allocation_bytes
+        physical = device.physical
+        # An array within the limit may be beyond it with its padding, which is then the driver's to judge.
+        may_be_sparse = physical.can_bind_sparse and not for_host
+        is_sparse = may_be_sparse and _padded(size) > physical.limits.max_memory_allocation_bytes
         flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT if is_sparse else 0
         info = make("VkBufferCreateInfo", flags=flags, size=_padded(size), usage=usage, **device.sharing)
         out = ffi.new("VkBuffer*")

@@ -138,7 +138,6 @@ def launch_preset(
 
 
 def _record(queue: Queue, event: Event, bound: BoundKernel) -> None:
-    queue.latest = None
     queue.barrier()
     command_buffer = queue.open()
     event.value = command_buffer.value

@@ -1,4 +1,4 @@
-"""Handlers of array accesses (`memref.load store dim`, `kernel.load_field store_field`)."""
+"""Handlers of array accesses (`memref.load store dim collapse_shape`, `kernel.load_field store_field`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from xdsl.dialects import memref
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp, field_operands
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
 from ...ir.dialects.spirv.types import component_count
+from ..narrowing import is_memref_type
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering, Handler
 from .words import from_word, is_narrow, to_word
@@ -113,9 +115,24 @@ def _dim(fn: FunctionLowering, op: Operation) -> None:
     fn.values[op.results[0]] = entry_of(fn, op).array(source).extent(int(dimension))
 
 
+_ACCESSES = (memref.LoadOp, memref.StoreOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, AtomicOp)
+
+
 def _collapse_shape(fn: FunctionLowering, op: Operation) -> None:
-    # Accesses give as many indices as they have: one is a position in C order.
-    entry_of(fn, op).bind_array(op.results[0], op.operands[0])
+    # Accesses give as many indices as they have: one is a position in C order.  The extents stay those of the source.
+    (array,), (flat,) = op.operands, op.results
+    assert is_memref_type(array.type) and is_memref_type(flat.type)
+    keeps_elements = (array.type.element_type, array.type.memory_space) == (
+        flat.type.element_type,
+        flat.type.memory_space,
+    )
+    are_accesses = all(isinstance(use.operation, _ACCESSES) for use in flat.uses)
+    if flat.type.get_num_dims() != 1 or not keeps_elements or not are_accesses:
+        raise TypeError(
+            "memref.collapse_shape gives arrays of one dimension with the same elements, for loads, stores and atomics "
+            "only; take extents of the array itself"
+        )
+    entry_of(fn, op).bind_array(flat, array)
 
 
 MEMORY_HANDLERS: dict[type[Operation], Handler] = {

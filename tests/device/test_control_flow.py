@@ -241,3 +241,43 @@ def test_loops_over_arrays_functions_and_types(device):
     assert x.numpy().tolist() == ((start * 2 + 2.5) * 2 + 2 + 3).tolist()
     assert y.numpy().tolist() == ((start * 3 + 2.5) * 3 + 2).tolist()
     assert z.numpy().tolist() == (start + 3).tolist()
+
+
+class Doubled:
+    @staticmethod
+    def apply(v):
+        return v * 2 + 1
+
+    class Nested:
+        @staticmethod
+        def apply(v):
+            return v * 5
+
+
+class Shifted:
+    @staticmethod
+    def apply(v):
+        return v + 100
+
+
+STEPS = (Doubled, Shifted, Doubled.Nested)
+
+
+@lp.kernel
+def applies(x: lp.Array[lp.i32]):
+    i = lp.global_id(0)
+    for step in STEPS:
+        x[i] = step.apply(x[i])
+    for n in lp.static_range(3):
+        x[i] = STEPS[n].apply(x[i])
+    for _ in lp.static_range(2):
+        x[i] = Doubled.Nested.apply(x[i])
+
+
+def test_an_attribute_of_what_an_unrolled_loop_runs_over_is_another_each_round(device):
+    x = lp.asarray(np.arange(3, dtype=np.int32), device=device)
+    applies[3](x)
+    expected = np.arange(3)
+    for _ in range(2):
+        expected = (expected * 2 + 101) * 5
+    np.testing.assert_array_equal(x.numpy(), expected * 25)

@@ -19,6 +19,7 @@ def run(body: str, *, cap: int = CAP, level: int = 1, helpers: str = "") -> str:
       %one = arith.constant 1 : i32
       %ten = arith.constant 10 : i32
       %hundred = arith.constant 100 : i32
+      %huge = arith.constant -100 : i32
       %i = "gpu.global_id"() <{{dimension = #gpu<dim x>}}> : () -> index
       %odd = arith.trunci %n : i32 to i1
       {body}
@@ -115,6 +116,7 @@ COUNTED_WHILE = """%r = scf.while (%x = %zero) : (i32) -> i32 {{
         ("%n", "%one", False),
         ("%hundred", "%ten", True),
         ("%hundred", "%n", False),
+        ("%huge", "%one", False),  # as an unsigned number nearly 2**32
     ],
 )
 def test_a_while_that_counts_to_a_constant_is_known(high: str, step: str, is_known: bool) -> None:

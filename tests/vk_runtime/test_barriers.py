@@ -90,3 +90,42 @@ def test_the_newer_function_is_taken_where_the_device_has_it(barriers_device, qu
     queue.wait()
     assert len(recorded) == 4
     assert np.all(x.numpy() == 5)
+
+
+@lp.kernel
+def read(out: lp.Out[lp.f32], x: lp.In[lp.f32]):
+    out[lp.global_id(0)] = x[lp.global_id(0)]
+
+
+@pytest.mark.parametrize("how", ["a marker", "wait="])
+def test_a_read_behind_a_launch_repeated_behind_an_event(barriers_device, queue, recorded, how):
+    x, out = (lp.zeros(64, device=barriers_device) for _ in range(2))
+    add_one[64].on(queue)(x)
+    event = add_one[64].on(queue)(x)
+    if how == "a marker":
+        queue.marker([event])
+        add_one[64].on(queue)(x)
+    else:
+        add_one[64].on(queue, wait=[event])(x)
+    recorded.clear()
+    read[64].on(queue)(out, x)
+    assert len(recorded) == 1, "it reads what the launch before it writes"
+    queue.wait()
+    assert np.all(out.numpy() == 3)
+
+
+@lp.kernel
+def tell(a: lp.i32):
+    print("told", a)
+
+
+@pytest.mark.parametrize("is_in_order", [True, False])
+def test_repeated_prints_keep_their_order_on_queues_in_order(device, monkeypatch, capsys, is_in_order):
+    queue, barriers = lp.Queue(device, in_order=is_in_order), []
+    record = queue._record_barrier
+    monkeypatch.setattr(queue, "_record_barrier", lambda *args: (barriers.append(args), record(*args)))
+    for a in range(4):
+        tell[1].on(queue)(a)
+    assert len(barriers) == (4 if is_in_order else 0)
+    queue.wait()
+    assert sorted(capsys.readouterr().out.split()) == sorted(["told"] * 4 + list("0123"))

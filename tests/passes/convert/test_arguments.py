@@ -133,6 +133,29 @@ def test_dim_of_a_missing_dimension_is_refused(lower: Fixture, kernel: Fixture) 
         lower(kernel(body, "%x : memref<?xi32>"))
 
 
+FLAT = "%f = memref.collapse_shape %x [[0, 1, 2]] : memref<?x?x?xi32> into memref<?xi32>\n"
+OTHERS = "%f = memref.collapse_shape %x [[0, 1, 2]] : memref<?x?x?xi32> into memref<?xf32>\n"
+ROWS = "%f = memref.collapse_shape %x [[0, 1], [2]] : memref<?x?x?xi32> into memref<?x?xi32>\n"
+
+
+def test_a_collapsed_array_takes_positions(lower: Fixture, kernel: Fixture) -> None:
+    lower(kernel(FLAT + "memref.store %s, %f[%i] : memref<?xi32>", "%x : memref<?x?x?xi32>, %s : i32"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        OTHERS + "%v = memref.load %f[%i] : memref<?xf32>\nmemref.store %v, %f[%i] : memref<?xf32>",
+        ROWS + "memref.store %s, %f[%i, %i] : memref<?x?xi32>",
+        FLAT + "%zero = arith.constant 0 : index\n%n = memref.dim %f, %zero : memref<?xi32>",
+    ],
+)
+def test_what_a_collapsed_array_cannot_say_is_refused(lower: Fixture, kernel: Fixture, body: str) -> None:
+    """Its extents are those of the array: rows of another length would be at the wrong place."""
+    with pytest.raises(PassError, match=r"memref\.collapse_shape gives arrays of one dimension"):
+        lower(kernel(body, "%x : memref<?x?x?xi32>, %s : i32"))
+
+
 @pytest.mark.parametrize(
     ("access", "decoration"), [("read", "non_writable"), ("write", "non_readable"), ("read_write", "aliased")]
 )
