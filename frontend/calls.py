@@ -27,6 +27,7 @@ from .structs import construct_fixed_array, construct_struct
 from .suggestions import builtin_hint
 from .types import FixedArrayType, ScalarType, scalar_of
 from .values import Composite, Image, Scalar, Static, Value, describe, number_hint
+from .vector_memory import call_vector_member
 from .vector_types import VecType
 from .vectors import by_component, construct, works_by_component
 from .work_item_members import as_index_value, call_member
@@ -58,6 +59,9 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     constant = placeholder_read(fb, node)
     if constant is not None:
         return read_specialization(fb, constant)
+    of_vector = call_vector_member(fb, node)
+    if of_vector is not None:
+        return of_vector
     callee = fb.evaluate(node.func)
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):

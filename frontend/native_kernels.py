@@ -7,6 +7,7 @@ are those of kernels from source in language SPIRV.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from ..ir.errors import BuildError, Error, InvalidError, UnknownKernelError
@@ -119,13 +120,8 @@ def make_kernel_bundle(native: object, ctx: Context, *, state: BundleState) -> K
         if state is not BundleState.EXECUTABLE:
             raise InvalidError(f"{what}: a VkPipeline is executable; it cannot be had in state {state.name}")
         return kernel.kernel_bundle
-    module, code = _code(what, cast("object", native))
-    reflection = _reflected(what, code)
-    if state is not BundleState.EXECUTABLE and not _is_open(reflection):
-        raise InvalidError(
-            f"{what}: the module is executable: it imports and exports nothing and has no specialization constants; "
-            f"found state={state.name}, expected EXECUTABLE"
-        )
+    module, code = _code(what, cast("object", native), ctx)
+    _require_open(what, _reflected(what, code), state)
     return _as_invalid(what, lambda: _bundle(ctx, None, [(module, code)], state))
 
 
@@ -148,7 +144,8 @@ def create_bundle(
 
     Raises:
         BuildError: any error of the backend, or symbols that clash or that nobody defines.
-        InvalidError: a device that is not the context's.
+        InvalidError: a device or a module that is not the context's, or an executable module asked for in another
+            state.
         BackendMismatchError: a context of another backend.
         TypeError: neither or both of `programs` and `kernels`, or an argument of the wrong kind.
     """
@@ -161,9 +158,11 @@ def create_bundle(
         if state is not BundleState.EXECUTABLE:
             raise InvalidError(f"{what}: native kernels are executable; found state={state.name}")
         return _as_build(what, lambda: _of_kernels(ctx, devices, kernels))
-    codes = [_code(what, item) for item in programs or ()]
+    codes = [_code(what, item, ctx) for item in programs or ()]
     if not codes:
         return make_bundle(ctx, devices, state, ())
+    for _, code in codes:
+        _require_open(what, _as_build(what, partial(_reflected, what, code)), state)
     return _as_build(what, lambda: _bundle(ctx, devices, codes, state))
 
 
@@ -175,7 +174,7 @@ def import_module(state: BundleState, ctx: Context, program: object) -> KernelBu
     """
     what = "import_module"
     _require(what, ctx, state)
-    module, code = _code(what, program)
+    module, code = _code(what, program, ctx)
     found = _reflected(what, code)
     own = (
         (BundleState.OBJECT,)
@@ -253,21 +252,6 @@ def create_with_binary(ctx: Context, il: bytes, pipeline_cache: bytes) -> Kernel
     return made
 
 
-def create_with_builtin_kernels(ctx: Context, names: Sequence[str]) -> KernelBundle:
-    """Returns a bundle of kernels that come with the driver.  Vulkan drivers have none: only no names at all are right.
-
-    Raises:
-        UnknownKernelError: any name; an InvalidError.
-    """
-    what = "create_with_builtin_kernels"
-    _require(what, ctx, BundleState.INPUT)
-    if isinstance(names, str):
-        raise ConstraintError(f"{what} takes a list of names, found {names!r:.40}")
-    for name in names:
-        raise UnknownKernelError(f"{what}: there is no built-in kernel {name!r}; Vulkan drivers have none")
-    return make_bundle(ctx, ctx.devices, BundleState.INPUT, ())
-
-
 # ---- bundles ----
 
 
@@ -341,8 +325,8 @@ def _require(what: str, ctx: object, state: object) -> None:
         raise InvalidError(f"{what}: expected state INPUT, OBJECT or EXECUTABLE, found {state.name}")
 
 
-def _code(what: str, native: object) -> _Code:
-    """Returns the module and the SPIR-V that a user gave."""
+def _code(what: str, native: object, ctx: Context) -> _Code:
+    """Returns the module and the SPIR-V that a user gave for a context."""
     data = _bytes_of(native)
     if data is not None:
         return None, data
@@ -355,7 +339,7 @@ def _code(what: str, native: object) -> _Code:
             )
         return native_int(what, pair[0], "VkShaderModule"), data
     number = native_int(what, native, "VkShaderModule")
-    found = known_module(number)
+    found = known_module(number, ctx)
     if found is None:
         raise InvalidError(
             f"{what}: Vulkan does not give back the code of the VkShaderModule {number:#x}; pass "
@@ -376,6 +360,15 @@ def _reflected(what: str, code: bytes) -> Reflection:
 
 def _is_open(found: Reflection) -> bool:
     return bool(found.imports or found.exports or found.spec_constants)
+
+
+def _require_open(what: str, found: Reflection, state: BundleState) -> None:
+    """Raises InvalidError where a module is executable and an earlier state is asked for."""
+    if state is not BundleState.EXECUTABLE and not _is_open(found):
+        raise InvalidError(
+            f"{what}: the module is executable: it imports and exports nothing and has no specialization constants; "
+            f"found state={state.name}, expected EXECUTABLE"
+        )
 
 
 def _has_linkage(code: bytes) -> bool:

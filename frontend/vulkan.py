@@ -22,10 +22,10 @@ from ..vk_runtime.interop.queries import (
     is_backend_active,
 )
 from ..vk_runtime.interop.queues import make_queue
+from .built_in_bundles import create_with_builtin_kernels
 from .native_kernels import (
     create_bundle,
     create_with_binary,
-    create_with_builtin_kernels,
     create_with_il,
     create_with_source,
     import_module,

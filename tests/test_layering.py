@@ -75,6 +75,7 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.mlir_source",
         "frontend.python_source",
         "frontend.glsl_source",
+        "frontend.built_in_bundles",
         "frontend.built_in_images",
         "frontend.built_in_library",
     }

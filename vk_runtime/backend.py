@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Self
 
 
 class Backend(enum.Enum):
@@ -24,3 +25,10 @@ class VulkanObject:
     def get_backend(self) -> Backend:
         """Returns `backend`."""
         return Backend.VULKAN
+
+    def __copy__(self) -> Self:
+        """Returns the object itself: copies are one object, as SYCL's common reference semantics have it."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self

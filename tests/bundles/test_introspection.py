@@ -261,6 +261,16 @@ def test_devices_and_platforms_say_what_they_have(device):
         assert device.platform.has(aspect) is all(d.has(aspect) for d in device.platform.devices)
 
 
+@pytest.mark.behaviour("EXN-02")
+def test_a_platform_has_what_all_of_its_devices_have(device, monkeypatch):
+    """As on machines where one driver has several devices, and one of them lacks something."""
+    lesser = device.masked(without=[lp.Aspect.IMAGE])
+    monkeypatch.setattr("lapilli.vk_runtime.device.devices", lambda: (device, lesser))
+    assert device.platform.get_devices() == [device, lesser]
+    assert device.has(lp.Aspect.IMAGE) and not device.platform.has(lp.Aspect.IMAGE)
+    assert device.platform.has(lp.Aspect.ONLINE_COMPILER)
+
+
 def test_argumentless_getters_are_attributes_too(device, context):
     queue = lp.Queue(device, context=context)
     bundle = lp.get_kernel_bundle(context, state=EXECUTABLE, kernel=plain)

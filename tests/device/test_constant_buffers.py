@@ -118,6 +118,7 @@ def test_what_is_too_large_for_a_uniform_buffer(device: lp.Device, n: int):
     np.testing.assert_array_equal(out.numpy(), values[::-1])
 
 
+@pytest.mark.behaviour("MEM-02")
 def test_they_must_not_overlap_with_what_is_written(device: lp.Device):
     x = lp.ones(8, device=device)
     with pytest.raises(lp.KernelArgumentError, match="same"):
@@ -140,6 +141,7 @@ def test_in_bundle_files(device: lp.Device, tmp_path: Path):
     assert out.numpy().tolist() == list(range(8))[::-1]
 
 
+@pytest.mark.behaviour("MEM-02")
 def test_wrong_annotations():
     with pytest.raises(lp.CompileError, match="only read"):
 

@@ -34,7 +34,7 @@ with warnings.catch_warnings():
         out << i << out.endl
 
 
-@pytest.mark.behaviour("IOP-41")
+@pytest.mark.behaviour("IOP-41", "MEM-01")
 def test_parameters_are_variables_of_the_native_storage_classes():
     text = everything.inspect("spirv")
     found = dict(re.findall(r"%everything_(\w+) = OpVariable %\S+ (\w+)", text))

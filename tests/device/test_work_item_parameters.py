@@ -18,6 +18,7 @@ def item_members(it: lp.Item[3], out: lp.Array[lp.i32, 3], linear: lp.Array[lp.i
     linear[it.get_id()] = it.get_linear_id() + 100 * it.get_range().size()
 
 
+@pytest.mark.behaviour("MEM-07")
 def test_item_gives_ids_range_and_linear_id(device):
     shape = (2, 3, 4)
     out, linear = lp.zeros(shape, lp.i32, device=device), lp.zeros(shape, lp.i32, device=device)

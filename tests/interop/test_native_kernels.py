@@ -184,6 +184,62 @@ def test_bundle_of_several_programs(device: lp.Device):
     with pytest.raises(lp.BuildError) as caught:
         vulkan.create_bundle(context, programs=[adding()[:-8] + b"\xff" * 8])
     assert caught.value.errc is lp.Errc.BUILD
+    for state in (INPUT, OBJECT):  # the rules of one program are those of each
+        programs = [adding("open", is_open=True), adding("closed")]
+        with pytest.raises(lp.InvalidError, match="the module is executable"):
+            vulkan.create_bundle(context, programs=programs, state=state)
+        assert vulkan.create_bundle(context, programs=programs[:1], state=state).state is state
+
+
+@pytest.mark.behaviour("IOP-20", "IOP-24", "IOP-25")
+def test_bundles_retain_the_modules_and_release_them(device: lp.Device):
+    context, spirv = lp.Context([device]), adding("retained")
+    gc.collect()  # earlier tests' bundles, whose modules had a handle that may come again
+    module, destroy = shader_module(device, spirv)
+    native = int(ffi.cast("uintptr_t", module))
+    bundles = [vulkan.create_bundle(context, programs=[(module, spirv)])]
+    bundles += [vulkan.import_module(EXECUTABLE, context, native)]
+    bundles += [vulkan.create_bundle(context, kernels=[(module, "retained", spirv)])]
+    for count in (3, 2, 1):
+        assert vulkan.get_reference_count(native) == count
+        bundles.pop()
+        gc.collect()
+    with pytest.raises(lp.InvalidError, match="no object"):
+        vulkan.get_reference_count(native)
+    destroy()
+
+
+@pytest.mark.behaviour("IOP-19", "IOP-20", "IOP-21")
+def test_errors_of_the_driver(device: lp.Device, monkeypatch: pytest.MonkeyPatch):
+    fresh = device.masked(limits={"max_work_group_size": 75})  # a VkDevice of its own
+    context, spirv = lp.Context([fresh]), adding("unlucky")
+    monkeypatch.setattr(fresh.logical.vk, "vkCreateShaderModule", lambda *_: -1)
+    with pytest.raises(lp.InvalidError) as refused:
+        vulkan.make_kernel_bundle(spirv, context, state=EXECUTABLE)
+    assert vulkan.get_error_code(refused.value) == -1  # VK_ERROR_OUT_OF_HOST_MEMORY
+    for arguments in ({"programs": [spirv]}, {"kernels": [(1 << 20, "unlucky", spirv)]}):
+        with pytest.raises(lp.BuildError) as caught:
+            vulkan.create_bundle(context, **arguments)
+        assert vulkan.get_error_code(caught.value) == -1
+
+
+@pytest.mark.behaviour("IOP-16", "IOP-22")
+def test_modules_of_another_vkdevice(device: lp.Device):
+    context, spirv = lp.Context([device]), adding("elsewhere")
+    other = lp.Context([device.masked(limits={"max_work_group_size": 74})])
+    gc.collect()
+    module, destroy = shader_module(device, spirv)
+    kept = vulkan.make_kernel_bundle((module, spirv), context, state=EXECUTABLE)
+    (native,) = vulkan.get_native(kept)
+    assert vulkan.make_kernel_bundle(native, lp.Context([device]), state=EXECUTABLE)  # the same VkDevice
+    for call in (
+        lambda: vulkan.make_kernel_bundle(native, other, state=EXECUTABLE),
+        lambda: vulkan.create_bundle(other, programs=[native]),
+        lambda: vulkan.import_module(EXECUTABLE, other, native),
+    ):
+        with pytest.raises(lp.InvalidError, match="another VkDevice"):
+            call()
+    destroy()
 
 
 @pytest.mark.behaviour("IOP-21")
@@ -234,9 +290,14 @@ def test_names_of_the_modules_proposal(device: lp.Device):
         assert vulkan.create_with_binary(context, adding(), cache).state is INPUT
     with pytest.raises(lp.InvalidError, match="none of the devices"):
         vulkan.create_with_binary(context, adding(), b"x" * 64)
+    shipped = vulkan.create_with_builtin_kernels(context, ["fill_u32"])
+    assert shipped.state is INPUT and [id_.name for id_ in shipped.get_kernel_ids()] == ["fill_u32"]
+    x = lp.zeros(8, lp.u32, device=device)
+    lp.Queue(context=context).parallel_for(8, lp.build(shipped).get_kernel("fill_u32"), x, 7)
+    np.testing.assert_array_equal(x.numpy(), np.full(8, 7))
     assert vulkan.create_with_builtin_kernels(context, []).state is INPUT
-    with pytest.raises(lp.InvalidError, match="built-in"):
-        vulkan.create_with_builtin_kernels(context, ["sort"])
+    with pytest.raises(lp.InvalidError, match=r"no built-in kernel 'sort'.*fill_f32"):
+        vulkan.create_with_builtin_kernels(context, ["fill_f32", "sort"])
     with pytest.raises(lp.InvalidError):
         vulkan.create_with_il(context, b"no module")
     with pytest.raises(lp.InvalidError, match="FORTRAN"):

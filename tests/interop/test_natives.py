@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import os
 import re
@@ -114,7 +115,10 @@ def test_queue_round_trip(device: lp.Device):
     assert family == device.physical.queue_family_index
     made = vulkan.make_queue((native, family), context)
     assert vulkan.get_native(made) == (native, family)
-    del queue
+    copied = copy.copy(queue)
+    assert copied == queue and hash(copied) == hash(queue) and copy.deepcopy([queue]) == [queue]
+    assert vulkan.get_native(copied) == (native, family)
+    del queue, copied
     gc.collect()
     x = lp.asarray(np.arange(8, dtype=np.float32), device=device)
     made.parallel_for(8, double, x).wait()

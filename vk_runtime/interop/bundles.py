@@ -7,6 +7,7 @@ from ...ir.kernel_info import KernelInfo
 from ..bundle_errors import ConstraintError, type_name
 from ..bundle_pipelines import default_pipeline, values_for
 from ..bundle_state import BundleState
+from ..context import Context
 from ..kernel_bundle import KernelBundle
 from ..kernel_object import Kernel
 from ..pipeline import Pipeline
@@ -95,16 +96,27 @@ def native_bundle(bundle: KernelBundle) -> list[Native]:
     return natives
 
 
-def known_module(number: int) -> bytes | None:
-    """Returns the SPIR-V of a VkShaderModule that a living bundle has, None where none has it."""
-    for bundle in owners("VkShaderModule", number):
-        if isinstance(bundle, KernelBundle):
-            if number in bundle.native_modules:
-                position = bundle.native_modules.index(number)
-                return bundle.native_code[position]
-            for image, native in zip(bundle, native_bundle(bundle), strict=False):
-                if int(native) == number:
-                    return image.spirv()
+def known_module(number: int, ctx: Context) -> bytes | None:
+    """Returns the SPIR-V of a VkShaderModule that a living bundle has, None where none has it.
+
+    Raises:
+        InvalidError: the bundles that have it are all of other VkDevices than the context's.
+    """
+    found = [bundle for bundle in owners("VkShaderModule", number) if isinstance(bundle, KernelBundle)]
+    own = {device.logical for device in ctx.devices}
+    for bundle in found:
+        if own.isdisjoint(device.logical for device in bundle.devices):
+            continue
+        if number in bundle.native_modules:
+            position = bundle.native_modules.index(number)
+            return bundle.native_code[position]
+        for image, native in zip(bundle, native_bundle(bundle), strict=False):
+            if int(native) == number:
+                return image.spirv()
+    if found:
+        raise InvalidError(
+            f"the VkShaderModule {number:#x} is of another VkDevice than those of the context; make one for these"
+        )
     return None
 
 
