@@ -243,7 +243,7 @@ class Array:
     @property
     def __array_interface__(self) -> dict[str, Any]:
         """NumPy's array interface, of the memory itself; absent where the host does not see it."""
-        if not self.is_host_visible or self.is_released:
+        if self.is_released or not self.is_host_visible:
             raise AttributeError("__array_interface__")
         from .array_sharing import array_interface
 

@@ -44,6 +44,7 @@ def begin(queue: Queue, device: LogicalDevice, memory: ImageMemory, *, clears: b
         device.require_usable()
         command_buffer = queue.open()
         queue.order(((memory, True),), command_buffer.value)
+        command_buffer.keep.append(memory)  # before the commands: Ctrl-C may come in between
         barrier = make(
             "VkImageMemoryBarrier",
             dstAccessMask=VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -71,7 +72,6 @@ def begin(queue: Queue, device: LogicalDevice, memory: ImageMemory, *, clears: b
         if clears:
             colour, whole = make("VkClearColorValue"), make("VkImageSubresourceRange", **_WHOLE)
             vk.vkCmdClearColorImage(command_buffer.raw, memory.raw, VK_IMAGE_LAYOUT_GENERAL, colour, 1, whole)
-        command_buffer.keep.append(memory)
         queue.note_launch(command_buffer)
 
 
@@ -135,6 +135,7 @@ def _record(
     """Records the copy of `count` rows (pixels, slices) from row `first` on."""
     command_buffer = queue.open()
     queue.order(((staging, not is_upload), (memory, is_upload)), command_buffer.value)
+    command_buffer.keep.append((staging, memory))  # before the command: Ctrl-C may come in between
     ndim = len(memory.shape)
     offset = dict.fromkeys("xyz", 0)
     offset["xyz"[ndim - 1]] = first
@@ -157,5 +158,4 @@ def _record(
         vk.vkCmdCopyImageToBuffer(command_buffer.raw, memory.raw, layout, staging.raw, 1, region)
     if command_buffer.is_timed:
         command_buffer.end_timing()
-    command_buffer.keep.append((staging, memory))
     queue.note_launch(command_buffer)

@@ -109,7 +109,9 @@ def record_copy(
     """
     command_buffer = stream.open()
     value = command_buffer.value
-    stream.order(((source, False), (target, True)), value)
+    uses = ((source, False), (target, True))
+    stream.order(uses, value)
+    command_buffer.keep.append(uses)  # before the command: Ctrl-C may come in between
     region = make(
         "VkBufferCopy",
         srcOffset=source.offset_bytes + source_offset,
@@ -121,6 +123,5 @@ def record_copy(
     device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
     if command_buffer.is_timed:
         command_buffer.end_timing()
-    command_buffer.keep.append((source, target))
     stream.note_launch(command_buffer)
     return value

@@ -118,6 +118,7 @@ def fill(
         with device.lock:
             command_buffer = queue.open()
             queue.order(((buffer, True),), command_buffer.value)
+            command_buffer.keep.append(buffer)  # before the command: Ctrl-C may come in between
             size = (count * pattern.itemsize + 3) & ~3
             if command_buffer.is_timed:
                 command = profile.command("copy", "fill", queue, command_buffer.value, size)
@@ -127,7 +128,6 @@ def fill(
             )
             if command_buffer.is_timed:
                 command_buffer.end_timing()
-            command_buffer.keep.append(buffer)
             queue.note_launch(command_buffer)
         return
     upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))

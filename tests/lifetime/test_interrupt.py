@@ -7,10 +7,13 @@ at exactly these points, one after the other, which no signal could do reliably.
 from __future__ import annotations
 
 import dis
+import gc
 import sys
 import threading
+import weakref
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import lapilli as lp
@@ -216,3 +219,30 @@ def test_an_interrupt_while_a_graph_is_recorded_records_nothing_more(device):
     assert count > 20
     add_one[64](x).wait()
     assert (x.numpy() == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "command"),
+    [("aa", "vkCmdCopyBuffer"), ("ii", "vkCmdCopyImage"), ("ai", "vkCmdCopyBufferToImage")],
+)
+def test_an_interrupt_in_a_copy_leaves_no_command_without_its_memory(device, monkeypatch, kinds, command):
+    queue, recorded = lp.Queue(device), []
+    host = np.ones((4, 4), np.float32)
+    vk = device.logical.vk
+    record = getattr(vk, command)
+    monkeypatch.setattr(vk, command, lambda *args: (record(*args), recorded.append(args)), raising=False)
+    for count in range(10_000):
+        sides = [(lp.UnsampledImage if kind == "i" else lp.asarray)(host, device=device) for kind in kinds]
+        device.default_queue.wait()
+        recorded.clear()
+        is_interrupted = interrupted_at(count, lambda sides=sides: queue.copy(*sides))
+        if recorded and queue.recording is not None:
+            memory = [weakref.ref(side.buffer) for side in sides]
+            for side in sides:
+                side.release()
+            gc.collect()
+            assert all(known() is not None for known in memory), f"point {count}"
+        queue.wait()
+        if not is_interrupted:
+            break
+    assert count > 10, "there were points to interrupt at"

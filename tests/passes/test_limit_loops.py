@@ -250,3 +250,14 @@ def test_level_2_unrolls() -> None:
     text = run(loop("%n"), level=2)
     assert names(text).count("scf.for") == 2  # and one for the rounds that are left over
     assert text.count("memref.store") > 100
+
+
+def test_a_counter_of_8_bits_has_a_step_that_fits() -> None:
+    text = run(
+        """%low = arith.trunci %n : i32 to i8
+        %high = arith.constant 100 : i8
+        %step = arith.constant 1 : i8
+        scf.for %x = %low to %high step %step : i8 { memref.store %n, %a[%i] : memref<?xi32> }""",
+        level=2,
+    )
+    assert text.count("memref.store") == 64 + 1  # 64 rounds at a time, and what is left over

@@ -70,3 +70,12 @@ def test_functions_of_numpy_are_answered():
         lp.gobal_id  # noqa: B018  # pyright: ignore
     assert str(caught.value) == "module 'lapilli' has no attribute 'gobal_id'"
     assert (caught.value.name, caught.value.obj) == ("gobal_id", lp)
+
+
+@pytest.mark.device
+def test_a_released_array_has_no_memory_for_numpy(device):
+    x = lp.zeros(3, device=device)
+    x.release()
+    assert not hasattr(x, "__array_interface__")
+    with pytest.raises(lp.InvalidError, match="was released"):
+        np.asarray(x)
