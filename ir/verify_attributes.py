@@ -7,10 +7,11 @@ constants of type index fit the device's 32 bits.
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
+from .attribute_values import integer
 from .dialects import aspect, kernel
 from .verify import IRError
 from .walk import operations
@@ -37,11 +38,9 @@ def verify_attributes(root: Operation) -> None:
 
 def _verify_constant(op: Operation) -> None:
     """Folding computes with all of a constant, the device with its low 32 bits: larger ones would differ."""
-    value = op.properties.get("value")
-    if isinstance(value, IntegerAttr) and isinstance(value.type, IndexType):
-        number = value.value.data
-        if not -(1 << 31) <= number < 1 << 31:
-            raise IRError(
-                f"'{op.name}' makes the index {number}, and an index has 32 bits; use i64 for larger numbers",
-                operation=op,
-            )
+    number = integer(op.properties.get("value"), IndexType())
+    if number is not None and not -(1 << 31) <= number < 1 << 31:
+        raise IRError(
+            f"'{op.name}' makes the index {number}, and an index has 32 bits; use i64 for larger numbers",
+            operation=op,
+        )
