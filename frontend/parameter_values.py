@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
+from ..ir.create import add_arguments
 from .annotations import ParameterSpec, Signature
 from .aspect_lowering import note_struct, use_struct
 from .assignment import variable_type
@@ -143,11 +144,14 @@ def _shared_array(
 
 
 def _value(fb: FunctionBuilder, parameter: ParameterSpec, types: list[Attribute]) -> Value:
-    kind, name, first = parameter.type, parameter.name, len(types)
+    kind, name = parameter.type, parameter.name
+    leaves = tuple(scalar_leaves(kind))
+    arguments = add_arguments(fb.prologue, [ir_type(scalar) for _, scalar, _ in leaves])
+    types += (argument.type for argument in arguments)
+    unread = iter(arguments)
 
     def leaf(scalar: ScalarType) -> Scalar:
-        types.append(ir_type(scalar))
-        return Scalar(scalar, fb.prologue.insert_arg(types[-1], len(types) - 1))
+        return Scalar(scalar, next(unread))
 
     if isinstance(kind, ScalarType):
         value = leaf(kind)
@@ -155,7 +159,7 @@ def _value(fb: FunctionBuilder, parameter: ParameterSpec, types: list[Attribute]
         with fb.into(fb.prologue):
             use_struct(fb, kind)
             value = build_value(fb, kind, leaf)
-    for argument, (path, _, _) in zip(fb.prologue.args[first:], scalar_leaves(kind), strict=True):
+    for argument, (path, _, _) in zip(arguments, leaves, strict=True):
         hint = name + "".join(c if c.isalnum() else "_" for c in path)
         if hint.isascii():
             argument.name_hint = hint

@@ -39,7 +39,8 @@ class CallGraph:
 
         A call of a symbol that is not there is left out; the verifier reports it.
         """
-        return cls({function: tuple(_calls_of(function)) for function in functions(module)})
+        symbols = SymbolTables()
+        return cls({function: tuple(_calls_of(function, symbols)) for function in functions(module)})
 
     @property
     def functions(self) -> tuple[Function, ...]:
@@ -94,26 +95,44 @@ def function_name(function: Function) -> str:
     return function.sym_name.data
 
 
-def _calls_of(function: Function) -> Iterator[Call]:
+def _calls_of(function: Function, symbols: SymbolTables) -> Iterator[Call]:
     for op in operations(function.body):
         if type(op) is func.CallOp:
-            callee = resolve(op, op.callee)
+            callee = symbols.resolve(op, op.callee)
             if isinstance(callee, Function):
                 yield Call(op, callee)
 
 
-def resolve(user: Operation, reference: SymbolRefAttr) -> Operation | None:
-    """Returns the operation that a symbol names, searching every enclosing symbol table, innermost first."""
-    name = reference.root_reference.data
-    scope = user.parent_op()
-    while scope is not None:
-        if _is_symbol_table(type(scope)):
+class SymbolTables:
+    """What symbols name, each table read once; not to be kept while symbols come or go."""
+
+    def __init__(self) -> None:
+        self._tables: dict[Operation, dict[str, Operation]] = {}
+
+    def resolve(self, user: Operation, reference: SymbolRefAttr) -> Operation | None:
+        """Returns the operation that a symbol names, searching every enclosing symbol table, innermost first."""
+        name = reference.root_reference.data
+        scope = user.parent_op()
+        while scope is not None:
+            if _is_symbol_table(type(scope)) and (found := self._table(scope).get(name)) is not None:
+                return found
+            scope = scope.parent_op()
+        return None
+
+    def _table(self, scope: Operation) -> dict[str, Operation]:
+        table = self._tables.get(scope)
+        if table is None:
+            table = self._tables[scope] = {}
             for op in scope.regions[0].ops:
                 symbol: Attribute | None = op.get_attr_or_prop("sym_name")
-                if symbol is not None and getattr(symbol, "data", None) == name:
-                    return op
-        scope = scope.parent_op()
-    return None
+                if isinstance(name := getattr(symbol, "data", None), str):
+                    table.setdefault(name, op)
+        return table
+
+
+def resolve(user: Operation, reference: SymbolRefAttr) -> Operation | None:
+    """Returns the operation that one symbol names; who asks for many keeps a `SymbolTables`."""
+    return SymbolTables().resolve(user, reference)
 
 
 @cache

@@ -15,7 +15,18 @@ from functools import cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Attribute, Block, IRWithUses, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    IRWithUses,
+    Operation,
+    OpResult,
+    Region,
+    SSAValue,
+    SSAValues,
+    Use,
+)
 from xdsl.irdl import IRDLOperation, OptionalDef
 
 _Op = TypeVar("_Op", bound=Operation)
@@ -83,6 +94,14 @@ def append(block: Block, op: Operation) -> None:
         op._prev_op = last
         last._next_op = op
     block._last_op = op
+
+
+def add_arguments(block: Block, types: Sequence[Attribute]) -> tuple[BlockArgument, ...]:
+    """Returns new last arguments of a block, all made at once: xDSL's `insert_arg` copies those that are there."""
+    first = len(block.args)
+    made = tuple(BlockArgument(type_, block, index, UNKNOWN_LOC) for index, type_ in enumerate(types, first))
+    block._args = (*block._args, *made)
+    return made
 
 
 _Defaults = tuple[tuple[str, Attribute], ...]

@@ -88,6 +88,10 @@ class AspectRules:
         init=False, default_factory=dict[int, tuple[Attribute, tuple[Need, ...]]]
     )
     """By the identity of the type, which is kept with it: hashing visits all of an attribute."""
+    _of_element: dict[int, tuple[Attribute, tuple[Need, ...]]] = field(
+        init=False, default_factory=dict[int, tuple[Attribute, tuple[Need, ...]]]
+    )
+    """What reaching elements of a type in a buffer needs, as `_of_type`."""
 
     def __post_init__(self) -> None:
         self._structs = aspect.types_that_use_aspects(self.scope)
@@ -166,13 +170,19 @@ class AspectRules:
         elif isinstance(op.element_type, Float64Type):  # done on its bits
             yield Need(self.number(Aspect.VK_INT64), "atomic operation on f64")
 
-    def _of_access(self, memory: SSAValue) -> Iterator[Need]:
+    def _of_access(self, memory: SSAValue) -> Sequence[Need]:
         # The 8- and 16-bit storage features are about buffers, not about a kernel's own variables.
         if isinstance(memory, OpResult) and memory.op.name in _ALLOCATIONS:
-            return
+            return ()
         if is_memref_type(memory.type) and isinstance(memory.type.memory_space, StorageClassAttr):
-            return
+            return ()
         pointee = _pointee(memory.type)
+        found = self._of_element.get(id(pointee))
+        if found is None:
+            found = self._of_element[id(pointee)] = pointee, tuple(self._of_stored_type(pointee))
+        return found[1]
+
+    def _of_stored_type(self, pointee: Attribute) -> Iterator[Need]:
         for held in held_types(pointee):
             width = bit_width(held)
             member = _STORAGE_ASPECTS.get(width)

@@ -8,7 +8,7 @@ following them is a call chain, one of the shortest, whatever recursion the grap
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Attribute, Operation
@@ -60,7 +60,9 @@ class AspectUsage:
         callers = _callers(graph, within_units)
         # Reasons that say most come first: later sources only add aspects that have no reason yet.
         rules = AspectRules(module)
-        usage._add(callers, {f: list(_uses_in_body(f, rules, callers)) for f in graph.functions})
+        # A value that a callee returns is the callee's use: it says where the value comes from.
+        explained = {id(call.op) for edges in callers.values() for _, call in edges}
+        usage._add(callers, {f: list(_uses_in_body(f, rules, explained)) for f in graph.functions})
         # A body says more than a signature: where a value is only passed on, the chain goes on to its origin.
         usage._add(callers, {f: list(_uses_of_signature(f, rules)) for f in graph.functions})
         usage._add(callers, {f: list(_declared_uses(f, graph, within_units)) for f in graph.functions})
@@ -140,11 +142,7 @@ def _callers(graph: CallGraph, within_units: bool) -> dict[Function, list[tuple[
     }
 
 
-def _uses_in_body(
-    function: Function, rules: AspectRules, callers: dict[Function, list[tuple[Function, Call]]]
-) -> Iterator[Use]:
-    # A value that a callee returns is the callee's use: it says where the value comes from.
-    explained = {id(call.op) for edges in callers.values() for caller, call in edges if caller is function}
+def _uses_in_body(function: Function, rules: AspectRules, explained: Set[int]) -> Iterator[Use]:
     for op in operations(function.body):
         needs = rules.of_op(op)
         if needs and id(op) not in explained:

@@ -32,7 +32,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import SymbolOpInterface
 
 from ..ir.attribute_values import elements
-from ..ir.call_graph import CallGraph, entry_points, has_body, resolve
+from ..ir.call_graph import CallGraph, SymbolTables, entry_points, has_body
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function, is_kernel, kernel_local_size
 from ..ir.errors import InvalidError
@@ -136,10 +136,11 @@ class _Plan:
 def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function]) -> _Plan:
     reached: set[Operation] = set(graph.reachable(roots))
     pending = list(reached)
+    symbols = SymbolTables()
     while pending:
         for op in operations(pending.pop()):
             for reference in _references(op):
-                target = resolve(op, reference)
+                target = symbols.resolve(op, reference)
                 if target is not None and target not in reached:
                     reached.add(target)
                     pending.append(target)

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from ...ir.call_graph import Function, function_name, has_body, resolve
+from ...ir.call_graph import Function, SymbolTables, function_name, has_body
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
 from ...ir.dialects.kernel_atomic import AtomicOp
@@ -115,6 +115,7 @@ class ModuleLowering:
         self.has_imports = False
         """Whether functions of other modules are called."""
         self._local_size_symbols: dict[int, str] = {}
+        self._callees = SymbolTables()
         self._length_symbols: list[str] = []
         self._without_notes_symbol: str | None = None
         self._symbols: dict[str, SymbolRefAttr] = {}
@@ -229,7 +230,7 @@ class ModuleLowering:
 
     def callee(self, op: Operation, reference: SymbolRefAttr, caller: str) -> Function:
         """Returns the function that a call names; PassError where there is none with a body."""
-        found = resolve(op, reference)
+        found = self._callees.resolve(op, reference)
         name = reference.root_reference.data
         if not isinstance(found, Function):
             raise PassError(f"call of @{name}, which the module does not define", op, function=caller)

@@ -36,35 +36,24 @@ def eliminate_dead_code(function: Operation) -> None:
         _block(block)
 
 
-def _block(block: Block) -> None:
-    op = block.last_op
+def _block(block: Block) -> bool:
+    """Removes dead operations from a block; returns whether nothing with an effect remains before its terminator."""
+    terminator = op = block.last_op
+    is_free = True
     while op is not None:
         previous = op.prev_op
-        # A loop's or branch's results decide before its body is looked at: a body is dead only as a whole.
-        for region in op.regions:
-            for inner in reversed(region.blocks):
-                _block(inner)
-        if _is_dead(op):
+        may_go = _is_free(op)
+        if may_go and all(result.first_use is None for result in op.results):
             op.detach()
             op.erase()
+        elif op is not terminator:
+            is_free &= may_go
         op = previous
+    return is_free
 
 
-def _is_dead(op: Operation) -> bool:
-    if any(result.first_use is not None for result in op.results):
-        return False
-    if isinstance(op, scf.IfOp | scf.ForOp):
-        return all(_has_no_effect(block) for region in op.regions for block in region.blocks)
-    return is_removable_class(type(op))
-
-
-def _has_no_effect(block: Block) -> bool:
-    return all(
-        op is block.last_op
-        or is_removable_class(type(op))
-        or (
-            isinstance(op, scf.IfOp | scf.ForOp)
-            and all(_has_no_effect(inner) for region in op.regions for inner in region.blocks)
-        )
-        for op in block.ops
-    )
+def _is_free(op: Operation) -> bool:
+    """Whether an operation may go where nothing uses its results, once what is dead inside of it has gone."""
+    # All blocks are gone through, also behind one with an effect.
+    inner = [_block(block) for region in op.regions for block in reversed(region.blocks)]
+    return all(inner) if isinstance(op, scf.IfOp | scf.ForOp) else is_removable_class(type(op))

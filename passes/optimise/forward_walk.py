@@ -13,7 +13,15 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.create import create
 from ...ir.dialects.kernel_fields import LoadFieldOp
-from .effects import array_of, body_blocks, is_pure_class, is_write_class, read_only_arrays, writes_memory
+from .effects import (
+    array_of,
+    body_blocks,
+    is_pure_class,
+    is_write_class,
+    read_only_arrays,
+    structured_writes,
+    writes_memory,
+)
 from .fold_casts import CAST_FOLDS
 from .fold_control_flow import CONTROL_FLOW, replace
 from .fold_floats import FLOAT_FOLDS
@@ -51,11 +59,14 @@ class ForwardWalk:
         """Constants of this function; all stand at its start."""
         self._last_constant: Operation | None = None
         self._entry: Block | None = None
+        self._writes: dict[Operation, bool] = {}
+        """Which operations with regions write memory; what folding has rebuilt since is not in it."""
         self._read_only: frozenset[SSAValue] = frozenset()
 
     def run(self, function: Operation) -> None:
         """Walks the body of `function`; a body of several blocks is walked block by block."""
         self._read_only = read_only_arrays(function)
+        self._writes = structured_writes(function) if self._number else {}
         blocks = body_blocks(function)
         for block in blocks:
             self._entry = blocks[0]
@@ -140,7 +151,7 @@ class ForwardWalk:
             replace(op, known.results)
 
     def _regions(self, op: Operation) -> None:
-        writes = self._number and writes_memory(op)
+        writes = self._number and self._writes_memory(op)
         if writes and not isinstance(op, scf.IfOp):
             self._loads.clear()  # a later iteration sees what an earlier one stored
         for region in op.regions:
@@ -155,6 +166,10 @@ class ForwardWalk:
         if self._fold and op.parent is not None and (simplify := CONTROL_FLOW.get(type(op))) is not None:
             # The body may have become simpler: carried values that nothing reads any more.
             simplify(op)
+
+    def _writes_memory(self, op: Operation) -> bool:
+        known = self._writes.get(op)
+        return writes_memory(op) if known is None else known
 
 
 def _key(op: Operation) -> Key:
