@@ -81,7 +81,8 @@ def _trips_of_for(op: scf.ForOp) -> tuple[Operation, Operation, SSAValue] | None
         whole = behind.add(arith.DivUIOp, behind.add(arith.SubiOp, trips, one), step)
         trips = behind.add(arith.AddiOp, whole, one)
     chosen = behind.add(arith.SelectOp, runs, trips, behind.constant(0, low.type), type_=low.type)
-    return op, behind.last, behind.as_i32(chosen)
+    rounds = behind.as_i32(chosen)  # may be the last operation
+    return op, behind.last, rounds
 
 
 def _trips_of_while(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] | None:
@@ -111,7 +112,8 @@ def _trips_of_while(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] | 
         distance = behind.add(arith.SubiOp, *((last, first) if step > 0 else (first, last)))
     if abs(step) > 1:
         distance = behind.add(arith.DivUIOp, distance, behind.constant(abs(step), distance.type))
-    return loop, behind.last, behind.as_i32(distance)
+    rounds = behind.as_i32(distance)  # may be the last operation
+    return loop, behind.last, rounds
 
 
 def _step(op: scf.WhileOp, index: int) -> int:

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..ir.dialects.kernel_reports import REPORT_NAMES
-from .optimise.constants import constant_integer
+from .optimise.constants import constant_integer, integer_width
 from .optimise.effects import is_write_class
 from .optimise.fold_control_flow import replace, trip_count
 
@@ -147,7 +147,10 @@ def unroll_for(op: scf.ForOp, level: int) -> int:
     must not count every time: there they stand under conditions, 4 rounds if their number has the bit 4, 2 if it has
     the bit 2, and so on.
     """
-    factor = factor_for(size(op.body.block), level)
+    largest = 1 << max(
+        (integer_width(op.operands[0].type) or 32) - 2, 0
+    )  # a step that the counter's type has
+    factor = min(factor_for(size(op.body.block), level), largest)
     if constant_integer(op.operands[2]) != 1 or factor == 1 or _has_loops(op):
         return 0
     assert op.parent is not None

@@ -14,6 +14,7 @@ import numpy as np
 from ..ir.errors import InvalidError, KernelArgumentError
 from . import graph_recording
 from .array import Array
+from .bundle_errors import OutOfContextError
 from .event import Event
 from .host_data import element
 from .image_base import ImageBase
@@ -176,7 +177,8 @@ def _require_usable(queue: Queue, memory: Array | ImageBase, what: str) -> None:
     queue.require_open()  # memory that the host writes where it lies needs no command, which would be refused
     kind, maker = ("array", "lp.asarray") if isinstance(memory, Array) else ("image", "lp.UnsampledImage")
     if memory.device is not queue.device:
-        raise KernelArgumentError(
+        is_native = isinstance(memory, Array) and not memory.is_released and memory.buffer.is_borrowed
+        raise (OutOfContextError if is_native else KernelArgumentError)(
             f"{what}: expected an {kind} on device '{queue.device.selector}' of the queue, found one on "
             f"'{memory.device.selector}'; copy it with {maker}(a, device=…)"
         )

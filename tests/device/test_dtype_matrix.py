@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 
 import numpy as np
@@ -107,6 +108,18 @@ def test_sizes_and_signs_are_fixed(device, dtype):
     host = np.dtype(getattr(lp, dtype).dtype)
     assert (host.kind, host.itemsize) == (kind, nbytes)
     assert lp.zeros(3, getattr(lp, dtype), device=device).nbytes == 3 * nbytes
+    kernel = lp.kernel_from_source(f"@lp.kernel\ndef moves(x: lp.Array[lp.{dtype}]):\n    x[0] = x[1]\n")
+    assert re.findall(r"ArrayStride (\d+)", kernel.inspect("spirv")) == [str(nbytes)]
+
+
+@pytest.mark.behaviour("DT-07")
+def test_types_of_c_have_the_size_of_the_host():
+    """C's long, size_t and the like: arrays of them, and kernels only have types of fixed width."""
+    for name in ("c_short", "c_int", "c_long", "c_longlong", "c_size_t", "c_ulong", "c_float", "c_double"):
+        kind = getattr(ctypes, name)
+        array = lp.zeros(3, np.dtype(kind))
+        assert array.dtype.itemsize == ctypes.sizeof(kind) and array.nbytes == 3 * ctypes.sizeof(kind)
+    assert not {"long", "size_t", "ulong"} & set(dir(lp))
 
 
 @lp.kernel

@@ -16,6 +16,7 @@ import lapilli as lp
 from lapilli.vk_runtime.errors import VulkanError
 from lapilli.vk_runtime.headers import ffi
 from lapilli.vk_runtime.interop.natives import Native
+from lapilli.vk_runtime.physical_device import read_physical_device
 
 from .kernels import double
 
@@ -26,7 +27,10 @@ vulkan = lp.vulkan
 def test_tables_of_native_types():
     assert vulkan.backend_input_type(lp.Context) == "VkDevice"
     assert vulkan.backend_return_type(lp.Context) == "list[VkDevice]"
-    for cls in (lp.Platform, lp.Device, lp.Queue, lp.Event, lp.Array, lp.Kernel, lp.KernelBundle):
+    for cls in (
+        *(lp.Platform, lp.Device, lp.Queue, lp.Event, lp.Array, lp.Kernel, lp.KernelBundle),
+        *(lp.SampledImage, lp.UnsampledImage),
+    ):
         assert "Vk" in vulkan.backend_input_type(cls)
         assert "Vk" in vulkan.backend_return_type(cls)
     for wrong in (int, lp.Range, 3):
@@ -384,6 +388,15 @@ def test_version_is_not_above_the_loaders(device: lp.Device):
     number = properties.apiVersion
     own = (number >> 22 & 0x7F, number >> 12 & 0x3FF, number & 0xFFF)
     assert version == min(own, device.physical.instance.api_version)
+
+
+@pytest.mark.behaviour("IOP-38")
+def test_an_older_loader_lowers_the_version(device: lp.Device, monkeypatch: pytest.MonkeyPatch):
+    physical = device.physical
+    for loader in ((1, 1, 5), (9, 0, 0)):
+        monkeypatch.setitem(vars(physical.instance), "api_version", loader)
+        found = read_physical_device(physical.instance, physical.raw).reported_api_version
+        assert found == (loader if loader < (1, 2) else physical.reported_api_version)
 
 
 @pytest.mark.behaviour("EXN-03")

@@ -153,6 +153,16 @@ def test_out_of_context_use_is_refused(renderer: Renderer, theirs: lp.Context):
         lp.Queue(other).parallel_for(4, double, array)
     assert caught.value.errc is lp.Errc.INVALID
     assert isinstance(caught.value, lp.KernelArgumentError)
+    queue, own = lp.Queue(other), lp.zeros(4, device=other)
+    for call in (
+        lambda: queue.copy(own, array),
+        lambda: queue.copy(array, own),
+        lambda: queue.copy(array, np.zeros(4, np.float32)),
+        lambda: queue.fill(array, 2.0),
+    ):
+        with pytest.raises(lp.InvalidError, match="on device") as caught:
+            call()
+        assert caught.value.errc is lp.Errc.INVALID
 
 
 def test_released_context_cannot_be_used(renderer: Renderer):

@@ -157,3 +157,15 @@ def test_positions_are_those_of_the_operations() -> None:
         "func.func": "p.mlir:2:3",
         "func.return": "p.mlir:3:5",
     }
+
+
+@pytest.mark.parametrize(
+    ("number", "fits"), [(2**31 - 1, True), (-(2**31), True), (2**31, False), (5 * 10**9, False)]
+)
+def test_constants_of_type_index_have_32_bits(number: int, fits: bool) -> None:
+    text = kernel("kernel.rank = 1 : i32", f"%c = arith.constant {number} : index")
+    if fits:
+        check(text)
+        return
+    with pytest.raises(IRError, match=f"'arith.constant' makes the index {number}"):
+        check(text)

@@ -250,3 +250,41 @@ def test_level_2_unrolls() -> None:
     text = run(loop("%n"), level=2)
     assert names(text).count("scf.for") == 2  # and one for the rounds that are left over
     assert text.count("memref.store") > 100
+
+
+def test_a_counter_of_8_bits_has_a_step_that_fits() -> None:
+    text = run(
+        """%low = arith.trunci %n : i32 to i8
+        %high = arith.constant 100 : i8
+        %step = arith.constant 1 : i8
+        scf.for %x = %low to %high step %step : i8 { memref.store %n, %a[%i] : memref<?xi32> }""",
+        level=2,
+    )
+    assert text.count("memref.store") == 64 + 1  # 64 rounds at a time, and what is left over
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "scf.for %x = %low to %high step %step { memref.store %n, %a[%x] : memref<?xi32> }",
+        """%r = scf.while (%x = %low) : (index) -> index {
+            %c = arith.cmpi slt, %x, %high : index
+            scf.condition(%c) %x : index
+        } do {
+        ^bb0(%y: index):
+            memref.store %n, %a[%y] : memref<?xi32>
+            %z = arith.addi %y, %step : index
+            scf.yield %z : index
+        }""",
+    ],
+)
+def test_loops_over_indices_are_counted_behind_them(body: str) -> None:
+    """`run` verifies that the number of rounds is made before it is counted."""
+    text = run(
+        f"""%low = arith.constant 0 : index
+        %step = arith.constant 1 : index
+        %high = arith.index_cast %n : i32 to index
+        {body}"""
+    )
+    assert "index_cast" in text[text.index("scf.") :]
+    assert text.index("check_rounds") > text.rindex("index_cast")

@@ -107,6 +107,7 @@ def test_matrices_in_push_constants_and_structs_in_buffers(
     np.testing.assert_array_equal(found["alpha"], np.clip(expected @ [0.25, 0.5, 0.25], 0, 1))
 
 
+@pytest.mark.behaviour("SRC-26", "SRC-28")
 def test_several_entry_points_and_tiles(device: lp.Device, queue: lp.Queue, kernel: Kernel):
     grid = np.random.default_rng(2).integers(0, 64, (16, 24)).astype(np.float32)
     old, new = on(device, grid), lp.zeros(grid.shape, lp.f32, device=device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,6 +56,20 @@ def test_feature_test_value():
 def test_languages():
     assert {language.name for language in Language} == {"SPIRV", "SPIRV_ASM", "MLIR", "PYTHON", "GLSL"}
     assert Language.PYKERNEL is Language.PYTHON
+
+
+@pytest.mark.behaviour("SRC-02")
+@pytest.mark.parametrize("language", Language)
+def test_each_language_says_what_it_takes(context, language):
+    """Text or bytes and what a kernel is called in the table of the page; the options behind it."""
+    page = (Path(__file__).parents[2] / "docs" / "kernel-compiler.md").read_text("utf-8")
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| `{language.name}`")]
+    _, source, called, _ = (cell.strip() for cell in row.strip("|").split("|"))
+    assert called
+    assert ("bytes" in source) is (language is Language.SPIRV)
+    with pytest.raises(TypeError, match=language.name):
+        create(context, language, "text" if language is Language.SPIRV else b"bytes")
+    assert "All languages take `-O0 -O1 -O2 -g -Werror -fsycl-device-code-split=MODE`" in page
 
 
 @pytest.mark.behaviour("SRC-03")
@@ -403,6 +418,98 @@ def test_kernels_by_name(context, queue, device):
     queue.parallel_for(6, kb.ext_oneapi_get_kernel("affine"), x, out=out)
     np.testing.assert_array_equal(out.numpy(), 2 * np.arange(6) + 100)
     assert kb.ext_oneapi_get_kernel("iota").get_kernel_bundle() == kb
+
+
+ADDING = """
+               OpCapability Shader
+               OpMemoryModel Logical GLSL450
+               OpEntryPoint GLCompute %one "add one" %place %data
+               OpEntryPoint GLCompute %two "two" %place %data
+               OpExecutionMode %one LocalSize 1 1 1
+               OpExecutionMode %two LocalSize 1 1 1
+               OpName %one "not_this"
+               OpDecorate %place BuiltIn GlobalInvocationId
+               OpDecorate %items ArrayStride 4
+               OpDecorate %block Block
+               OpMemberDecorate %block 0 Offset 0
+               OpDecorate %data DescriptorSet 0
+               OpDecorate %data Binding 0
+       %void = OpTypeVoid
+         %fn = OpTypeFunction %void
+        %u32 = OpTypeInt 32 0
+         %v3 = OpTypeVector %u32 3
+        %pv3 = OpTypePointer Input %v3
+         %c0 = OpConstant %u32 0
+         %c1 = OpConstant %u32 1
+         %c2 = OpConstant %u32 2
+      %items = OpTypeRuntimeArray %u32
+      %block = OpTypeStruct %items
+         %pb = OpTypePointer StorageBuffer %block
+         %pu = OpTypePointer StorageBuffer %u32
+      %place = OpVariable %pv3 Input
+       %data = OpVariable %pb StorageBuffer
+        %one = OpFunction %void None %fn
+          %a = OpLabel
+         %a1 = OpLoad %v3 %place
+         %a2 = OpCompositeExtract %u32 %a1 0
+         %a3 = OpAccessChain %pu %data %c0 %a2
+               OpStore %a3 %c1
+               OpReturn
+               OpFunctionEnd
+        %two = OpFunction %void None %fn
+          %b = OpLabel
+         %b1 = OpLoad %v3 %place
+         %b2 = OpCompositeExtract %u32 %b1 0
+         %b3 = OpAccessChain %pu %data %c0 %b2
+               OpStore %b3 %c2
+               OpReturn
+               OpFunctionEnd
+"""
+OF_MLIR = """
+gpu.module @no_kernel {
+  gpu.func @one(%x: memref<?xi32>) kernel {
+    %i = gpu.global_id x
+    %c1 = arith.constant 1 : i32
+    memref.store %c1, %x[%i] : memref<?xi32>
+    gpu.return
+  }
+  gpu.func @two(%x: memref<?xi32>) kernel {
+    %i = gpu.global_id x
+    %c2 = arith.constant 2 : i32
+    memref.store %c2, %x[%i] : memref<?xi32>
+    gpu.return
+  }
+}
+"""
+OF_GLSL = """#version 450
+layout(local_size_x = 1) in;
+layout(binding = 0) buffer Out { int x[]; };
+void main() { x[gl_GlobalInvocationID.x] = 1; }
+"""
+
+
+@pytest.mark.behaviour("SRC-26", "SRC-28")
+@pytest.mark.parametrize(
+    ("language", "source", "names", "others"),
+    [
+        (Language.SPIRV, ADDING, ["add one", "two"], ["one", "not_this", "main"]),
+        (Language.SPIRV_ASM, ADDING, ["add one", "two"], ["one", "not_this", "main"]),
+        (Language.MLIR, OF_MLIR, ["one", "two"], ["no_kernel", "main"]),
+        (Language.GLSL, OF_GLSL, ["main"], ["Out", ""]),
+    ],
+    ids=["SPIRV", "SPIRV_ASM", "MLIR", "GLSL"],
+)
+def test_names_of_each_language(context, queue, device, language, source, names, others):
+    if not device.ext_oneapi_can_compile(language):
+        pytest.skip(f"{language.name} has no compiler here")
+    kb = lp.build(
+        create(context, language, lp.spirv.assemble(source) if language is Language.SPIRV else source)
+    )
+    assert all(map(kb.ext_oneapi_has_kernel, names)) and not any(map(kb.ext_oneapi_has_kernel, others))
+    for value, name in enumerate(names, 1):
+        out = lp.zeros(4, lp.u32 if language.name.startswith("SPIRV") else lp.i32, device=device)
+        queue.parallel_for(lp.NdRange(4, 1), kb.ext_oneapi_get_kernel(name), out)
+        assert out.numpy().tolist() == [value] * 4
 
 
 @pytest.mark.behaviour("SRC-24")
