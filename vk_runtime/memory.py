@@ -29,7 +29,7 @@ from .headers import NULL, ffi, make
 from .memory_blocks import BlockStore, Place
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
-from .sparse_memory import SparseBinding, part_sizes
+from .sparse_memory import SPARSE_BLOCK_BYTES, SparseBinding, part_sizes
 from .tracked import Tracked
 
 if TYPE_CHECKING:
@@ -260,8 +260,8 @@ class MemoryAllocator:
         )
         physical = device.physical
         # An array within the limit may be beyond it with its padding, which is then the driver's to judge.
-        may_be_sparse = physical.can_bind_sparse and not for_host
-        is_sparse = may_be_sparse and _padded(size) > physical.limits.max_memory_allocation_bytes
+        limit = max(physical.limits.max_memory_allocation_bytes, SPARSE_BLOCK_BYTES)
+        is_sparse = physical.can_bind_sparse and not for_host and _padded(size) > limit
         flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT if is_sparse else 0
         info = make("VkBufferCreateInfo", flags=flags, size=_padded(size), usage=usage, **device.sharing)
         out = ffi.new("VkBuffer*")

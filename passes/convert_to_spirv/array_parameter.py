@@ -135,9 +135,26 @@ class ArrayParameter:
         fn = self._fn
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         linear = self._position(indices, is_atomic=is_atomic)
-        return fn.emit(
-            spirv.AccessChainOp, (self._view(self.storage_type), fn.index(0), linear, *path), pointer
-        )
+        return self._chain(self.storage_type, linear, pointer, path)
+
+    def _chain(
+        self, held: Attribute, number: SSAValue, pointer: Attribute, path: Sequence[SSAValue] = ()
+    ) -> SSAValue:
+        """Returns a pointer into the buffer as an array of `held`: to element `number`, or its part at `path`."""
+        fn = self._fn
+        base = self._view(held)
+        if self._is_address and self.index_type is not i32:
+            # As numbers of 64 bits: drivers may count elements of a runtime array in 32.
+            base, number = self._moved(base, number, storage_bytes(held)), fn.index(0)
+        return fn.emit(spirv.AccessChainOp, (base, fn.index(0), number, *path), pointer)
+
+    def _moved(self, base: SSAValue, number: SSAValue, stride_bytes: int) -> SSAValue:
+        """Returns the address that lies `number` elements behind another."""
+        fn, type_ = self._fn, self.index_type
+        address = fn.emit(spirv.ConvertPtrToUOp, (base,), type_)
+        distance = fn.emit(spirv.IMulOp, (number, self._number(stride_bytes)), type_)
+        moved = fn.emit(spirv.IAddOp, (address, distance), type_)
+        return fn.emit(spirv.ConvertUToPtrOp, (moved,), base.type)
 
     def load_uniform(self, indices: Sequence[SSAValue]) -> SSAValue:
         """Returns an element of a uniform buffer, which is an array of vectors of 16 bytes."""
@@ -193,7 +210,7 @@ class ArrayParameter:
         fn = self._fn
         number = self._field_number(indices, path, field)
         pointer = fn.module.types.pointer(bits, self._storage_class)
-        return fn.emit(spirv.AccessChainOp, (self._view(bits), fn.index(0), number), pointer)
+        return self._chain(bits, number, pointer)
 
     def word_pointer(
         self, indices: Sequence[SSAValue], path: Sequence[SSAValue | int], field: Attribute
@@ -210,7 +227,7 @@ class ArrayParameter:
         place = fn.resized(fn.emit(spirv.BitwiseAndOp, (number, self._number(per_word - 1)), type_), i32)
         distance = fn.emit(spirv.IMulOp, (place, fn.index(8 * size)), i32)
         pointer = fn.module.types.pointer(i32, self._storage_class)
-        return fn.emit(spirv.AccessChainOp, (self._view(i32), fn.index(0), word), pointer), distance
+        return self._chain(i32, word, pointer), distance
 
     def _field_number(
         self, indices: Sequence[SSAValue], path: Sequence[SSAValue | int], field: Attribute

@@ -214,7 +214,7 @@ def test_copies_and_fills_are_checked(queue, out):
     frozen.flags.writeable = False
     for source, target, message in (
         (host, host, "two NumPy arrays"),
-        ([1, 2, 3, 4], out, "source must be an lp.Array or a NumPy array"),
+        ([1, 2, 3, 4], out, "source must be an lp.Array, an image or a NumPy array"),
         (out, 3, "target must be"),
         (np.zeros(3, np.int32), out, "shape"),
         (out, np.zeros(4), "dtype"),

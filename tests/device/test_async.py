@@ -121,7 +121,7 @@ def test_ctrl_c_in_a_long_wait_leaves_the_queue_usable(device, monkeypatch):
         return VK_TIMEOUT
 
     monkeypatch.setattr(queue._clock, "_wait_semaphores", interrupted)
-    monkeypatch.setattr(queue._clock, "_spin_until", lambda _: False)
+    monkeypatch.setattr(queue._clock, "_spin_until", lambda *_: False)
     with pytest.raises(KeyboardInterrupt):
         event.wait()
     monkeypatch.setattr(queue._clock, "_wait_semaphores", real)

@@ -116,10 +116,13 @@ def test_results_do_not_depend_on_a_pass(device: lp.Device, run: Run, name: str)
 @pytest.mark.parametrize("name", OPTIMISATION_PASSES)
 def test_every_pass_does_something(device: lp.Device, name: str) -> None:
     """Else the test above would show nothing: without the pass the code of some kernel is another one."""
-    differs = False
+    differs = has_coarse = False
     for run in KERNELS:
         usual, _ = run(device)
         with overridden_options(disabled_passes=(name,)):
             other, _ = run(device)
         differs = differs or _code(usual) != _code(other)
+        has_coarse = has_coarse or len(_images(usual)) > 1
+    if name == "coarsen" and not has_coarse:
+        pytest.skip(f"{device.selector} runs these kernels as they are")
     assert differs
