@@ -43,6 +43,10 @@ class FunctionFacts:
     """The for loops over something else than ``range(…)``."""
     annotated: list[ast.AnnAssign] = field(default_factory=list[ast.AnnAssign])
     """The assignments with annotations."""
+    _reads: dict[tuple[int, int, int], frozenset[str]] = field(
+        default_factory=dict[tuple[int, int, int], frozenset[str]]
+    )
+    """What statements in a row read, by the first, the last and their number."""
 
     @classmethod
     def of(cls, tree: ast.FunctionDef) -> FunctionFacts:
@@ -54,7 +58,18 @@ class FunctionFacts:
 
     def reads(self, statements: Sequence[ast.stmt]) -> frozenset[str]:
         """Returns the names that any of `statements` reads."""
-        return NO_NAMES.union(*(self.names[id(s)].reads for s in statements)) if statements else NO_NAMES
+        if not statements:
+            return NO_NAMES
+        last = id(statements[-1])
+        key = id(statements[0]), last, len(statements)
+        if key not in self._reads:
+            # Whoever asks for the rest of a body asks for every shorter rest next.
+            found = NO_NAMES
+            for count, statement in enumerate(reversed(statements), start=1):
+                names = self.names[id(statement)].reads
+                found = found if names <= found else found | names
+                self._reads[id(statement), last, count] = found
+        return self._reads[key]
 
     def writes(self, statements: Sequence[ast.stmt]) -> frozenset[str]:
         """Returns the names that any of `statements` writes."""

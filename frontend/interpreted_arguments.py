@@ -93,7 +93,7 @@ class NumPyArguments:
     def __init__(self, kernel: str) -> None:
         self._kernel = kernel
         self._arrays: dict[int, _Copied[HostArray]] = {}
-        self._images: dict[int, _Copied[HostImage]] = {}
+        self._images: dict[tuple[int, int], _Copied[HostImage]] = {}
 
     def argument(self, parameter: Parameter, value: object) -> Argument:
         """Returns what the interpreter takes for an argument.
@@ -159,11 +159,12 @@ class NumPyArguments:
         scalar, count = pixel_parts(parameter.dtype)
         if image_format.kind != PIXEL_KINDS[scalar] or count not in (4, image_format.channels):
             raise KernelArgumentError(f"{expected}, found {array.dtype} of shape {array.shape}")
-        found = self._images.get(id(array))
+        key = id(array), len(shape)  # the last axis may be channels or an extent
+        found = self._images.get(key)
         if found is None:
             data = _in_order(array)
             host = HostImage(data.reshape(*shape, image_format.channels), image_format)
-            found = self._images[id(array)] = _Copied(array, data, data.tobytes(), host)
+            found = self._images[key] = _Copied(array, data, data.tobytes(), host)
         return ImageArgument(found.host, _sampling(sampler) if isinstance(sampler, ImageSampler) else None)
 
     def write_back(self) -> None:

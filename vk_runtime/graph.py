@@ -21,11 +21,11 @@ import numpy as np
 
 from ..ir.config import config
 from ..ir.errors import InvalidError, KernelArgumentError
-from . import graph_recording, profile, trace
+from . import graph_recording, profile, trace, tracked
 from .array import Array
 from .device import device as default_device
 from .event import Event
-from .graph_commands import Batch, CommandPool, Segment
+from .graph_commands import Batch, CommandPool, Segment, content_of
 from .graph_nodes import (
     CopyNode,
     FillNode,
@@ -70,6 +70,10 @@ class Graph:
         self._order: list[tuple[int, bool]] | None = None
         """In which order the commands run, None: to be planned, because they touch other arrays than before."""
         self._is_stale = True
+        self._generation: object = None
+        """`tracked.generation` for which the arrays have the memory that was recorded."""
+        self._memory: list[int] = []
+        """The serials of that memory, in the order of the arrays."""
         self._reporting: tuple[LaunchNode, ...] = ()
         """The launches that print or check."""
         self._kernel_names: tuple[str, ...] = ()
@@ -310,6 +314,8 @@ class Graph:
         with device.logical.lock:
             if arguments:
                 self._update_by_name(arguments)
+            if self._generation is not tracked.generation:
+                self._note_moves()
             if self._is_stale:
                 self._build()
             uses = [(array._buffer, writes) for array, writes in self._arrays]
@@ -371,6 +377,16 @@ class Graph:
         self._state = "released"
         self._nodes, self._segments, self._arrays, self._pool = [], (), (), None
 
+    def _serials(self) -> list[int]:
+        """Returns the serials of the memory of the arrays, -1 for one that was released."""
+        return [-1 if array.is_released else array.buffer.serial for array, _ in self._arrays]
+
+    def _note_moves(self) -> None:
+        """Has the commands recorded again where an array has other memory than they use, as after `Array.export_fd`."""
+        self._generation = tracked.generation
+        if not self._is_stale and self._memory != self._serials():
+            self._is_stale, self._order = True, None
+
     def _build(self) -> None:
         """Records the segments that changed.  Call it with the device's lock held."""
         assert self._device is not None, "a graph with commands has a device"
@@ -389,13 +405,14 @@ class Graph:
             piece = tuple(steps[start : start + SEGMENT_COMMANDS])
             is_last = start + SEGMENT_COMMANDS >= len(steps)
             old = self._segments[number] if number < len(self._segments) else None
-            is_same = old is not None and old.content == (piece, is_last)
+            is_same = old is not None and old.content == content_of(piece, is_last)
             made.append(old if old is not None and is_same else Segment(logical, self._pool, piece, is_last))
         self._segments = tuple(made)
         self._submitted = ffi.new("VkCommandBuffer[]", [segment.raw for segment in made])
         launches = [node for node in self._nodes if isinstance(node, LaunchNode)]
         self._reporting = tuple(node for node in launches if node.reports)
         self._kernel_names = tuple(dict.fromkeys(node.record.kernel.name for node in launches))
+        self._memory = self._serials()
         self._is_stale = False
 
     def _plan(self) -> list[tuple[int, bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
@@ -15,6 +15,7 @@ from .headers import NULL, ffi, make
 if TYPE_CHECKING:
     from .graph_nodes import Node
     from .logical_device import LogicalDevice
+    from .tracked import Tracked
 
 
 class CommandPool(Handle):
@@ -60,6 +61,12 @@ Step = tuple["Node", bool]
 """A command, and whether a barrier goes before it."""
 
 
+def content_of(steps: Sequence[Step], is_last: bool) -> tuple[object, ...]:
+    """Returns what a segment consists of: the commands, and the serials of the memory that they use now."""
+    serials = [cast("Tracked", memory).serial for node, _ in steps for memory, _ in node.uses()]
+    return tuple(steps), tuple(serials), is_last
+
+
 class Segment:
     """Some commands of a graph in one command buffer.  Submissions hold it while the device runs it.
 
@@ -73,7 +80,7 @@ class Segment:
     def __init__(
         self, device: LogicalDevice, pool: CommandPool, steps: Sequence[Step], is_last: bool
     ) -> None:
-        self.content = (tuple(steps), is_last)
+        self.content = content_of(steps, is_last)
         """What was recorded: an equal one need not be recorded again."""
         self._pool, barriers = pool, device.barriers
         self._command_buffer = command_buffer = pool.take()

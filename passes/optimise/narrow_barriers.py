@@ -16,7 +16,7 @@ Invariant: between every two accesses of that kind there is a barrier of the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -66,6 +66,10 @@ class _Step:
     """Around it, outermost first."""
 
 
+_Touched = dict[SSAValue, bool]
+"""The parameters that are accessed, each with whether they may be written."""
+
+
 class _Unknown(Exception):
     """Something touches memory in a way that this pass does not follow."""
 
@@ -80,9 +84,16 @@ def narrow_barriers(function: Operation) -> None:
     except _Unknown:
         return
     shown = _overlapping(function, blocks[0])
-    for place, step in enumerate(steps):
-        if step.array is None and not _is_needed(steps, place, shown):
-            _replace(step.op)
+    before, after, in_loops = (
+        _touched_before(steps),
+        _touched_before(reversed(steps)),
+        _touched_in_loops(steps),
+    )
+    for step in steps:
+        if step.array is None:
+            beside = in_loops.get(step.loops[0], {}) if step.loops else {}
+            if not _is_needed(_joined(before[step.op], beside), _joined(after[step.op], beside), shown):
+                _replace(step.op)
 
 
 def _steps(block: Block, entry: Block, loops: tuple[Operation, ...]) -> Iterator[_Step]:
@@ -149,17 +160,30 @@ def _overlapping(function: Operation, entry: Block) -> frozenset[SSAValue]:
     )
 
 
-def _is_needed(steps: list[_Step], place: int, shown: frozenset[SSAValue]) -> bool:
-    """Whether the barrier at `place` keeps two accesses in order of which one at least is a write."""
-    barrier = steps[place]
-    before, after = dict[SSAValue, bool](), dict[SSAValue, bool]()
-    for index, step in enumerate(steps):
-        if step.array is not None:
-            in_both = _share_a_loop(step, barrier)
-            if in_both or index < place:
-                before[step.array] = before.get(step.array, False) or step.writes
-            if in_both or index > place:
-                after[step.array] = after.get(step.array, False) or step.writes
+def _touched_before(steps: Iterable[_Step]) -> dict[Operation, _Touched]:
+    """Returns for each barrier what the steps before it touch."""
+    touched: _Touched = {}
+    found: dict[Operation, _Touched] = {}
+    for step in steps:
+        if step.array is None:
+            found[step.op] = dict(touched)
+        else:
+            touched[step.array] = touched.get(step.array, False) or step.writes
+    return found
+
+
+def _touched_in_loops(steps: Iterable[_Step]) -> dict[Operation, _Touched]:
+    """Returns for each outermost loop what is touched in it: by another round that is before and after a barrier."""
+    found: dict[Operation, _Touched] = {}
+    for step in steps:
+        if step.array is not None and step.loops:
+            touched = found.setdefault(step.loops[0], {})
+            touched[step.array] = touched.get(step.array, False) or step.writes
+    return found
+
+
+def _is_needed(before: _Touched, after: _Touched, shown: frozenset[SSAValue]) -> bool:
+    """Whether a barrier keeps two accesses in order of which one at least is a write."""
     return any(
         (first is second or (first in shown and second in shown)) and (first_writes or second_writes)
         for first, first_writes in before.items()
@@ -167,8 +191,8 @@ def _is_needed(steps: list[_Step], place: int, shown: frozenset[SSAValue]) -> bo
     )
 
 
-def _share_a_loop(a: _Step, b: _Step) -> bool:
-    return bool(a.loops and b.loops and a.loops[0] is b.loops[0])
+def _joined(one: _Touched, other: _Touched) -> _Touched:
+    return one | {array: writes or one.get(array, False) for array, writes in other.items()}
 
 
 def _replace(barrier: Operation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -547,3 +548,21 @@ def test_kernels_of_a_graph_print_and_trap_at_each_replay(
     other = lp.Queue(device)
     with pytest.raises(lp.InvalidError, match="replays on one queue"):
         graph.replay(other)
+
+
+@pytest.mark.parametrize("is_rebound", [False, True])
+def test_arrays_that_moved_since_are_used_where_they_are(device, is_rebound):
+    x, y, z, other = (zeros(device) for _ in range(4))
+    with lp.graph() as g:
+        y.copy_from(x)
+        z.copy_from(y)
+    g.replay().wait()
+    old, moved = weakref.ref(x.buffer), lp.full(x.size, 3, np.float32, device=device)
+    x.replace_buffer(moved.buffer)  # as `export_fd` does, where there is one
+    gc.collect()
+    assert old() is None, "graphs keep no memory that an array has let go of"
+    if is_rebound:
+        g.bind(z, other)
+    g.replay().wait()
+    assert (y.numpy() == 3).all()
+    assert ((other if is_rebound else z).numpy() == 3).all()

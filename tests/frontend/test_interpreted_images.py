@@ -136,3 +136,15 @@ def test_one_image_with_and_without_its_sampler():
 def test_what_is_no_such_image_is_refused(args, message):
     with pytest.raises(lp.KernelArgumentError, match=message):
         interpret(look, 4, args)
+
+
+@lp.kernel
+def sides(line: lp.UnsampledImage[lp.f32x4, 1], plane: lp.UnsampledImage[lp.f32, 2], out: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    out[i] = line[i].y + plane[i, 2] * 100.0
+
+
+def test_one_array_as_images_of_other_dimensions():
+    host, out = np.arange(20, dtype=np.float32).reshape(5, 4), np.zeros(5, np.float32)
+    interpret(sides, 5, (host, host, out))
+    np.testing.assert_array_equal(out, host[:, 1] + host[:, 2] * 100)

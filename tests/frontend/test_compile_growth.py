@@ -1,0 +1,115 @@
+"""What the compiler does must grow as the kernel does: a walk of everything for each statement, branch, helper or
+parameter is found here.
+
+Calls of Python functions are counted, not time.  A first compilation fills caches, so the counts of sizes n, 2n and 4n
+are compared by their differences: the second is twice the first where the growth is linear, and four times where it
+is quadratic.
+"""
+
+import sys
+from types import FrameType
+
+import pytest
+
+import lapilli as lp
+from lapilli.frontend.compile import compile_kernels
+from lapilli.ir.config import config
+
+_HEAD = "@lp.kernel\ndef k(x: lp.Array[lp.i32], n: lp.i32):\n    i = lp.global_id(0)\n"
+
+
+def _body(*lines: str) -> str:
+    return _HEAD + "".join(f"    {line}\n" for line in lines)
+
+
+def _pairs(n: int, *lines: str) -> list[str]:
+    return [line.replace("@", str(j)) for j in range(n) for line in lines]
+
+
+def _joined(n: int, text: str, between: str) -> str:
+    return between.join(_pairs(n, text))
+
+
+def _struct(n: int, body: str) -> str:
+    return "@lp.struct\nclass S:\n" + "".join(f"    {line}\n" for line in _pairs(n, "f@: lp.i32")) + body
+
+
+def _elif_chain(n: int) -> str:
+    return _body("a = 0", "if n < 0:", "    a = 1", *_pairs(n, "elif n == @:", "    a = x[@]"), "x[i] = a")
+
+
+KINDS = {
+    "statements": lambda n: _body("a = n", *_pairs(n, "a = a * 3 + x[@]"), "x[i] = a"),
+    "stores": lambda n: _body(*_pairs(n, "x[i + @] = n + @")),
+    "one place": lambda n: _body(*_pairs(n, "x[i] = x[i] + @")),
+    "sum": lambda n: _body(f"x[i] = {_joined(n, 'x[@]', ' + ')}"),
+    "and": lambda n: _body(f"if {_joined(n, 'x[@] > n', ' and ')}:", "    x[i] = 1"),
+    "or": lambda n: _body(f"x[i] = int({_joined(n, 'x[@] > n', ' or ')})"),
+    "elif": lambda n: _elif_chain(n + 64),  # 32 arms and more are compiled in another way
+    "if": lambda n: _body(*_pairs(n, "if n > @:", "    x[i + @] = @")),
+    "conditional expression": lambda n: _body(f"x[i] = {''.join(_pairs(n, '@ if x[@] == @ else '))} n"),
+    "early return": lambda n: _body(*_pairs(n, "if x[@] > n:", "    return"), "x[i] = 1"),
+    "nested ifs": lambda n: _body(
+        *("    " * depth + f"if x[{depth}] > n:" for depth in range(n)), "    " * n + "x[i] = n"
+    ),
+    "loops": lambda n: _body(*_pairs(n, "for j in range(n):", "    x[j] = x[j] + @")),
+    "while": lambda n: _body("a = 0", *_pairs(n, "while a < n:", "    a += x[@] + 1"), "x[i] = a"),
+    "carried variables": lambda n: _body(
+        *_pairs(n, "a@ = @"), "for j in range(n):", *_pairs(n, "    a@ += j"), *_pairs(n, "x[i + @] = a@")
+    ),
+    "calls": lambda n: (
+        "def h(a):\n    return a * a + 1\n" + _body("a = n", *_pairs(n, "a = h(a)"), "x[i] = a")
+    ),
+    "helpers": lambda n: (
+        "".join(f"{line}\n" for line in _pairs(n, "def h@(a):", "    return a + @"))
+        + _body("a = n", *_pairs(n, "a = h@(a)"), "x[i] = a")
+    ),
+    "atomics": lambda n: _body(*_pairs(n, "lp.atomic.add(x, @, n)")),
+    "prints": lambda n: _body(*_pairs(n, "print('v', @, x[@])")),
+    "asserts": lambda n: _body(*_pairs(n, "assert x[@] > 0, 'bad @'")),
+    "barriers": lambda n: _body(*_pairs(n, "lp.barrier()", "x[i] = x[i] + @")),
+    "fields of an argument": lambda n: _struct(
+        n,
+        "@lp.kernel\ndef k(x: lp.Array[lp.i32], s: S):\n"
+        + "".join(f"    x[{j}] = s.f{j}\n" for j in range(n)),
+    ),
+    "fields of an element": lambda n: _struct(
+        n, "@lp.kernel\ndef k(x: lp.Array[S]):\n    s = x[0]\n    x[1] = s\n"
+    ),
+    "fixed array": lambda n: (
+        "@lp.kernel\ndef k(x: lp.Array[lp.f32], p: lp.FixedArray[lp.f32, " + f"{n}]):\n    x[0] = p[x.size]\n"
+    ),
+    "unrolled loop": lambda n: _body(f"for v in ({_joined(n, '@', ', ')}):", "    x[i + v] = v * n"),
+    "specialization constants": lambda n: (
+        "".join(f"{line}\n" for line in _pairs(n, "C@ = lp.SpecializationId(lp.i32, @)"))
+        + _body("a = 0", *_pairs(n, "a += C@"), "x[i] = a")
+    ),
+}
+"""Texts of kernels by what they have n of."""
+
+
+def _calls_of_compiling(text: str) -> int:
+    """Returns how many Python functions a compilation calls."""
+    count = 0
+
+    def note(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    kernel, limit = lp.kernel_from_source(text), sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)  # what does not fit is compiled again in a thread with a deep stack
+    sys.setprofile(note)
+    try:
+        compile_kernels([kernel])
+    finally:
+        sys.setprofile(None)
+        sys.setrecursionlimit(limit)
+    return count
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_work_grows_as_the_kernel_does(kind, monkeypatch):
+    monkeypatch.setattr(config, "verify", False)  # our own validator is for tests only
+    compile_kernels([lp.kernel_from_source(KINDS[kind](3))])
+    small, middle, large = (_calls_of_compiling(KINDS[kind](n)) for n in (14, 28, 56))
+    assert large - middle < 2.2 * (middle - small)
