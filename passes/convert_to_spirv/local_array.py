@@ -9,6 +9,7 @@ A helper that is inlined twice has two arrays: what the first call's work-items 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
@@ -61,6 +62,11 @@ class LocalArray:
             spelled: the extents as messages name them.
             location: of the source line that makes it.
         """
+        if not extents:
+            raise TypeError(f"an array has at least one dimension, found {type_}")
+        known = [extent for extent in type_.get_shape() if extent != DYNAMIC_INDEX]
+        if prod(known) >= 1 << 31:
+            raise TypeError(f"memory of the device has no room for {type_}")
         self._fn = fn
         self._storage_class = storage_class
         self.element_type = fn.type(type_.element_type)

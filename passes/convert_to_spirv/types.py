@@ -184,6 +184,8 @@ class TypeConverter:
         rank = type_.get_num_dims()
         if not 1 <= rank <= 3:
             raise TypeError(f"array parameters have 1 to 3 dimensions, found {type_}")
+        if any(extent >= 1 << 31 for extent in type_.get_shape()):
+            raise TypeError(f"an extent has 31 bits, found {type_}")
         if not isinstance(type_.layout, NoneAttr):
             raise TypeError(f"array parameters have C order without a layout map, found {type_}")
         if type_.element_type == IntegerType(1):

@@ -133,6 +133,19 @@ def test_dim_of_a_missing_dimension_is_refused(lower: Fixture, kernel: Fixture) 
         lower(kernel(body, "%x : memref<?xi32>"))
 
 
+@pytest.mark.parametrize(
+    ("shape", "indices", "message"),
+    [("", "", "at least one dimension"), ("65536x65537x", "%i, %i", "memory of the device has no room for")],
+)
+def test_local_arrays_that_no_device_has(
+    lower: Fixture, kernel: Fixture, shape: str, indices: str, message: str
+) -> None:
+    type_ = f"memref<{shape}i32, #spirv.storage_class<Function>>"
+    body = f"%p = memref.alloca() : {type_}\nmemref.store %s, %p[{indices}] : {type_}"
+    with pytest.raises(PassError, match=message):
+        lower(kernel(body, "%s : i32"))
+
+
 FLAT = "%f = memref.collapse_shape %x [[0, 1, 2]] : memref<?x?x?xi32> into memref<?xi32>\n"
 OTHERS = "%f = memref.collapse_shape %x [[0, 1, 2]] : memref<?x?x?xi32> into memref<?xf32>\n"
 ROWS = "%f = memref.collapse_shape %x [[0, 1], [2]] : memref<?x?x?xi32> into memref<?x?xi32>\n"
@@ -295,6 +308,7 @@ def test_foreign_kernels(lower: Fixture) -> None:
         ("%x : memref<?xvector<3xf32>>", "vectors or structs with a layout, found memref<.xvector<3xf32>>"),
         ("%x : memref<?xvector<2xf32>>, %y : i128", "expected an array or a scalar, found i128"),
         ("%x : i128", "expected an array or a scalar"),
+        ("%x : memref<4x5000000000xi32>", "an extent has 31 bits"),
     ],
 )
 def test_parameters_that_no_device_has(lower: Fixture, kernel: Fixture, signature: str, message: str) -> None:
