@@ -118,8 +118,10 @@ def _shorten(
     has_each = signature.positional_count == len(signature.parameters) and not signature.has_composites
     if is_plain and has_each:
         record = prepared.record
-        configuration.generation = generation
         configuration.again = record.launch_again if prepared.captures.is_empty else prepared.launch_again
+        configuration.generation = (
+            generation  # last: another thread never meets an old record with new options
+        )
 
 
 def _exact_range(range_: object) -> object:

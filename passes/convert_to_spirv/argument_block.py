@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import StructMember, StructType
+from ..errors import PassError
 from .function_lowering import FunctionLowering
 from .types import scalar_bytes
 
@@ -38,6 +39,8 @@ class FieldKind(IntEnum):
     """Factor of a coordinate of a sampled image."""
 
 
+MOST_FIELDS = 16_383
+"""Members that a struct of SPIR-V may have (SPIR-V 1.6 §2.16.1)."""
 HIDDEN = -1
 """Stands for the parameter's number in fields that the runtime fills by itself."""
 
@@ -91,6 +94,12 @@ class ArgumentBlock:
         """
         if not self._fields:
             return None
+        count = len(self._fields)
+        if count > MOST_FIELDS:
+            raise PassError(
+                f"the arguments that kernel '{self._fn.name}' uses are {count:,} numbers; expected at most "
+                f"{MOST_FIELDS:,}, as many as a SPIR-V struct has members; pass large values as arrays"
+            )
         order = sorted(self._fields)
         struct = self._lay_out(order)
         spills = self.size_bytes > max_push_constant_bytes

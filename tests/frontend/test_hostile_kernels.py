@@ -70,3 +70,16 @@ def test_values_of_too_many_numbers():
 )
 def test_what_is_only_long_compiles(body: str):
     lp.kernel_from_source(f"@lp.kernel\ndef k(x: lp.Array[lp.i32]):\n    {body}\n").inspect("spirv")
+
+
+def test_arguments_of_more_numbers_than_a_block_has_members():
+    kernel = lp.kernel_from_source(
+        """
+@lp.kernel
+def k(v: lp.FixedArray[lp.f32, 16384], x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    x[i] = v[i]
+"""
+    )
+    with pytest.raises(lp.BuildError, match=r"'k' uses are 16,3\d\d numbers; expected at most 16,383"):
+        kernel.inspect("spirv")
