@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from functools import cache
 
 from xdsl.dialects import arith, gpu, memref, scf
@@ -158,6 +159,21 @@ def read_only_arrays(function: Operation) -> frozenset[SSAValue]:
 def functions_of(module: Operation) -> list[Operation]:
     """Returns the functions below `module`, in order, also those inside `gpu.module`."""
     return list(functions(module))
+
+
+def loops_of(function: Operation, kinds: Container[type[Operation]]) -> Iterator[Operation]:
+    """Yields the loops of a function, inner ones before those around them; a loop may be changed when it is yielded."""
+    for block in body_blocks(function):
+        yield from _loops(block, kinds)
+
+
+def _loops(block: Block, kinds: Container[type[Operation]]) -> Iterator[Operation]:
+    for op in tuple(block.ops):
+        for region in op.regions:
+            for inner in region.blocks:
+                yield from _loops(inner, kinds)
+        if type(op) in kinds:
+            yield op
 
 
 def body_blocks(function: Operation) -> list[Block]:

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from .effects import body_blocks, functions_of, is_speculatable
+from .effects import functions_of, is_speculatable, loops_of
 
 _LOOPS = frozenset((scf.ForOp, scf.WhileOp))
 
@@ -34,19 +34,10 @@ class HoistInvariants(ModulePass):
 
 def hoist_invariants(function: Operation) -> None:
     """Moves invariant operations out of the loops of one function, innermost loops first."""
-    for block in body_blocks(function):
-        _block(block)
-
-
-def _block(block: Block) -> None:
-    for op in tuple(block.ops):
-        for region in op.regions:
-            for inner in region.blocks:
-                _block(inner)
-        if type(op) in _LOOPS:
-            for region in op.regions:
-                for inner in region.blocks:
-                    _hoist(inner, op)
+    for loop in loops_of(function, _LOOPS):
+        for region in loop.regions:
+            for body in region.blocks:
+                _hoist(body, loop)
 
 
 def _hoist(body: Block, loop: Operation) -> None:

@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from .constants import constant_integer
-from .effects import body_blocks, functions_of
+from .effects import functions_of, loops_of
 from .fold_control_flow import replace
 
 MAXIMUM_SUMS = 4
@@ -43,19 +43,11 @@ class ReduceStrength(ModulePass):
 
 def reduce_strength(function: Operation) -> None:
     """Changes the `scf.for` loops of one function, innermost loops first."""
-    for block in body_blocks(function):
-        _block(block)
-
-
-def _block(block: Block) -> None:
-    for op in tuple(block.ops):
-        for region in op.regions:
-            for inner in region.blocks:
-                _block(inner)
-        if isinstance(op, scf.ForOp):
-            products = _products(op)
-            if products:
-                _carry(op, products[:MAXIMUM_SUMS])
+    for loop in loops_of(function, (scf.ForOp,)):
+        assert isinstance(loop, scf.ForOp)
+        products = _products(loop)
+        if products:
+            _carry(loop, products[:MAXIMUM_SUMS])
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,7 @@ class SampleOp(ImageAccessOp):
     result = result_def()
 
     def verify_(self) -> None:
-        image = sampled_image_of(self, self.sampled_image)
-        _check_sampling(self, image, self.image_operands, self.IS_PROJECTED)
-        check_coordinate(self, image, self.coordinate.type, "float", int(self.IS_PROJECTED))
+        image = _sampled_from(self)
         check_texel(self, "its result", image, self.texel_type(self.result.type))
         self.check_operands(self.image_operands, self.operand_arguments)
 
@@ -65,9 +63,7 @@ class DepthOp(ImageAccessOp):
     result = result_def()
 
     def verify_(self) -> None:
-        image = sampled_image_of(self, self.sampled_image)
-        _check_sampling(self, image, self.image_operands, self.IS_PROJECTED)
-        check_coordinate(self, image, self.coordinate.type, "float", int(self.IS_PROJECTED))
+        image = _sampled_from(self)
         check_kind(self, "its depth", self.dref.type, "float")
         check_same(self, "its result", self.texel_type(self.result.type), image.element_type)
         self.check_operands(self.image_operands, self.operand_arguments)
@@ -98,13 +94,15 @@ class GatherOp(ImageAccessOp):
         self.check_operands(self.image_operands, self.operand_arguments)
 
 
-def _check_sampling(
-    op: Operation, image: ImageType, operands: ImageOperandsAttr | None, is_projected: bool
-) -> None:
+def _sampled_from(op: SampleOp | DepthOp) -> ImageType:
+    """Returns the image that is sampled; VerifyException where it, the coordinate or the level does not suit."""
+    image, operands = sampled_image_of(op, op.sampled_image), op.image_operands
     if operands is None or not operands.data & _EXPLICIT:
         fail(op, "needs the image operand Lod or Grad")
-    if is_projected and (image.data.arrayed or image.data.dim is Dim.Cube or image.data.sampling):
+    if op.IS_PROJECTED and (image.data.arrayed or image.data.dim is Dim.Cube or image.data.sampling):
         fail(op, f"divides coordinates of an image that is no array, cube or multisampled, found {image}")
+    check_coordinate(op, image, op.coordinate.type, "float", int(op.IS_PROJECTED))
+    return image
 
 
 @irdl_op_definition
