@@ -85,9 +85,7 @@ class ArrayParameter:
         unique): elements, or vectors of them."""
         self._may_alias = parameter.may_alias or parameter.access == "read_write"
         self._is_address = fn.module.env.binding_model is BindingModel.ADDRESS
-        self._counts_in_64_bits = (
-            index_type is not i32 or Aspect.VK_INT64 in fn.module.env.optional_aspects
-        )
+        self._counts_in_64_bits = index_type is not i32 or Aspect.VK_INT64 in fn.module.env.optional_aspects
         self._storage_class = (
             StorageClass.PhysicalStorageBuffer if self._is_address else StorageClass.StorageBuffer
         )
