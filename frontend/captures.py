@@ -150,7 +150,7 @@ def _default(function: types.FunctionType, name: str) -> object:
 def _is_same(found: object, value: object) -> bool:
     """Compares two objects of one type; repr tells 0.0 from -0.0 and finds NaN again."""
     if isinstance(value, bool | int | float | str | np.generic):
-        return repr(found) == repr(value)
+        return repr(found) == repr(cast(object, value))
     if isinstance(value, tuple):
         pairs = cast("tuple[object, ...]", found), cast("tuple[object, ...]", value)
         return len(pairs[0]) == len(pairs[1]) and all(
@@ -170,8 +170,8 @@ def _snapshot(value: object) -> object:
         items = cast("tuple[object, ...]", value)
         copies = [_snapshot(item) for item in items]
         if all(copy is item for copy, item in zip(copies, items, strict=True)):
-            return value
-        return tuple.__new__(cast("type[tuple[object, ...]]", type(value)), copies)
+            return items
+        return tuple.__new__(type(items), copies)  # named tuples keep their type
     struct = struct_of_value(value)
     return value if struct is None else host_value(struct, value, "")
 

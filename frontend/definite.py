@@ -21,6 +21,11 @@ class NamesSet(NamedTuple):
     if_false: frozenset[str]
     if_true: frozenset[str]
 
+    @property
+    def always(self) -> frozenset[str]:
+        """Those that it sets whatever its value."""
+        return self.if_false & self.if_true
+
 
 def names_set(node: ast.AST) -> NamesSet:
     """Returns what evaluating an expression sets."""
@@ -32,14 +37,14 @@ def names_set(node: ast.AST) -> NamesSet:
         case ast.NamedExpr(target=target, value=value):
             return NamesSet(*(names | {target.id} for names in names_set(value)))
         case ast.Compare(left=left, comparators=[first, *others]):
-            always = _always(left) | _always(first)
-            return NamesSet(always, always.union(*map(_always, others)))
+            always = names_set(left).always | names_set(first).always
+            return NamesSet(always, always.union(*(names_set(other).always for other in others)))
         case ast.IfExp(test=test, body=body, orelse=orelse):
             no, yes = names_set(test)
             pairs = zip(names_set(body), names_set(orelse), strict=True)
             return NamesSet(*((yes | a) & (no | b) for a, b in pairs))
         case _:
-            always = _NOTHING.union(*map(_always, ast.iter_child_nodes(node)))
+            always = _NOTHING.union(*(names_set(child).always for child in ast.iter_child_nodes(node)))
             return NamesSet(always, always)
 
 
@@ -49,12 +54,8 @@ def _of_operands(operands: list[NamesSet], is_and: bool) -> NamesSet:
     for operand in operands:
         ends.append(before | operand[not is_and])
         before |= operand[is_and]
-    ended = frozenset.intersection(*ends)
+    ended = ends[0].intersection(*ends[1:])
     return NamesSet(ended, before) if is_and else NamesSet(before, ended)
-
-
-def _always(node: ast.AST) -> frozenset[str]:
-    return frozenset.intersection(*names_set(node))
 
 
 def take_names(fb: FunctionBuilder, test: ast.expr, outcome: bool) -> None:

@@ -293,7 +293,7 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
     fb.node = node
     jumps = _loop_jumps(fb, node)
     if jumps:
-        _assume_set(fb, frozenset.intersection(*names_set(node.test)))
+        _assume_set(fb, names_set(node.test).always)
     carried = carried_variables(fb, node, live | jumps, frozenset())
     entry = dict(fb.env)
     types = [v.type for v in carried.initial]
