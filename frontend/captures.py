@@ -171,7 +171,7 @@ def _snapshot(value: object) -> object:
         copies = [_snapshot(item) for item in items]
         if all(copy is item for copy, item in zip(copies, items, strict=True)):
             return items
-        return tuple.__new__(type(items), copies)  # named tuples keep their type
+        return cast(Any, tuple).__new__(type(items), copies)  # named tuples keep their type
     struct = struct_of_value(value)
     return value if struct is None else host_value(struct, value, "")
 
