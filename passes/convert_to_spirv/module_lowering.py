@@ -27,7 +27,7 @@ from ...ir.dialects.kernel_reports import REPORT_NAMES, ROUND_OPS
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.attributes import MemorySemanticsAttr, StorageClassAttr
 from ...ir.dialects.spirv.enums import MemorySemantics, StorageClass
-from ...ir.dialects.spirv.types import PointerType
+from ...ir.dialects.spirv.types import ArrayType, PointerType, StructMember, StructType
 from ...ir.target_env import TargetEnv
 from ...ir.walk import operations
 from ..errors import PassError
@@ -35,7 +35,7 @@ from ..narrowing import is_memref_type
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
 from .spec_constant_table import SpecConstantTable
-from .types import TypeConverter, integer_attribute
+from .types import TypeConverter, integer_attribute, scalar_of, with_scalar
 
 _NEEDS_KERNEL = (
     GlobalRangeOp,
@@ -146,7 +146,7 @@ class ModuleLowering:
                 self.orders_memory |= op.order.data != "relaxed"
                 self.keeps_float_bits |= op.keeps_bits
                 if op.is_narrow and _is_shared(op.array.type):
-                    self.word_elements.add(op.element_type)
+                    self.word_elements.add(self.types(op.element_type))
 
     def storage_type(self, element: Attribute, *, is_atomic: bool) -> Attribute:
         """Returns what memory that atomics may reach holds for elements of a type.
@@ -157,6 +157,16 @@ class ModuleLowering:
         if is_atomic and self.keeps_float_bits and isinstance(element, Float32Type | Float64Type):
             return self.types.bits_like(element)
         return element
+
+    def shared_type(self, type_: Attribute) -> Attribute:
+        """Returns what memory of a work-group holds for a value, see `storage_type` and `word_elements`."""
+        if isinstance(type_, StructType):
+            return StructType.get([StructMember(self.shared_type(member.type)) for member in type_.members])
+        if isinstance(type_, ArrayType):
+            return ArrayType.get(self.shared_type(type_.element_type), type_.count.data)
+        scalar = scalar_of(type_)
+        stored = i32 if scalar in self.word_elements else self.storage_type(scalar, is_atomic=True)
+        return type_ if stored is scalar else self.types(with_scalar(type_, stored))
 
     # Symbols and globals
 
