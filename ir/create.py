@@ -2,7 +2,7 @@
 
 `create` fills the same fields as `Operation.__init__` (tests/ir/test_create.py compares them) without the properties,
 generators and look-ups in between; `append` puts an operation that is in no block yet behind all others of a block,
-without looking for cycles that a new operation cannot make.
+without looking for cycles that a new operation cannot make; `move_all` does so with everything in a block.
 """
 
 # The fields are xDSL's own, whose version pyproject.toml fixes.
@@ -94,6 +94,23 @@ def append(block: Block, op: Operation) -> None:
         op._prev_op = last
         last._next_op = op
     block._last_op = op
+
+
+def move_all(source: Block, target: Block) -> None:
+    """Puts all operations of a block, which are in none of the target's parents, behind those of another block."""
+    first, last = source._first_op, target._last_op
+    if first is None:
+        return
+    op: Operation | None = first
+    while op is not None:
+        op.parent = target
+        op = op._next_op
+    if last is None:
+        target._first_op = first
+    else:
+        first._prev_op, last._next_op = last, first
+    target._last_op = source._last_op
+    source._first_op = source._last_op = None
 
 
 def add_arguments(block: Block, types: Sequence[Attribute]) -> tuple[BlockArgument, ...]:

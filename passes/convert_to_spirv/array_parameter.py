@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, VectorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import KernelParameter
 from ...ir.dialects.spirv.attributes import MemoryAccessAttr
@@ -272,7 +273,7 @@ class ArrayParameter:
             fn = self._fn
 
             def first(kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
-                return fn.first(kind.create(operands=(left, right), result_types=(self.index_type,)))
+                return fn.first(create(kind, operands=(left, right), result_types=(self.index_type,)))
 
             count = self.extent(0)
             for dimension in range(1, len(self._shape)):
@@ -319,8 +320,8 @@ class ArrayParameter:
         variable.location = fn.location
         fn.module.add_global(variable)
         base = fn.first(
-            spirv.AddressOfOp.create(
-                properties={"variable": fn.module.symbol(symbol)}, result_types=(pointer,)
+            create(
+                spirv.AddressOfOp, properties={"variable": fn.module.symbol(symbol)}, result_types=(pointer,)
             )
         )
         return variable, base
