@@ -142,7 +142,8 @@ class FunctionBuilder:
             location=self.location(),
         )
         append(self.block, op)
-        return op.results[0]
+        (made,) = op.results
+        return made
 
     def append(self, op: Operation) -> None:
         """Appends a new op that was made elsewhere, at the current location."""

@@ -280,6 +280,6 @@ def with_scalar(type_: Attribute, scalar: Attribute) -> Attribute:
 
 def float_type(type_: Attribute) -> Attribute:
     """Returns a kernel-level float type; TypeError for bf16, which the device cannot compute with."""
-    if isinstance(scalar_of(type_), BFloat16Type):
+    if type(scalar_of(type_)) is BFloat16Type:
         raise TypeError("there is no arithmetic on bf16; convert with arith.extf to f32 first")
     return type_
