@@ -32,7 +32,6 @@ from xdsl.irdl import IRDLOperation, OptionalDef
 _Op = TypeVar("_Op", bound=Operation)
 
 _NOTHING: Mapping[str, Attribute] = {}
-_NO_RESULTS: SSAValues[OpResult] = SSAValues()
 
 
 def create(
@@ -47,13 +46,12 @@ def create(
 ) -> _Op:
     """Returns a new operation, in no block, as ``kind.create`` would make it; the regions are in no other operation."""
     op = kind.__new__(kind)
-    op._operands = values = SSAValues(operands)
-    op._operand_uses = _uses(op, values)
-    op.results = (
-        SSAValues([OpResult(type_, op, index) for index, type_ in enumerate(result_types)])
-        if result_types
-        else _NO_RESULTS
-    )
+    # What stays empty is that of the class.
+    if operands:
+        op._operands = values = SSAValues(operands)
+        op._operand_uses = _uses(op, values)
+    if result_types:
+        op.results = SSAValues([OpResult(type_, op, index) for index, type_ in enumerate(result_types)])
     default_properties, default_attributes = _defaults(kind)
     op.properties = made = dict(properties)
     for name, default in default_properties:
