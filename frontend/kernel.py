@@ -180,8 +180,8 @@ class LaunchConfiguration:
     """Events that the launch waits for."""
     spec_values: Mapping[object, object] | None = None
     """Specialization values of `spec`, unchecked."""
-    again: Callable[[tuple[object, ...]], Any] | None = None
-    """Set by `frontend.launch` where launches through this very object may take the short way: takes the
+    again: Callable[[object, tuple[object, ...]], Any] | None = None
+    """Set by `frontend.launch` where launches through this very object may take the short way: takes the queue and the
     arguments and returns an `lp.Event`, or None where they need a closer look."""
     generation: object = None
     """`config.generation` for which it may."""
@@ -227,7 +227,7 @@ class LaunchConfiguration:
         """
         again = self.again
         if again is not None and not kwargs and self.generation is config.generation:
-            event = again(args)
+            event = again(self.queue, args)
             if event is not None:
                 return event
         try:
