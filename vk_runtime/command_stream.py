@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from .barriers import Barrier, Barriers
     from .device import Device
     from .graph_commands import Batch
-    from .memory import Buffer
     from .launch_record import LaunchRecord
+    from .memory import Buffer
     from .recorded_launch import RecordedLaunch
     from .repeated_launches import KeptLaunch
     from .tracked import Tracked

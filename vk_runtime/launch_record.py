@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..ir.stream import Stream
 from . import graph_recording, profile, trace
-from .command_stream import CommandStream
 from .constants import VK_SHADER_STAGE_COMPUTE_BIT
 from .errors import ArrayRangeError
 from .event import Event
@@ -21,16 +20,16 @@ from .kernel_commands import KernelBinding, KernelCommands
 from .launch_plan import LaunchPlan, Piece
 from .memory import Buffer
 from .pipeline import Pipeline
+from .queue import Queue
 from .recorded_launch import RecordedLaunch, are_fixed
 from .repeated_launches import KEPT
 from .reports import KernelReport, Streams
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
-    from .descriptors import DescriptorSet
     from .command_buffer import CommandBuffer
+    from .descriptors import DescriptorSet
     from .device import Device
-    from .queue import Queue
 
 Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
@@ -107,8 +106,8 @@ class LaunchRecord(KernelCommands):
             found = self._default_queue
             if found is None or found.is_closed:
                 found = self._default_queue = self._device.default_queue
-        elif isinstance(queue, CommandStream) and queue.device is self._device:
-            found = cast("Queue", queue)
+        elif isinstance(queue, Queue):
+            found = queue
         else:
             return None
         known = found.known
@@ -118,7 +117,7 @@ class LaunchRecord(KernelCommands):
             if event is not None:
                 return event
         checked = self._checker.quick_check(args, self._device)
-        if checked is None:
+        if checked is None or found.device is not self._device:
             return None
         try:
             return self._record(found, args, checked, ())
@@ -293,7 +292,12 @@ class LaunchRecord(KernelCommands):
         if block != latest.block:
             queue.latest = None  # if Ctrl-C comes in between, nothing is known
             self._push(
-                command_buffer.raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block
+                command_buffer.raw,
+                self._layout,
+                VK_SHADER_STAGE_COMPUTE_BIT,
+                0,
+                self._push_bytes,
+                self._block,
             )
             latest.block = block
             queue.latest = latest
@@ -318,7 +322,8 @@ class LaunchRecord(KernelCommands):
             queue.order(recorded.uses, value)
             self._bind(command_buffer, recorded.descriptor_set)
             if self._push_bytes:
-                block = recorded.pushed()
+                # Without values it is the same at each launch, and packed at the first.
+                block = recorded.pushed() if self._has_values else self._block
                 self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, block)
             self._dispatch_groups(raw, *first[1])
             queue.latest = recorded

@@ -60,7 +60,9 @@ class RepeatedLaunches:
         """Notes a launch while the one before it still runs: the pattern is another."""
         self._streak, self.is_expected = -PATIENCE, False
 
-    def find(self, record: LaunchRecord, args: Sequence[object], uses: Uses, block: bytes) -> KeptLaunch | None:
+    def find(
+        self, record: LaunchRecord, args: Sequence[object], uses: Uses, block: bytes
+    ) -> KeptLaunch | None:
         """Returns the recording of a launch that came before, ready to be submitted; else notes it.
 
         Args:
