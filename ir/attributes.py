@@ -30,7 +30,7 @@ _NOT_NESTED: ArrayAttr[StringAttr] = ArrayAttr(())
 def attribute(kind: type[_Attribute], *parameters: Attribute) -> _Attribute:
     """Returns the attribute of a class with these parameters, which are taken to be what the class wants."""
     made = kind.__new__(kind)
-    made.__dict__.update(zip(_parameter_names(kind), parameters, strict=True))  # frozen: no assignments
+    vars(made).update(zip(_parameter_names(kind), parameters, strict=True))  # frozen: no assignments
     return made
 
 

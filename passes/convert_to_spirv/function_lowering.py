@@ -202,8 +202,9 @@ class FunctionLowering:
         """Returns the number that a lowered scalar is known to be, or None."""
         owner = value.owner
         attribute = owner.properties["value"] if type(owner) is spirv.ConstantOp else None
-        is_number = is_integer_attribute(attribute) or is_float_attribute(attribute)
-        return attribute.value.data if is_number else None
+        if is_integer_attribute(attribute) or is_float_attribute(attribute):
+            return attribute.value.data
+        return None
 
     def load(self, pointer: SSAValue, type_: Attribute) -> SSAValue:
         """Adds a load."""
