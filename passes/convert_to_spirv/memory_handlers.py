@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects import memref
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp, field_operands
@@ -57,7 +58,7 @@ def _store(fn: FunctionLowering, op: Operation) -> None:
     array = entry_of(fn, op).array(target)
     pointer = array.element_pointer(fn.array_indices(indices, array.index_type))
     stored = to_storage(fn, fn.value(value), array.storage_type)
-    fn.add(spirv.StoreOp.create(operands=(pointer, stored), properties=array.access))
+    fn.add(create(spirv.StoreOp, operands=(pointer, stored), properties=array.access))
 
 
 def _load_field(fn: FunctionLowering, op: Operation) -> None:
@@ -75,7 +76,7 @@ def _store_field(fn: FunctionLowering, op: Operation) -> None:
     stored = array.stored(type_)
     pointer = array.element_pointer(*_field(fn, op, 2, array.index_type), stored)
     value = to_storage(fn, fn.value(op.operands[0]), stored)
-    fn.add(spirv.StoreOp.create(operands=(pointer, value), properties=array.field_access(type_)))
+    fn.add(create(spirv.StoreOp, operands=(pointer, value), properties=array.field_access(type_)))
 
 
 def _load_wide(fn: FunctionLowering, op: Operation) -> None:
@@ -88,7 +89,7 @@ def _load_wide(fn: FunctionLowering, op: Operation) -> None:
 def _store_wide(fn: FunctionLowering, op: Operation) -> None:
     value, target, *indices = op.operands
     pointer, vector = _wide(fn, op, target, indices)
-    fn.add(spirv.StoreOp.create(operands=(pointer, to_storage(fn, fn.value(value), vector))))
+    fn.add(create(spirv.StoreOp, operands=(pointer, to_storage(fn, fn.value(value), vector))))
 
 
 def _wide(

@@ -429,7 +429,7 @@ def set_corner(x: lp.Array[lp.i8, 2]):
 
 @pytest.mark.parametrize(
     ("kernel", "shape"),
-    [(set_first, ((1 << 31) + 1,)), (set_at_size, (3 << 30,)), (set_corner, (1 << 16, 1 << 15))],
+    [(set_first, ((1 << 31) + 1,)), (set_at_size, (3 << 30,)), (set_corner, (1 << 16, (1 << 15) + 1))],
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_too_many_elements_for_32_bits_are_refused(wide, kernel, shape):
