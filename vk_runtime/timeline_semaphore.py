@@ -105,8 +105,8 @@ class TimelineSemaphore(Handle):
         """
         device, spare = self._device, self._wait_structs
         visits = device.visits
-        visits.append(None)  # as `LogicalDevice.visit`, which takes as long as all the rest here
         try:
+            visits.append(None)  # as `LogicalDevice.visit`, which takes as long as all the rest here
             device.require_usable()
             # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
             struct = spare.pop() if spare else self._new_wait_struct()
