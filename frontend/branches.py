@@ -221,8 +221,8 @@ class _Join:
         for mine, theirs, arm in ((first, second, self.then), (second, first, self.other)):
             if isinstance(mine, Unset) or mine is None:
                 if arm.is_dead_end and not isinstance(theirs, Unset) and theirs is not None:
-                    return self._without(mine, theirs, name, arm)
-                return self._unset(mine, arm)
+                    return self._without(theirs, name, arm)
+                return self._unset(mine, theirs, name, arm)
         if first is None or second is None or isinstance(first, Unset) or isinstance(second, Unset):
             return Unset(self.node)
         try:
@@ -232,8 +232,8 @@ class _Join:
                 return second if self.then.is_dead_end else first
             raise self.fb.error(self.node, str(error), "LP2037", hint="use two variables") from None
 
-    def _without(self, mine: Binding | None, theirs: Value, name: str, arm: Arm) -> Binding:
-        """Returns the value of the side that goes on; the other side yields anything."""
+    def _without(self, theirs: Value, name: str, arm: Arm) -> Value:
+        """Returns the value of the side that sets a variable; the other side, `arm`, yields anything."""
         try:
             filler = zero_like(theirs)
         except IncompatibleError:
@@ -241,10 +241,25 @@ class _Join:
         pair = (filler, theirs) if arm is self.then else (theirs, filler)
         return self.value(*pair, f"variable '{name}'")
 
-    def _unset(self, mine: Binding | None, arm: Arm) -> Unset:
+    def _unset(self, mine: Binding | None, theirs: Binding | None, name: str, arm: Arm) -> Unset:
+        value = self._elsewhere(mine, theirs, name, arm) if isinstance(self.node, ast.expr) else None
         if isinstance(mine, Unset) and mine.where is not None:
-            return mine
-        return Unset(self.node, _path(self.node, arm is self.then))
+            return Unset(mine.where, mine.path, value)
+        return Unset(self.node, _path(self.node, arm is self.then), value)
+
+    def _elsewhere(self, mine: Binding | None, theirs: Binding | None, name: str, arm: Arm) -> Value | None:
+        """Returns what a variable that an expression sets on some paths is on those."""
+        here = mine.value if isinstance(mine, Unset) else mine
+        there = theirs.value if isinstance(theirs, Unset) else theirs
+        if here is None:
+            return None if there is None else self._without(there, name, arm)
+        if there is None:
+            return self._without(here, name, self.other if arm is self.then else self.then)
+        pair = (here, there) if arm is self.then else (there, here)
+        try:
+            return self.value(*pair, f"variable '{name}'")
+        except IncompatibleError:
+            return None
 
     def value(self, first: Value, second: Value, what: str) -> Value:
         """Returns what stands for `first` or `second`, whichever side was taken."""
@@ -364,7 +379,11 @@ def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:
 
 
 def _filled(binding: Binding, results: Sequence[SSAValue]) -> Binding:
-    return binding if isinstance(binding, Unset) else _filled_value(binding, results)
+    if not isinstance(binding, Unset):
+        return _filled_value(binding, results)
+    if binding.value is None:
+        return binding
+    return Unset(binding.where, binding.path, _filled_value(binding.value, results))
 
 
 def _filled_value(value: Value, results: Sequence[SSAValue]) -> Value:

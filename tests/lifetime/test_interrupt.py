@@ -109,6 +109,51 @@ def test_an_interrupt_anywhere_in_equal_launches(device):
     assert count > 50, "there were points to interrupt at"
 
 
+def test_an_interrupt_anywhere_in_launches_in_turn(device):
+    """Each is bound again behind the other; a kept recording behind another's, too."""
+    x, y = lp.zeros(64, device=device), lp.zeros(64, device=device)
+    queue = device.default_queue
+    queue.wait()
+    expected = (0.0, 0.0)
+
+    def launch():
+        for _ in range(3):
+            add_one[64](x)
+            add_value[64](y, 2.0)
+
+    for count in range(10_000):
+        is_interrupted = interrupted_at(count, launch)
+        add_value[64](y, 2.0)
+        add_one[64](x)
+        found = x.numpy(), y.numpy()
+        assert all(one.min() == one.max() for one in found)
+        steps = (found[0][0] - expected[0] - 1, (found[1][0] - expected[1] - 2) / 2)
+        assert 3 >= steps[0] >= steps[1] >= steps[0] - 1 >= -1, f"point {count}"
+        expected = float(found[0][0]), float(found[1][0])
+        assert lock_is_free(device), f"point {count}"
+        if not is_interrupted:
+            break
+    assert count > 50, "there were points to interrupt at"
+
+
+def test_an_interrupt_anywhere_in_a_kept_launch_on_a_queue(device):
+    x = lp.zeros(64, device=device)
+    queue = lp.Queue(device)
+    expected = 0.0
+    for count in range(10_000):
+        for _ in range(14):
+            add_value[64].on(queue)(x, 1.0).wait()
+        is_interrupted = interrupted_at(count, lambda: add_value[64].on(queue)(x, 1.0).wait())
+        found = x.numpy()
+        assert found.min() == found.max()
+        assert found[0] in (expected + 14, expected + 15), f"point {count}"
+        expected = float(found[0])
+        assert lock_is_free(device), f"point {count}"
+        if not is_interrupted:
+            break
+    assert count > 10, "there were points to interrupt at"
+
+
 def test_an_interrupt_anywhere_in_making_an_array(device):
     kept = lp.ones(64, device=device)
     # Interrupted arrays may leave holes, whose search is interrupted in turn: there is no last point.
