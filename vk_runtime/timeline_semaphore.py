@@ -143,8 +143,8 @@ class TimelineSemaphore(Handle):
         device, raw = self._device, self.raw
         read, counter = self._get_counter_value, ffi.new("uint64_t*")
         visits = device.visits
-        visits.append(None)  # as in `wait_slice`
         try:
+            visits.append(None)  # as in `wait_slice`
             if device.is_unusable:
                 device.require_usable()
             now = start_ns
