@@ -8,6 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 
+from ..ir.create import create
 from ..ir.dialects.kernel_atomic import (
     ORDERS,
     SCOPES,
@@ -179,12 +180,13 @@ def _operation(
         properties |= path_properties(place.path)
     result = () if name == "store" else (stored,)
     if name == "load":
-        return AtomicLoadOp.create(operands=operands, result_types=result, properties=properties)
+        return create(AtomicLoadOp, operands=operands, result_types=result, properties=properties)
     if name == "store":
-        return AtomicStoreOp.create(operands=operands, properties=properties)
+        return create(AtomicStoreOp, operands=operands, properties=properties)
     if name == "compare_exchange":
-        return AtomicCompareExchangeOp.create(operands=operands, result_types=result, properties=properties)
-    return AtomicRMWOp.create(
+        return create(AtomicCompareExchangeOp, operands=operands, result_types=result, properties=properties)
+    return create(
+        AtomicRMWOp,
         operands=operands,
         result_types=result,
         properties={**properties, "kind": StringAttr(_kind(name, scalar))},

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.aspects import Aspect
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import KernelParameter
 from ...ir.dialects.spirv.attributes import MemoryAccessAttr
@@ -276,7 +277,7 @@ class ArrayParameter:
             fn = self._fn
 
             def first(kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
-                return fn.first(kind.create(operands=(left, right), result_types=(self.index_type,)))
+                return fn.first(create(kind, operands=(left, right), result_types=(self.index_type,)))
 
             count = self.extent(0)
             for dimension in range(1, len(self._shape)):
@@ -323,8 +324,8 @@ class ArrayParameter:
         variable.location = fn.location
         fn.module.add_global(variable)
         base = fn.first(
-            spirv.AddressOfOp.create(
-                properties={"variable": fn.module.symbol(symbol)}, result_types=(pointer,)
+            create(
+                spirv.AddressOfOp, properties={"variable": fn.module.symbol(symbol)}, result_types=(pointer,)
             )
         )
         return variable, base

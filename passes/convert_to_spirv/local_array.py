@@ -16,6 +16,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr, SymbolRefAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
@@ -142,7 +143,7 @@ class LocalArray:
         variable.location = fn.location
         module.add_global(variable)
         return fn.first(
-            spirv.AddressOfOp.create(properties={"variable": module.symbol(symbol)}, result_types=(pointer,))
+            create(spirv.AddressOfOp, properties={"variable": module.symbol(symbol)}, result_types=(pointer,))
         )
 
 

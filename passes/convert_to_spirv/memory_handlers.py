@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects import memref
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp, field_operands
@@ -54,7 +55,7 @@ def _store(fn: FunctionLowering, op: Operation) -> None:
     array = entry_of(fn, op).array(target)
     pointer = array.element_pointer(fn.array_indices(indices, array.index_type))
     stored = to_storage(fn, fn.value(value), array.storage_type)
-    fn.add(spirv.StoreOp.create(operands=(pointer, stored), properties=array.access))
+    fn.add(create(spirv.StoreOp, operands=(pointer, stored), properties=array.access))
 
 
 def _load_field(fn: FunctionLowering, op: Operation) -> None:
@@ -69,7 +70,7 @@ def _store_field(fn: FunctionLowering, op: Operation) -> None:
     type_ = fn.type(op.operands[0].type)
     pointer = array.element_pointer(*_field(fn, op, 2, array.index_type), type_)
     value = fn.value(op.operands[0])
-    fn.add(spirv.StoreOp.create(operands=(pointer, value), properties=array.field_access(type_)))
+    fn.add(create(spirv.StoreOp, operands=(pointer, value), properties=array.field_access(type_)))
 
 
 def _load_wide(fn: FunctionLowering, op: Operation) -> None:
@@ -82,7 +83,7 @@ def _load_wide(fn: FunctionLowering, op: Operation) -> None:
 def _store_wide(fn: FunctionLowering, op: Operation) -> None:
     value, target, *indices = op.operands
     pointer, vector = _wide(fn, op, target, indices)
-    fn.add(spirv.StoreOp.create(operands=(pointer, to_storage(fn, fn.value(value), vector))))
+    fn.add(create(spirv.StoreOp, operands=(pointer, to_storage(fn, fn.value(value), vector))))
 
 
 def _wide(

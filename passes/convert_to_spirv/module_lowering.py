@@ -10,7 +10,6 @@ from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
-    FunctionType,
     MemRefType,
     SymbolRefAttr,
     VectorType,
@@ -18,7 +17,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region
 
+from ...ir.attributes import function_type, symbol_reference
 from ...ir.call_graph import Function, SymbolTables, function_name, has_body
+from ...ir.create import create
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
 from ...ir.dialects.kernel_atomic import AtomicOp
@@ -50,6 +51,7 @@ _NEEDS_KERNEL = (
 
 
 _BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
+_THREE_NUMBERS = VectorType(i32, [3])
 _DECISIVE = (*get_args(Function), AtomicOp)
 """The classes of operations that decide something for all of a module."""
 NEEDS_KERNEL_NAMES = (
@@ -166,7 +168,7 @@ class ModuleLowering:
         while free in self._symbols:
             number += 1
             free = f"{name}_{number}"
-        self._symbols[free] = SymbolRefAttr(free)
+        self._symbols[free] = symbol_reference(free)
         return free
 
     def symbol(self, name: str) -> SymbolRefAttr:
@@ -179,7 +181,7 @@ class ModuleLowering:
 
     def built_in_type(self, name: str) -> Attribute:
         """Returns the type of a built-in input: a number for sub-groups, else three of them."""
-        return self.types(i32) if "ubgroup" in name else self.types(VectorType(i32, [3]))
+        return self.types(i32 if "ubgroup" in name else _THREE_NUMBERS)
 
     def built_in(self, name: str) -> str:
         """Returns the symbol of a built-in input such as GlobalInvocationId."""
@@ -320,15 +322,15 @@ class ModuleLowering:
         if len(results) > 1:
             results = [fn.emit(spirv.CompositeConstructOp, results, lowered.outputs[0])]
         if results:
-            fn.add(spirv.ReturnValueOp.create(operands=results))
+            fn.add(create(spirv.ReturnValueOp, operands=results))
         else:
-            fn.add(spirv.ReturnOp.create())
+            fn.add(create(spirv.ReturnOp))
         self._add_helper(function, lowered, inputs, Region(fn.finish()))
 
     def _add_helper(
         self, function: Function, lowered: LoweredFunction, inputs: Sequence[Attribute], body: Region
     ) -> None:
-        type_ = FunctionType.from_lists(inputs, lowered.outputs)
+        type_ = function_type(inputs, lowered.outputs)
         name = lowered.symbol.root_reference.data
         self.add_function(spirv.FuncOp(name, type_, body, linkage_attributes=lowered.linkage), function)
 
