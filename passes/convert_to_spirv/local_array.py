@@ -26,7 +26,7 @@ from ...ir.kernel_info import LocalArrayInfo
 from ...ir.location import location_of
 from ..narrowing import is_array_attribute, is_integer_type, is_memref_type, is_vector_type
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
-from .size_expressions import Size
+from .size_expressions import Size, SizeExpressions
 from .types import scalar_bytes
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class LocalArray:
         self._extents = list(extents)
         self._lengths = [entry.sizes.of(extent) for extent in self._extents]
         self.global_symbols: tuple[str, ...] = ()
-        self._base = self._variable(entry.sizes.product(self._lengths))
+        self._base = self._variable(entry.sizes.product(self._lengths), entry.sizes)
         self._spelled = spelled
         self._location = location
 
@@ -125,14 +125,13 @@ class LocalArray:
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         return fn.emit(spirv.AccessChainOp, (self._base, linear, *path), pointer)
 
-    def _variable(self, total: Size) -> SSAValue:
+    def _variable(self, total: Size, sizes: SizeExpressions) -> SSAValue:
         fn, module = self._fn, self._fn.module
         length = total.literal
         if length is None:
-            assert isinstance(total.attribute, SymbolRefAttr)
-            length_symbol = total.attribute.root_reference.data
-            module.spec_constants.keep_positive(length_symbol)
-            array = module.types.array(self.storage_type, length_symbol)
+            positive = sizes.at_least_one(total)
+            assert isinstance(positive.attribute, SymbolRefAttr)
+            array = module.types.array(self.storage_type, positive.attribute.root_reference.data)
         else:
             if length < 1:
                 raise TypeError(f"an array has at least one element, found {length}")
