@@ -92,6 +92,10 @@ class FunctionFacts:
             case ast.AugAssign(target=ast.Name(id=name)):
                 reads.add(name)
                 self.assignments[name] += 1
+            case ast.While(test=test):
+                # The round before assigns it too, which matters where a break leaves it as it is.
+                names = (n.target.id for n in ast.walk(test) if isinstance(n, ast.NamedExpr))
+                self.assignments.update(names)
             case ast.For(iter=iterable) if not _is_range(iterable):
                 self.item_loops.append(statement)
                 # Unrolled: one assignment in the text may give the variable another type each round.

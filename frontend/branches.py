@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ..ir.attribute_values import integer
+from ..ir.create import create, move_all
 from .analysis import FLAGS
 from .conversions import adapt, convert, settle
 from .fixed_arrays import fixed_ssa
@@ -221,8 +223,8 @@ class _Join:
         for mine, theirs, arm in ((first, second, self.then), (second, first, self.other)):
             if isinstance(mine, Unset) or mine is None:
                 if arm.is_dead_end and not isinstance(theirs, Unset) and theirs is not None:
-                    return self._without(mine, theirs, name, arm)
-                return self._unset(mine, arm)
+                    return self._without(theirs, name, arm)
+                return self._unset(mine, theirs, name, arm)
         if first is None or second is None or isinstance(first, Unset) or isinstance(second, Unset):
             return Unset(self.node)
         try:
@@ -232,8 +234,8 @@ class _Join:
                 return second if self.then.is_dead_end else first
             raise self.fb.error(self.node, str(error), "LP2037", hint="use two variables") from None
 
-    def _without(self, mine: Binding | None, theirs: Value, name: str, arm: Arm) -> Binding:
-        """Returns the value of the side that goes on; the other side yields anything."""
+    def _without(self, theirs: Value, name: str, arm: Arm) -> Value:
+        """Returns the value of the side that sets a variable; the other side, `arm`, yields anything."""
         try:
             filler = zero_like(theirs)
         except IncompatibleError:
@@ -241,10 +243,25 @@ class _Join:
         pair = (filler, theirs) if arm is self.then else (theirs, filler)
         return self.value(*pair, f"variable '{name}'")
 
-    def _unset(self, mine: Binding | None, arm: Arm) -> Unset:
+    def _unset(self, mine: Binding | None, theirs: Binding | None, name: str, arm: Arm) -> Unset:
+        value = self._elsewhere(mine, theirs, name, arm) if isinstance(self.node, ast.expr) else None
         if isinstance(mine, Unset) and mine.where is not None:
-            return mine
-        return Unset(self.node, _path(self.node, arm is self.then))
+            return Unset(mine.where, mine.path, value)
+        return Unset(self.node, _path(self.node, arm is self.then), value)
+
+    def _elsewhere(self, mine: Binding | None, theirs: Binding | None, name: str, arm: Arm) -> Value | None:
+        """Returns what a variable that an expression sets on some paths is on those."""
+        here = mine.value if isinstance(mine, Unset) else mine
+        there = theirs.value if isinstance(theirs, Unset) else theirs
+        if here is None:
+            return None if there is None else self._without(there, name, arm)
+        if there is None:
+            return self._without(here, name, self.other if arm is self.then else self.then)
+        pair = (here, there) if arm is self.then else (there, here)
+        try:
+            return self.value(*pair, f"variable '{name}'")
+        except IncompatibleError:
+            return None
 
     def value(self, first: Value, second: Value, what: str) -> Value:
         """Returns what stands for `first` or `second`, whichever side was taken."""
@@ -303,22 +320,22 @@ class _Join:
             return ()
         types = [pair[0].type for pair in self.pairs]
         with fb.into(then):
-            fb.append(scf.YieldOp.create(operands=[pair[0] for pair in self.pairs]))
+            fb.append(create(scf.YieldOp, operands=[pair[0] for pair in self.pairs]))
         regions = [Region(then)]
         if self.pairs or other.first_op is not None:
             with fb.into(other):
-                fb.append(scf.YieldOp.create(operands=[pair[1] for pair in self.pairs]))
+                fb.append(create(scf.YieldOp, operands=[pair[1] for pair in self.pairs]))
             regions.append(Region(other))
         else:
             regions.append(Region())
-        op = scf.IfOp.create(operands=[_required(fb, self.test)], result_types=types, regions=regions)
+        op = create(scf.IfOp, operands=[_required(fb, self.test)], result_types=types, regions=regions)
         fb.append(op)
         return op.results
 
     def _selects(self) -> Sequence[SSAValue]:
         fb = self.fb
         for block in (self.then.block, self.other.block):
-            _move_ops(block, fb.block)
+            move_all(block, fb.block)
         test = _required(fb, self.test)
         return [_select(fb, test, *pair) for pair in self.pairs]
 
@@ -346,15 +363,8 @@ def _emitted(fb: FunctionBuilder, op: type[Operation], operands: list[SSAValue],
 
 def _constant_bool(value: SSAValue) -> bool | None:
     owner = value.owner
-    if isinstance(owner, arith.ConstantOp):
-        return str(owner.properties["value"]) == "true"
-    return None
-
-
-def _move_ops(source: Block, target: Block) -> None:
-    for op in list(source.ops):
-        op.detach()
-        target.add_op(op)
+    number = integer(owner.properties["value"]) if isinstance(owner, arith.ConstantOp) else None
+    return None if number is None else number != 0
 
 
 def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:
@@ -364,7 +374,11 @@ def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:
 
 
 def _filled(binding: Binding, results: Sequence[SSAValue]) -> Binding:
-    return binding if isinstance(binding, Unset) else _filled_value(binding, results)
+    if not isinstance(binding, Unset):
+        return _filled_value(binding, results)
+    if binding.value is None:
+        return binding
+    return Unset(binding.where, binding.path, _filled_value(binding.value, results))
 
 
 def _filled_value(value: Value, results: Sequence[SSAValue]) -> Value:

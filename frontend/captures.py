@@ -1,36 +1,47 @@
 """What a kernel read from around itself when it was compiled, and whether it still is so.
 
-A captured number, tuple, function or specialization constant is a constant of the compiled kernel; binding the
-name to something else compiles the kernel again.  Lapilli's own names, modules and types are not watched.
+A captured number, tuple, type, function or specialization constant is a constant of the compiled kernel; binding the
+name to something else compiles the kernel again.  Not watched are Python's builtins, the modules that kernels name all
+the time, and what is in these.
 """
 
 from __future__ import annotations
 
+import builtins
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ..ir.errors import KernelArgumentError
 from .intrinsics import Intrinsic, Namespace
-from .struct_types import STRUCT_ATTRIBUTE, StructType
+from .scope import MISSING
+from .struct_types import StructType
 from .struct_values import host_value, leaf_values, struct_of_value
 from .types import Type
 
 if TYPE_CHECKING:
     from .externals import ExternalFunction
+    from .source import FunctionSource
 
-FIXED = (Type, Intrinsic, Namespace, types.ModuleType, types.BuiltinFunctionType, type)
-"""What is not watched for changes: lapilli's own names, modules and classes as such, and Python's builtins."""
+PACKAGE = __name__.rpartition(".frontend.")[0]
+"""The name of lapilli's own package."""
+_FIXED_MODULES = (PACKAGE, "math", "numpy")
 
 
-def is_watched(value: object) -> bool:
-    """Whether a name of `value` is looked up again at launches: not of `FIXED`, except for struct classes."""
-    if isinstance(value, type):
-        return STRUCT_ATTRIBUTE in value.__dict__
-    return not isinstance(value, FIXED)
+def is_watched(value: object, owner: object = None) -> bool:
+    """Whether a name of `value`, or an attribute of the module or class `owner`, is looked up again at launches."""
+    if _is_fixed_module(owner) or _is_fixed_module(value):
+        return False
+    name = getattr(value, "__name__", None)
+    return not isinstance(name, str) or getattr(builtins, name, None) is not value
+
+
+def _is_fixed_module(value: object) -> bool:
+    return isinstance(value, types.ModuleType) and value.__name__ in _FIXED_MODULES
 
 
 @dataclass(slots=True)
@@ -81,6 +92,26 @@ class Captures:
         """
         self._seen.setdefault((id(owner), name), (resolve, name, _snapshot(value)))
 
+    def read_name(self, source: FunctionSource, name: str, value: object) -> None:
+        """Remembers that `name` means `value` inside of a function."""
+        self.used.name(source.function, name, value)
+        if is_watched(value):
+            self.add(source, source.resolve, name, value)
+
+    def read_attribute(self, owner: object, name: str, value: object) -> None:
+        """Remembers that attribute `name` of an object is `value`."""
+        self.used.attribute(owner, name, value)
+        if isinstance(owner, types.ModuleType | type | types.FunctionType) and is_watched(value, owner):
+            self.add(owner, partial(getattr, owner), name, value)
+
+    def read_function(self, function: types.FunctionType) -> None:
+        """Remembers what a helper is made of: its code, which reloading replaces in place, and its defaults."""
+        if str(function.__module__).partition(".")[0] == PACKAGE:
+            return
+        self.add(function, partial(getattr, function), "__code__", function.__code__)
+        for name, value in defaults_of(function).items():
+            self.add(function, partial(_default, function), name, value)
+
     def include(self, other: Captures) -> None:
         """Watches what `other` watches too: code that was linked in is part of the kernel."""
         self._seen = {**other._seen, **self._seen}
@@ -102,10 +133,29 @@ class Captures:
         return True
 
 
+def defaults_of(function: types.FunctionType) -> dict[str, object]:
+    """Returns the present defaults of a function's parameters."""
+    code, values = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    return {
+        **(function.__kwdefaults__ or {}),
+        **dict(zip(names[len(names) - len(values) :], values, strict=True)),
+    }
+
+
+def _default(function: types.FunctionType, name: str) -> object:
+    return defaults_of(function).get(name, MISSING)
+
+
 def _is_same(found: object, value: object) -> bool:
     """Compares two objects of one type; repr tells 0.0 from -0.0 and finds NaN again."""
-    if isinstance(value, bool | int | float | str | tuple):
+    if isinstance(value, bool | int | float | str | np.generic):
         return repr(found) == repr(cast(object, value))
+    if isinstance(value, tuple):
+        pairs = cast("tuple[object, ...]", found), cast("tuple[object, ...]", value)
+        return len(pairs[0]) == len(pairs[1]) and all(
+            a is b or (type(a) is type(b) and _is_same(a, b)) for a, b in zip(*pairs, strict=True)
+        )
     if isinstance(value, np.ndarray):
         return _content(found) == _content(cast("object", value))
     struct = struct_of_value(value)
@@ -116,6 +166,12 @@ def _snapshot(value: object) -> object:
     """Returns what to compare with later: a copy of what can change in place."""
     if isinstance(value, np.ndarray):
         return cast("np.ndarray[Any, Any]", value).copy()
+    if isinstance(value, tuple):
+        items = cast("tuple[object, ...]", value)
+        copies = [_snapshot(item) for item in items]
+        if all(copy is item for copy, item in zip(copies, items, strict=True)):
+            return items
+        return cast(Any, tuple).__new__(type(items), copies)  # named tuples keep their type
     struct = struct_of_value(value)
     return value if struct is None else host_value(struct, value, "")
 

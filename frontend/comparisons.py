@@ -9,6 +9,7 @@ from xdsl.dialects import arith
 from .arithmetic import common_type, logical_not, operand_value
 from .branches import select_values
 from .conversions import CMPF, CMPI, adapt, condition, convert
+from .definite import take_names
 from .dispatch import expression
 from .folding import fold_comparison
 from .function_builder import FunctionBuilder
@@ -175,6 +176,7 @@ def _short_circuit(fb: FunctionBuilder, node: ast.BoolOp, position: int) -> Valu
         return _short_circuit(fb, node, position + 1) if bool(test.const) == is_and else value
 
     def rest() -> Value:
+        take_names(fb, node.values[position], is_and)
         return _short_circuit(fb, node, position + 1)
 
     def this() -> Value:
@@ -189,4 +191,9 @@ def compile_conditional(fb: FunctionBuilder, node: ast.IfExp) -> Value:
     test = condition(fb, fb.evaluate(node.test), node.test)
     if test.const is not None:
         return fb.evaluate(node.body if test.const else node.orelse)
-    return select_values(fb, test, lambda: fb.evaluate(node.body), lambda: fb.evaluate(node.orelse), node)
+
+    def side(outcome: bool) -> Value:
+        take_names(fb, node.test, outcome)
+        return fb.evaluate(node.body if outcome else node.orelse)
+
+    return select_values(fb, test, lambda: side(True), lambda: side(False), node)

@@ -16,6 +16,7 @@ from xdsl.ir import Block
 from .analysis import FLAGS, NO_NAMES, always_exits
 from .branches import FALSE, Arm, branch, build_arm
 from .conversions import condition
+from .definite import take_names
 from .dispatch import STATEMENTS
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
@@ -102,8 +103,12 @@ def _build_if(
         return takes_rest
     if not takes_rest:
         live = live | fb.facts.reads(rest) | (jumps if rest else NO_NAMES)
-    then = build_arm(fb, lambda: build_statements(fb, body, live))
-    other = build_arm(fb, lambda: build_statements(fb, orelse, live))
+
+    def side(outcome: bool) -> None:
+        take_names(fb, statement.test, outcome)
+        build_statements(fb, body if outcome else orelse, live)
+
+    then, other = build_arm(fb, lambda: side(True)), build_arm(fb, lambda: side(False))
     fb.node = statement
     join_arms(fb, test, then, other, live, fb.facts.writes(body) | fb.facts.writes(orelse), statement)
     return takes_rest

@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from .captures import Captures, is_watched
+from .captures import PACKAGE, Captures, is_watched
 from .fingerprint import fingerprint
 from .scope import MISSING, resolve
-
-PACKAGE = __name__.rpartition(".frontend.")[0]
-"""The name of lapilli's own package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +85,7 @@ def verified(
             _watch(captures, function, owner, item.path[-1], value)
             if isinstance(value, types.FunctionType):
                 functions.append(value)
+                captures.read_function(value)
     return captures, tuple(functions)
 
 
@@ -97,12 +95,10 @@ def _is_own_name(owner: object, attribute: str) -> bool:
 
 
 def _watch(captures: Captures, function: types.FunctionType, owner: object, name: str, value: object) -> None:
-    if not is_watched(value):
-        return
-    if owner is function:
+    if owner is not function:
+        captures.read_attribute(owner, name, value)
+    elif is_watched(value):
         captures.add(function, partial(resolve, function), name, value)
-    elif isinstance(owner, types.ModuleType | type):
-        captures.add(owner, partial(getattr, owner), name, value)
 
 
 def to_json(items: Sequence[Dependency]) -> list[Any]:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import ast
 import types
-from functools import partial
 from typing import cast
 
-from .captures import is_watched
 from .function_builder import FunctionBuilder
 from .scope import MISSING
 from .spec_constant import SpecializationId, placeholder_id
@@ -55,9 +53,7 @@ def _object(fb: FunctionBuilder, node: ast.expr) -> object:
         case ast.Name(id=name) if not fb.is_local(name):
             found = fb.source.resolve(name)
             if found is not MISSING:
-                fb.module.captures.used.name(fb.source.function, name, found)
-                if is_watched(found):
-                    fb.module.captures.add(fb.source, fb.source.resolve, name, found)
+                fb.module.captures.read_name(fb.source, name, found)
             return found
         case ast.Attribute(value=base, attr=name):
             owner = _object(fb, base)
@@ -65,8 +61,7 @@ def _object(fb: FunctionBuilder, node: ast.expr) -> object:
                 return MISSING
             found = getattr(owner, name, MISSING)
             if found is not MISSING:
-                fb.module.captures.used.attribute(owner, name, found)
-                fb.module.captures.add(owner, partial(getattr, owner), name, found)
+                fb.module.captures.read_attribute(owner, name, found)
             return found
         case ast.Subscript(value=base, slice=ast.Constant(value=int(index))):
             return _item(_object(fb, base), index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types as python_types
 
+from .captures import defaults_of
 from .composites import convert_composite
 from .conversions import store_convert
 from .function_builder import FunctionBuilder
@@ -99,11 +100,7 @@ def _default(
     parameter: str,
     node: ast.Call,
 ) -> Value:
-    defaults = dict(function.__kwdefaults__ or {})
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount]
-    values = function.__defaults__ or ()
-    defaults.update(zip(names[len(names) - len(values) :], values, strict=True))
+    defaults = defaults_of(function)
     if parameter not in defaults:
         raise fb.error(
             node,
@@ -150,10 +147,10 @@ def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast
     if not isinstance(annotation, ast.Name):
         return None  # an array or something that only type checkers read
     obj = source.resolve(annotation.id)
-    fb.module.captures.used.name(source.function, annotation.id, obj)
+    fb.module.captures.read_name(source, annotation.id, obj)
     for part in reversed(parts):
         owner, obj = obj, getattr(obj, part, None)
-        fb.module.captures.used.attribute(owner, part, obj)
+        fb.module.captures.read_attribute(owner, part, obj)
     if isinstance(obj, ScalarType):
         return obj
     composite = value_type_of(obj)

@@ -13,15 +13,18 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
 
+from ..ir.create import create
 from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN, always_exits
 from .assignment import assign_target
-from .branches import FALSE, build_arm, same_object, select_values
+from .branches import FALSE, build_arm, same_object, select_values, zero_like
 from .carried import Carried, bind, carried_variables, final_values, ir_leaves, written_by_rounds
 from .control_flow import Live, build_statements, join_arms, jump_state, mark_jumped
 from .conversions import CMPI, condition
+from .definite import names_set, take_names
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .iteration import Rounds, iterable_items, range_rounds
+from .names import typed_value
 from .types import ScalarType
 from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
@@ -161,7 +164,7 @@ def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live)
     jumps = _loop_jumps(fb, node)
     target = _target_names(node.target)
     if BREAK in jumps and always_exits(node.orelse):
-        _assume_a_round(fb, target & live, rounds)
+        _assume_set(fb, target & live, rounds.type)  # what follows runs only after a break
     skip = target if not (target & live) and not (target & fb.facts.writes(node.body)) else frozenset[str]()
     carried = carried_variables(fb, node, live | jumps, skip)
     before = dict(fb.env)
@@ -174,13 +177,13 @@ def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live)
     bind(fb, carried, results)
 
 
-def _assume_a_round(fb: FunctionBuilder, names: Live, rounds: Rounds) -> None:
-    """Gives the loop's variable any value: what follows runs only after a break, so some round has set it."""
+def _assume_set(fb: FunctionBuilder, names: Live, type_: ScalarType | None = None) -> None:
+    """Gives variables without a value any value, because whatever reads them runs after some round has set them."""
     for name in names:
         if isinstance(fb.env.get(name, Unset()), Unset):
-            wanted = fb.variable_types.get(name, rounds.type)
-            if isinstance(wanted, ScalarType):
-                fb.env[name] = Scalar(wanted, const=0.0 if wanted.is_float else 0)
+            wanted = fb.variable_types.get(name, type_)
+            if wanted is not None:
+                fb.env[name] = zero_like(typed_value(wanted))
 
 
 def _target_names(target: ast.expr) -> frozenset[str]:
@@ -205,8 +208,9 @@ def _simple_for(
     with fb.into(block):
         bind(fb, carried, block.args[1:])
         _body(fb, node, Scalar(rounds.type, block.args[0], bounds=rounds.bounds), live)
-        fb.append(scf.YieldOp.create(operands=final_values(fb, carried, node)))
-    op = scf.ForOp.create(
+        fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
+    op = create(
+        scf.ForOp,
         operands=[lower, upper, step, *carried.initial],
         result_types=[v.type for v in carried.initial],
         regions=[Region(block)],
@@ -238,7 +242,7 @@ def _stepping_while(
         bind(fb, carried, before.args[count:])
         again = fb.emit(arith.CmpiOp, [before.args[0], end], ir_type(BOOL), CMPI[predicate])
         again = _and_not_left(fb, again)
-        fb.append(scf.ConditionOp.create(operands=[again, *before.args]))
+        fb.append(create(scf.ConditionOp, operands=[again, *before.args]))
     fb.env = dict(outer)
     with fb.into(after):
         bind(fb, carried, after.args[count:])
@@ -251,8 +255,9 @@ def _stepping_while(
             for value, add in zip(after.args[:count], (one, step)[2 - count :], strict=True)
         ]
         nexts = [value for value in following if value is not None]
-        fb.append(scf.YieldOp.create(operands=[*nexts, *final_values(fb, carried, node)]))
-    op = scf.WhileOp.create(
+        fb.append(create(scf.YieldOp, operands=[*nexts, *final_values(fb, carried, node)]))
+    op = create(
+        scf.WhileOp,
         operands=[*counters, *carried.initial],
         result_types=types,
         regions=[Region(before), Region(after)],
@@ -290,6 +295,8 @@ def build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
 def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
     fb.node = node
     jumps = _loop_jumps(fb, node)
+    if jumps:
+        _assume_set(fb, names_set(node.test).always)
     carried = carried_variables(fb, node, live | jumps, frozenset())
     entry = dict(fb.env)
     types = [v.type for v in carried.initial]
@@ -303,47 +310,67 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
             _skip(fb, node, entry)
             return
         handed_on = final_values(fb, carried, node)
-        extra = _set_by_test(fb, node, carried, entry)
-        extra_leaves = final_values(fb, extra, node)
-        fb.append(scf.ConditionOp.create(operands=[_needed(fb, test), *handed_on, *extra_leaves]))
+        extra, maybe = _set_by_test(fb, node, carried, entry)
+        extra_leaves = [leaf for value in extra.shapes for leaf in ir_leaves(fb, value) or ()]
+        fb.append(create(scf.ConditionOp, operands=[_needed(fb, test), *handed_on, *extra_leaves]))
     results = [v.type for v in (*handed_on, *extra_leaves)]
     after = Block(arg_types=results)
     fb.env = dict(entry)
     with fb.into(after):
         bind(fb, carried, after.args)
-        bind(fb, extra, after.args[len(types) :])
+        _bind_set(fb, extra, maybe, after.args[len(types) :])
+        take_names(fb, node.test, True)
         for flag in FLAGS:
             if flag in fb.env:
                 fb.env[flag] = FALSE
         build_statements(fb, node.body, body_live)
         fb.env.pop(CONTINUE, None)
         fb.node = node
-        fb.append(scf.YieldOp.create(operands=final_values(fb, carried, node)))
-    op = scf.WhileOp.create(
-        operands=carried.initial, result_types=results, regions=[Region(before), Region(after)]
+        fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
+    op = create(
+        scf.WhileOp, operands=carried.initial, result_types=results, regions=[Region(before), Region(after)]
     )
     fb.append(op)
     _after(fb, entry, carried, node, live)
     bind(fb, carried, op.results)
-    bind(fb, extra, op.results[len(types) :])
+    _bind_set(fb, extra, maybe, op.results[len(types) :])
+    if not jumps:
+        take_names(fb, node.test, False)
     if _is_true_literal(node) and BREAK not in jumps and RETURN in jumps:
         fb.env[RETURN] = constant(True)  # there is no other way out
 
 
 def _set_by_test(
     fb: FunctionBuilder, node: ast.While, carried: Carried, entry: dict[str, Binding]
-) -> Carried:
-    """Returns the variables that only the condition sets, ``while (x := …) > 0``: every round and the exit see them."""
-    extra = Carried([], [], [])
+) -> tuple[Carried, dict[str, Unset]]:
+    """Returns the variables that only the condition sets, ``while (x := …) > 0``: every round and the exit see them.
+
+    Those that it sets on some paths only are in the second result too.
+    """
+    extra, maybe = Carried([], [], []), dict[str, Unset]()
     walrus = {n.target.id for n in ast.walk(node.test) if isinstance(n, ast.NamedExpr)}
     for name in sorted(walrus - frozenset(carried.names)):
         binding = fb.env.get(name)
-        if binding is None or isinstance(binding, Unset) or binding is entry.get(name):
+        value = binding.value if isinstance(binding, Unset) else binding
+        if value is None or binding is entry.get(name):
             continue
-        if ir_leaves(fb, binding) is not None:
+        if ir_leaves(fb, value) is not None:
             extra.names.append(name)
-            extra.shapes.append(binding)
-    return extra
+            extra.shapes.append(value)
+            if isinstance(binding, Unset):
+                maybe[name] = binding
+    return extra, maybe
+
+
+def _bind_set(
+    fb: FunctionBuilder, extra: Carried, maybe: dict[str, Unset], leaves: Sequence[SSAValue]
+) -> None:
+    """Binds what `_set_by_test` found."""
+    bind(fb, extra, leaves)
+    for name, unset in maybe.items():
+        value = fb.env[name]
+        assert not isinstance(value, Unset)
+        fb.env[name] = Unset(unset.where, unset.path, value)
 
 
 def _is_true_literal(node: ast.While) -> bool:
@@ -359,7 +386,7 @@ def _test(fb: FunctionBuilder, node: ast.While, jumps: Live) -> Scalar:
     def go_on() -> Value:
         return condition(fb, fb.evaluate(node.test), node.test)
 
-    result = select_values(fb, state, lambda: FALSE, go_on, node)
+    result = select_values(fb, state, lambda: FALSE, go_on, node.test)
     assert isinstance(result, Scalar)
     return result
 

@@ -109,6 +109,7 @@ class ModuleBuilder:
             notes = self.call_notes()
             self.calls.pop()
             found = self._sources[function] = FunctionSource.of(function, notes)
+            self.captures.read_function(function)
         return found
 
     @contextmanager

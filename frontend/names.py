@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import types as python_types
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +13,6 @@ from ..ir.errors import InvalidError
 from ..ir.stream import Manipulator, Stream
 from .builtins import BUILTINS, BuiltinFunction
 from .captured_data import captured_array, captured_struct
-from .captures import is_watched
 from .composites import typed_composite
 from .conversions import convert
 from .dispatch import expression
@@ -86,9 +84,7 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
     found = fb.source.resolve(name)
     if found is MISSING:
         raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(fb, name))
-    fb.module.captures.used.name(fb.source.function, name, found)
-    if is_watched(found):
-        fb.module.captures.add(fb.source, fb.source.resolve, name, found)
+    fb.module.captures.read_name(fb.source, name, found)
     value = captured(fb, found, name, node)
     if isinstance(value, Static):
         fb.statics[name] = value
@@ -333,11 +329,9 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
     except AttributeError:
         hint = attribute_hint(base.name, node.attr, dir(obj))
         raise fb.error(node, f"'{base.name}' has no attribute '{node.attr}'", "LP2046", hint=hint) from None
-    fb.module.captures.used.attribute(obj, node.attr, found)
-    if isinstance(obj, python_types.ModuleType | type) and is_watched(found):
-        fb.module.captures.add(obj, partial(getattr, obj), node.attr, found)
-        if isinstance(found, SpecializationId):
-            found.suggest_name(node.attr)
+    fb.module.captures.read_attribute(obj, node.attr, found)
+    if isinstance(obj, python_types.ModuleType | type) and isinstance(found, SpecializationId):
+        found.suggest_name(node.attr)
     value = captured(fb, found, spelling, node)
     if isinstance(value, Static) and _is_from_around(fb, node.value):
         fb.static_attributes[id(node)] = node, value

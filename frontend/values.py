@@ -169,6 +169,8 @@ class Unset:
     """The statement that sets it on some paths only; None: it is not set at all before."""
     path: str = ""
     """The path that leaves it unset, in words."""
+    value: Value | None = None
+    """What it is on the other paths, where an expression sets it: `definite.take_names` knows which those are."""
 
 
 Value = Scalar | Array | FixedArray | Tuple | Static | RangeValue | Iteration

@@ -32,7 +32,12 @@ SPIRV_VERSION_OF_VULKAN: dict[tuple[int, int], tuple[int, int]] = {
 
 
 OPTIONAL_ASPECTS = frozenset(
-    (Aspect.VK_FLOAT_ATOMIC_ADD, Aspect.VK_FLOAT_ATOMIC_MIN_MAX, Aspect.VK_SUBGROUP_ARITHMETIC)
+    (
+        Aspect.VK_FLOAT_ATOMIC_ADD,
+        Aspect.VK_FLOAT_ATOMIC_MIN_MAX,
+        Aspect.VK_INT64,
+        Aspect.VK_SUBGROUP_ARITHMETIC,
+    )
 )
 """The aspects that `TargetEnv.optional_aspects` may hold: those that change the code of some kernel."""
 
@@ -72,7 +77,8 @@ class TargetEnv:
     """Those of `OPTIMISATION_PASSES` that do not run, ascending."""
     optional_aspects: tuple[int, ...] = ()
     """Aspects, ascending, whose instructions the code may use where there is another way without: atomics of
-    floats.  An image that uses one requires it."""
+    floats.  An image that uses one requires it, except that an image that takes addresses computes them in 64 bits
+    where it can."""
     splits_branches: bool = True
     """Whether an invocation of several work-items may have branches that they disagree about."""
     lanes_per_invocation: int = 1

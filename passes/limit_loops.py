@@ -137,7 +137,7 @@ class _Instrument:
         counts = [self.block(region.block, is_outermost=False) for region in op.regions]
         meeting = self._meeting(is_outermost)
         end = [CountRoundsOp(1)] if isinstance(op, scf.ForOp) else []  # a while counts its tests
-        found = None if any(counts) else add_trips(op)
+        found = None if any(counts) else add_trips(op, divides=is_outermost)
         if found is not None:  # nothing inside counts, so all is counted behind
             op, last, trips = found
             counted = CountRoundsOp(0 if end else 1, trips)

@@ -105,7 +105,7 @@ def _most_trips(op: scf.ForOp) -> int | None:
     """Returns the most rounds of a loop that counts up to a constant, from a number that is known or not negative."""
     known = trip_count(op)
     high, step = constant_integer(op.operands[1]), constant_integer(op.operands[2])
-    if known is not None or high is None or step is None or step <= 0 or not _is_natural(op.operands[0]):
+    if known is not None or high is None or step is None or step <= 0 or not is_natural(op.operands[0]):
         return known
     return max(-(-high // step), 0)
 
@@ -113,12 +113,15 @@ def _most_trips(op: scf.ForOp) -> int | None:
 _SIZES = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, GlobalRangeOp, memref.DimOp)
 
 
-def _is_natural(value: SSAValue) -> bool:
-    """Whether a number is an id or a size, which are never negative."""
+def is_natural(value: SSAValue) -> bool:
+    """Whether a number is an id or a size, or one of them and a constant, which are never negative."""
     owner = value.owner
     if isinstance(owner, arith.IndexCastOp):
-        return _is_natural(owner.operands[0])
-    return isinstance(owner, _SIZES)
+        return is_natural(owner.operands[0])
+    if isinstance(owner, arith.SelectOp):
+        return all(is_natural(operand) for operand in owner.operands[1:])
+    number = constant_integer(value)
+    return isinstance(owner, _SIZES) or (number is not None and number >= 0)
 
 
 def _most_rounds(op: scf.WhileOp) -> int | None:
@@ -150,16 +153,23 @@ def _has_one_end(op: scf.WhileOp) -> bool:
 
 def step_of(op: scf.WhileOp, index: int) -> tuple[type[Operation], int] | None:
     """Returns how each round changes a carried value, as an operation on it and a constant; None where it is not so."""
+    changed = change_of(op, index)
+    number = None if changed is None else constant_integer(changed[1])
+    return None if changed is None or number is None else (changed[0], number)
+
+
+def change_of(op: scf.WhileOp, index: int) -> tuple[type[Operation], SSAValue] | None:
+    """Returns how each round changes a carried value, as an operation on it and a value; None where it is not so."""
     before, after = op.before_region.block, op.after_region.block
     test, again = before.last_op, after.last_op
     assert test is not None and again is not None
     owner, value = again.operands[index].owner, before.args[index]
     if isinstance(owner, Block) or len(owner.operands) != 2:
         return None
-    base, number = owner.operands[0], constant_integer(owner.operands[1])
+    base, other = owner.operands
     if isinstance(base, BlockArgument) and base.owner is after:
         base = test.operands[1 + base.index]  # by the name that it has in the body
-    return (type(owner), number) if number is not None and base is value else None
+    return (type(owner), other) if base is value else None
 
 
 def _conjuncts(condition: SSAValue) -> list[arith.CmpiOp]:

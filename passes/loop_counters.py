@@ -8,6 +8,8 @@ input:    %r = scf.while (%n = %zero) : … {     output:   … the same, and
 A count of its own would be one more value that every round changes; in a short loop that is a tenth of the time of
 llvmpipe, which is the driver that needs the count (`limit_loops`).
 
+Where only the end and the stride of ``range(first, end, stride)`` are known, they give it by a division.
+
 Invariant: the number is that of the rounds of each work-item, also where the driver ends the loop, or larger then.
 """
 
@@ -17,19 +19,28 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from .loop_bounds import step_of
+from ..ir.attribute_values import integer
+from .loop_bounds import change_of, is_natural, step_of
 from .optimise.constants import constant_integer
 from .optimise.fold_control_flow import replace
 
 _TYPES = (i32, IndexType())
+_ULT = 6
+"""The predicate of `arith.cmpi`."""
+UNCOUNTED = (1 << 31) - 1
+"""Stands for more rounds than any driver's cap."""
 LARGEST_STEP = 1 << 15
 """Of a counter: what it becomes in as many rounds as a driver runs must differ from where it began."""
 
 
-def add_trips(op: Operation) -> tuple[Operation, Operation, SSAValue] | None:
+def add_trips(op: Operation, *, divides: bool = True) -> tuple[Operation, Operation, SSAValue] | None:
     """Adds operations behind a loop for the number of its rounds, the last test of a while not among them.
+
+    Args:
+        op: the loop.
+        divides: whether a division may be among them, which takes as long as counting some dozens of rounds.
 
     Returns:
         The loop, which may be a new one; the last operation added (the loop where there is none); the number, an i32.
@@ -37,7 +48,10 @@ def add_trips(op: Operation) -> tuple[Operation, Operation, SSAValue] | None:
     """
     if isinstance(op, scf.ForOp):
         return _trips_of_for(op)
-    return _trips_of_while(op) if isinstance(op, scf.WhileOp) else None
+    if not isinstance(op, scf.WhileOp):
+        return None
+    found = _trips_of_while(op)
+    return _trips_of_strides(op) if found is None and divides else found
 
 
 class _Behind:
@@ -114,6 +128,51 @@ def _trips_of_while(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] | 
         distance = behind.add(arith.DivUIOp, distance, behind.constant(abs(step), distance.type))
     rounds = behind.as_i32(distance)  # may be the last operation
     return loop, behind.last, rounds
+
+
+def _trips_of_strides(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] | None:
+    """Adds the rounds of ``for k in range(first, end, stride)`` with a stride known at run time only.
+
+    End and stride are sizes, below 2^31: no number comes around before the end.
+    """
+    test = op.before_region.block.last_op
+    compare = test.operands[0].owner if isinstance(test, scf.ConditionOp) else None
+    if not isinstance(compare, arith.CmpiOp) or integer(compare.properties.get("predicate")) != _ULT:
+        return None
+    value, end = compare.operands
+    if not isinstance(value, BlockArgument) or value.owner is not op.before_region.block:
+        return None
+    kind, stride = change_of(op, value.index) or (None, end)
+    is_size = is_natural(end) and is_natural(stride)
+    if (
+        kind is not arith.AddiOp
+        or value.type != i32
+        or not is_size
+        or _is_inside(end, op)
+        or _is_inside(stride, op)
+    ):
+        return None
+    first, behind = op.operands[value.index], _Behind(op)
+    zero, one, many = (behind.constant(number, i32) for number in (0, 1, UNCOUNTED))
+    distance = behind.add(arith.SubiOp, behind.add(arith.SubiOp, end, first), one)
+    whole = behind.add(arith.DivUIOp, distance, behind.add(arith.MaxUIOp, stride, one))
+    trips = behind.add(arith.AddiOp, whole, one)
+    goes_on = behind.compare("ne", stride, zero)
+    trips = behind.add(arith.SelectOp, goes_on, trips, many, type_=i32)
+    runs = behind.compare("ult", first, end)
+    rounds = behind.add(arith.SelectOp, runs, trips, zero, type_=i32)
+    return op, behind.last, rounds
+
+
+def _is_inside(value: SSAValue, loop: Operation) -> bool:
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    while block is not None:
+        op = block.parent_op()
+        if op is loop:
+            return True
+        block = None if op is None else op.parent
+    return False
 
 
 def _step(op: scf.WhileOp, index: int) -> int:

@@ -94,8 +94,9 @@ def location_at(emitted: Emitted, ordinal: int | None) -> Location | None:
     """Returns the source location of an instruction, or of the nearest one before it that has one."""
     if ordinal is None:
         return None
-    before = emitted.locations[: ordinal + 1]
-    return next((location for location in reversed(before) if location is not None), None)
+    last = min(ordinal, len(emitted.marks) - 1)
+    before = (emitted.location(number) for number in range(last, -1, -1))
+    return next((location for location in before if location is not None), None)
 
 
 def _internal_error(

@@ -20,7 +20,7 @@ from ..ir.kernel_info import (
     Requirements,
     SpecConstantInfo,
 )
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import BindingModel, TargetEnv
 from .reflection import EntryPoint, Reflection
 from .tables import Capability, capability_closure, enumerant_name
 
@@ -173,6 +173,9 @@ def _aspects(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> It
     if env.loop_iteration_cap is not None:
         # What counts rounds is no requirement of a kernel: every device with a cap has it.
         exempt |= {Aspect.VK_SUBGROUP_BASIC, Aspect.VK_SUBGROUP_ARITHMETIC}
+    if env.binding_model is BindingModel.ADDRESS:
+        # How addresses are computed, as addresses themselves.
+        exempt |= {Aspect.VK_INT64} & set(env.optional_aspects)
     aspects = {c: ASPECT_OF_CAPABILITY.get(c) or _OF_IMAGES.get(c) for c in reflection.capabilities}
     # What a capability implies comes with its feature: sub-group arithmetic has the basic operations in it.
     implied = capability_closure(c for c, aspect in aspects.items() if aspect in needed | exempt)

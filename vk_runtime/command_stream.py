@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from .barriers import Barrier, Barriers
     from .device import Device
     from .graph_commands import Batch
+    from .launch_record import LaunchRecord
     from .memory import Buffer
-    from .same_arguments import Latest, SameArguments
+    from .recorded_launch import RecordedLaunch
+    from .repeated_launches import KeptLaunch
     from .tracked import Tracked
 
 SUBMIT_AFTER = 64
@@ -80,10 +82,11 @@ class CommandStream(Handle):
         """Commands that make the open command buffer be submitted."""
         self.recording: CommandBuffer | None = None
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
-        self.latest: Latest | None = None
+        self.latest: RecordedLaunch | None = None
         """The last command of the open command buffer, where it is a launch that may be repeated."""
-        self.same: SameArguments | None = None
-        """The arguments that it was repeated with; as long as that command buffer is open."""
+        self.known: dict[LaunchRecord, RecordedLaunch | KeptLaunch] = {}
+        """The last launch of each record since the open command buffer was begun; where none is open, the last one
+        that was kept.  Another dictionary when that changes."""
         self.repeated = RepeatedLaunches(logical)
         """Launches that are waited for one at a time, again and again."""
         self.in_flight: deque[CommandBuffer | Batch] = deque()
@@ -172,6 +175,7 @@ class CommandStream(Handle):
             raise
         command_buffer.value = self._submitted + 1
         self._logical.busy.add(self)
+        self.known = {}
         self.recording = command_buffer
         return command_buffer
 
@@ -340,6 +344,7 @@ class CommandStream(Handle):
         if self.in_flight or self.is_closed or len(busy) >= MAX_BUSY:
             self._make_room()
         busy.add(self)
+        batch.submit_result = None
         batch.value = value = self._submitted + 1
         self._epoch = epoch = self._epoch + 1
         interrupt: KeyboardInterrupt | None = None
@@ -361,23 +366,34 @@ class CommandStream(Handle):
 
     def _submit(self, command_buffer: CommandBuffer | Batch) -> None:
         """Ends and submits the open command buffer.  Ctrl-C may stop it anywhere; a second call goes on there."""
-        logical, results, submitter = self._logical, command_buffer.results, self._submitter
-        logical.require_usable()
-        if not results:
+        logical, submitter = self._logical, self._submitter
+        if logical.is_unusable:
+            logical.require_usable()
+        if command_buffer.end_result is None:
             submitter.end(command_buffer)
-        if results[0] >= 0 and len(results) == 1:
+        ended = command_buffer.end_result
+        if ended is not None and ended < 0:
+            self._stop_recording()
+            logical.fail(ended, "vkEndCommandBuffer")
+        if command_buffer.submit_result is None:
             if profile.active:
                 profile.note_submission(command_buffer)
             submitter.submit(self.vk_queue, command_buffer, self._waits)
-        if results[-1] < 0:
-            self.recording = self.latest = self.same = None
-            logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
+        submitted = command_buffer.submit_result
+        if submitted is not None and submitted < 0:
+            self._stop_recording()
+            logical.fail(submitted, "vkQueueSubmit")
         if not self.in_flight or self.in_flight[-1] is not command_buffer:
             self.in_flight.append(command_buffer)
         if self._waits:
             self._waits = {}
         self._submitted = command_buffer.value
-        self.recording = self.latest = self.same = None
+        if self.recording is not None:
+            self._stop_recording()
+
+    def _stop_recording(self) -> None:
+        self.recording = self.latest = None
+        self.known = {}
 
     def retire(self) -> None:
         """Recycles the command buffers that the device has run.  Call it with the lock held."""
@@ -391,7 +407,7 @@ class CommandStream(Handle):
                 if isinstance(ended, CommandBuffer):
                     self._recycle(ended)
                 else:
-                    ended.retire()
+                    ended.keep.clear()
         if not in_flight and self.recording is None:
             self._logical.busy.discard(self)
 
@@ -422,7 +438,7 @@ class CommandStream(Handle):
         """Forgets what is recorded and will never be submitted.  Call it with the lock held."""
         if self.recording is not None:
             self.recording.forget()
-        self.recording = self.latest = self.same = None
+        self._stop_recording()
 
     def wait_slice(self, value: int) -> bool:
         """Waits until the timeline reaches `value`, or a fifth of a second; returns whether it has.
@@ -457,5 +473,5 @@ class CommandStream(Handle):
         self.in_flight.clear()
         self._free.clear()
         self.repeated.clear()
-        self.recording = self.latest = self.same = None
+        self._stop_recording()
         self._waits.clear()

@@ -19,7 +19,7 @@ from .constants import (
     VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC,
     VK_SHADER_STAGE_COMPUTE_BIT,
 )
-from .element_counts import MOST_ELEMENTS, check_count
+from .element_counts import MOST_BYTES, check_count
 from .errors import ArrayRangeError
 from .handle import Handle
 from .headers import NULL, ffi, make, make_array
@@ -190,7 +190,7 @@ class DescriptorSetLayout(Handle):
                     f"a kernel at most {limit:,} bytes of one array ({name}); split it into several "
                     "arrays and launch the kernel for each"
                 )
-            if memory.nbytes > MOST_ELEMENTS and kernel is not None:
+            if memory.nbytes > MOST_BYTES and kernel is not None:
                 check_count(kernel, _parameter(kernel, binding), memory.nbytes)
 
     def _write(self, raw: Any, shown: Sequence[Shown], block_bytes: int) -> None:

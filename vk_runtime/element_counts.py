@@ -7,6 +7,8 @@ from ..ir.kernel_info import BufferParameter, KernelInfo
 
 MOST_ELEMENTS = (1 << 31) - 1
 """Elements of an array that positions of 32 bits reach."""
+MOST_BYTES = MOST_ELEMENTS + 1
+"""Bytes of the memory of so many single bytes, in whole words."""
 
 
 def too_many_elements(kernel: KernelInfo, name: str, count: int) -> KernelArgumentError:
@@ -20,9 +22,14 @@ def too_many_elements(kernel: KernelInfo, name: str, count: int) -> KernelArgume
 def check_count(kernel: KernelInfo, parameter: BufferParameter | None, nbytes: int) -> None:
     """Checks an array that a descriptor shows: that ends below 4 GiB, so that only single bytes can be too many.
 
+    Args:
+        kernel: whose argument it is.
+        parameter: of the kernel; None where the buffer is the runtime's own.
+        nbytes: of its memory, whole words: up to three more than it has elements.
+
     Raises:
         KernelArgumentError: positions do not reach all of it.
     """
     is_counted = parameter is not None and parameter.ndim and parameter.dtype in ("bool", "i8", "u8")
-    if parameter is not None and is_counted and kernel.abi.index_bits == 32 and nbytes > MOST_ELEMENTS:
+    if parameter is not None and is_counted and kernel.abi.index_bits == 32 and nbytes > MOST_BYTES:
         raise too_many_elements(kernel, parameter.name, nbytes)

@@ -91,9 +91,9 @@ class IndirectRecord(LaunchRecord):
         arguments = (*args, counts)
         return self._record(queue, arguments, self.check(arguments), wait_events)
 
-    def launch_again(self, args: Sequence[object]) -> Event | None:
+    def launch_again(self, queue: object, args: Sequence[object]) -> Event | None:
         """Takes no short way: the range belongs to the arguments."""
-        del args
+        del queue, args
 
     def check(self, args: Sequence[object]) -> CheckedArguments:
         """Checks the arguments and adds the memory of the range's array to what they use."""

@@ -1,8 +1,8 @@
 """Ending and submitting command buffers: the two driver calls, with structs that are made once.
 
 Ctrl-C may stop Python between any two steps, and a submission cannot be taken back or made twice.  So each of the two
-calls is made by `map` or `starmap`, which notes its result before Python looks for signals; calling again goes on
-behind them.
+calls is made by `starmap`, unpacked right into the place where its result is noted: Python looks for signals after
+calls and jumps, and there is none in between.  Calling again goes on behind them.
 """
 
 from __future__ import annotations
@@ -55,15 +55,16 @@ class Submitter:
         """Whether `_info` may name semaphores to wait for."""
 
     def end(self, command_buffer: CommandBuffer | Batch) -> None:
-        """Ends a command buffer; its first result says how that went."""
+        """Ends a command buffer; its `end_result` says how that went."""
         # The timeline alone does not make device writes visible to the host (Vulkan 1.3, 7.6).
         self._record_barrier(command_buffer.raw, *self._host_barrier)
-        command_buffer.results.extend(map(self._end, (command_buffer.raw,)))
+        ended = map(self._end, (command_buffer.raw,))
+        (command_buffer.end_result,) = ended
 
     def submit(
         self, vk_queue: Any, command_buffer: CommandBuffer | Batch, waits: Mapping[Timeline, int]
     ) -> None:
-        """Submits what has been ended; its second result says how that went.
+        """Submits what has been ended; its `submit_result` says how that went.
 
         Args:
             vk_queue: the VkQueue.
@@ -77,9 +78,8 @@ class Submitter:
         self._signal_value[0] = command_buffer.value
         if waits or self._has_waits:
             command_buffer.keep.append(self._set_waits(waits))
-        arguments = (vk_queue, 1, info, NULL)
-        results = command_buffer.results
-        results += starmap(self._submit_to_driver, (arguments,))
+        submitting = starmap(self._submit_to_driver, ((vk_queue, 1, info, NULL),))
+        (command_buffer.submit_result,) = submitting
 
     def _set_waits(self, waits: Mapping[Timeline, int]) -> tuple[object, ...]:
         """Fills in the semaphores that the submission waits for; returns what must live until it has run."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, VectorType, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, VectorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.aspects import Aspect
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import KernelParameter
 from ...ir.dialects.spirv.attributes import MemoryAccessAttr
@@ -84,6 +86,7 @@ class ArrayParameter:
         unique): elements, or vectors of them."""
         self._may_alias = parameter.may_alias or parameter.access == "read_write"
         self._is_address = fn.module.env.binding_model is BindingModel.ADDRESS
+        self._counts_in_64_bits = index_type is not i32 or Aspect.VK_INT64 in fn.module.env.optional_aspects
         self._storage_class = (
             StorageClass.PhysicalStorageBuffer if self._is_address else StorageClass.StorageBuffer
         )
@@ -114,6 +117,10 @@ class ArrayParameter:
     def _number(self, value: int) -> SSAValue:
         return self._fn.constant(self.index_type, value)
 
+    def stored(self, type_: Attribute) -> Attribute:
+        """Returns what the buffer holds for a scalar inside of an element: itself."""
+        return type_
+
     def field_access(self, type_: Attribute) -> Mapping[str, Attribute]:
         """Returns the properties of loads and stores of a scalar inside of an element."""
         if not self._is_address:
@@ -143,17 +150,19 @@ class ArrayParameter:
         """Returns a pointer into the buffer as an array of `held`: to element `number`, or its part at `path`."""
         fn = self._fn
         base = self._view(held)
-        if self._is_address and self.index_type is not i32:
-            # As numbers of 64 bits: drivers may count elements of a runtime array in 32.
+        if self._is_address and self._counts_in_64_bits:
+            # NVIDIA's driver takes positions in a runtime array for bytes in 32 bits, and wraps at 4 GiB.
             base, number = self._moved(base, number, storage_bytes(held)), fn.index(0)
         return fn.emit(spirv.AccessChainOp, (base, fn.index(0), number, *path), pointer)
 
     def _moved(self, base: SSAValue, number: SSAValue, stride_bytes: int) -> SSAValue:
         """Returns the address that lies `number` elements behind another."""
-        fn, type_ = self._fn, self.index_type
-        address = fn.emit(spirv.ConvertPtrToUOp, (base,), type_)
-        distance = fn.emit(spirv.IMulOp, (number, self._number(stride_bytes)), type_)
-        moved = fn.emit(spirv.IAddOp, (address, distance), type_)
+        fn = self._fn
+        address = fn.emit(spirv.ConvertPtrToUOp, (base,), i64)
+        if number.type is not i64:  # it is in range, thus not negative
+            number = fn.emit(spirv.UConvertOp, (number,), i64)
+        distance = fn.emit(spirv.IMulOp, (number, fn.constant(i64, stride_bytes)), i64)
+        moved = fn.emit(spirv.IAddOp, (address, distance), i64)
         return fn.emit(spirv.ConvertUToPtrOp, (moved,), base.type)
 
     def load_uniform(self, indices: Sequence[SSAValue]) -> SSAValue:
@@ -272,7 +281,7 @@ class ArrayParameter:
             fn = self._fn
 
             def first(kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
-                return fn.first(kind.create(operands=(left, right), result_types=(self.index_type,)))
+                return fn.first(create(kind, operands=(left, right), result_types=(self.index_type,)))
 
             count = self.extent(0)
             for dimension in range(1, len(self._shape)):
@@ -319,8 +328,8 @@ class ArrayParameter:
         variable.location = fn.location
         fn.module.add_global(variable)
         base = fn.first(
-            spirv.AddressOfOp.create(
-                properties={"variable": fn.module.symbol(symbol)}, result_types=(pointer,)
+            create(
+                spirv.AddressOfOp, properties={"variable": fn.module.symbol(symbol)}, result_types=(pointer,)
             )
         )
         return variable, base

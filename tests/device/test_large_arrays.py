@@ -429,7 +429,7 @@ def set_corner(x: lp.Array[lp.i8, 2]):
 
 @pytest.mark.parametrize(
     ("kernel", "shape"),
-    [(set_first, (1 << 31,)), (set_at_size, (3 << 30,)), (set_corner, (1 << 16, 1 << 15))],
+    [(set_first, ((1 << 31) + 1,)), (set_at_size, (3 << 30,)), (set_corner, (1 << 16, (1 << 15) + 1))],
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_too_many_elements_for_32_bits_are_refused(wide, kernel, shape):
@@ -508,4 +508,24 @@ def test_an_array_of_more_than_4_gib(device):
     stamp[at.size](x, on_device, found)
     assert found.numpy().tolist() == [7] * at.size
     stamp[at.size](x, on_device, found)
+    assert found.numpy().tolist() == [*range(1, at.size + 1)]
+
+
+@lp.kernel
+def exchange(x: lp.Array[lp.u32], at: lp.In[lp.i32], found: lp.Out[lp.u32]):
+    i = lp.global_id(0)
+    found[i] = x[at[i]]
+    x[at[i]] = lp.u32(i + 1)
+
+
+def test_positions_of_32_bits_reach_8_gib(device):
+    """No two of them are the same place modulo 4 GiB."""
+    n = (1 << 31) - 1
+    if device.is_cpu() or device.info.max_mem_alloc_size < 4 * n or device.info.global_mem_size < 12 * n:
+        pytest.skip("the largest array is smaller, or a test must not take so much")
+    x = lp.zeros(n, lp.u32, device=device)
+    at = np.array([0, 1, (1 << 30) - 2, 1 << 30, (1 << 30) + 1, n - 1], np.int32)
+    found, on_device = lp.zeros(at.size, lp.u32, device=device), lp.asarray(at, device=device)
+    exchange[at.size](x, on_device, found)
+    exchange[at.size](x, on_device, found)
     assert found.numpy().tolist() == [*range(1, at.size + 1)]

@@ -250,6 +250,26 @@ def test_loops_from_an_id_on(device) -> None:
     np.testing.assert_array_equal(launch(count_ids, 3000, device).numpy(), 3000 * np.arange(16, 0, -1))
 
 
+@lp.kernel
+def count_strides(ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    for k in range(lp.global_id(0), ones.size, lp.global_range(0)):
+        total += ones[k]
+    out[lp.global_id(0)] = total
+
+
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 5000, 16 * (CAP - 2), 16 * CAP, 40 * CAP])
+def test_loops_with_strides(size: int, device) -> None:
+    """Right to the last round below the cap, right or a trap from there on."""
+    out = lp.zeros(16, lp.i32, device=device)
+    count_strides[16](lp.ones(size, lp.i32, device=device), out)
+    try:
+        np.testing.assert_array_equal(out.numpy(), [len(range(i, size, 16)) for i in range(16)])
+    except lp.KernelTrap:
+        assert size >= 16 * CAP
+        assert device.target_env.loop_iteration_cap is not None
+
+
 TEN_MILLION = 10_000_000
 
 

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import pytest
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
+from lapilli.ir.dialects.kernel_reports import CountRoundsOp
 from lapilli.ir.parse import parse_module
 from lapilli.ir.verify import verify_module
 from lapilli.passes.limit_loops import limit_loops
+from lapilli.passes.optimise.constants import constant_integer, wrap
+from lapilli.passes.optimise.fold_integers import compares, computes
 
 CAP = 1000
 
 
 def run(body: str, *, cap: int = CAP, level: int = 1, helpers: str = "") -> str:
+    return str(limited(body, cap=cap, level=level, helpers=helpers))
+
+
+def limited(body: str, *, cap: int = CAP, level: int = 1, helpers: str = "") -> ModuleOp:
     text = f"""
     {helpers}
     func.func @k(%n: i32, %a: memref<?xi32>) attributes {{gpu.kernel, kernel.rank = 1 : i32}} {{
@@ -21,6 +31,7 @@ def run(body: str, *, cap: int = CAP, level: int = 1, helpers: str = "") -> str:
       %hundred = arith.constant 100 : i32
       %huge = arith.constant -100 : i32
       %i = "gpu.global_id"() <{{dimension = #gpu<dim x>}}> : () -> index
+      %first_dimension = arith.constant 0 : index
       %odd = arith.trunci %n : i32 to i1
       {body}
       func.return
@@ -29,7 +40,7 @@ def run(body: str, *, cap: int = CAP, level: int = 1, helpers: str = "") -> str:
     verify_module(module)
     limit_loops(module, cap, level)
     verify_module(module)
-    return str(module)
+    return module
 
 
 def loop(high: str, body: str = "memref.store %n, %a[%i] : memref<?xi32>", low: str = "%zero") -> str:
@@ -217,6 +228,79 @@ def test_a_counter_with_a_large_step_may_come_around() -> None:
         )
     )
     assert len(loops_with_counts(text)) == 1
+
+
+SIZES = """%size = memref.dim %a, %first_dimension : memref<?xi32>
+      %items = kernel.global_range 0
+      %stride = arith.index_cast %items : index to i32
+      %end = arith.index_cast %size : index to i32
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "change", "is_behind"),
+    [
+        ("ult, %x, %end", "addi %y, %stride", True),
+        ("ult, %x, %end", "addi %stride, %y", False),  # which the front end does not write
+        ("ult, %x, %end", "subi %y, %stride", False),
+        ("ult, %x, %end", "addi %y, %y", False),
+        ("slt, %x, %end", "addi %y, %stride", False),
+        ("ult, %end, %x", "addi %y, %stride", False),
+        ("ult, %x, %end", "addi %y, %n", False),  # may be negative, or come around
+        ("ult, %x, %n", "addi %y, %stride", False),
+    ],
+)
+def test_a_stride_known_at_run_time(test: str, change: str, is_behind: bool) -> None:
+    text = run(SIZES + recurrence("%zero", test, change))
+    assert (loops_with_counts(text) == []) is is_behind
+    assert ("arith.divui" in text) is is_behind
+
+
+@pytest.mark.parametrize("first", [0, 1, 7, 1000, 2**31 - 1, 2**31, 2**32 - 5])
+@pytest.mark.parametrize("end", [0, 1, 2, 6, 7, 8, 1009, 2**31 - 1])
+@pytest.mark.parametrize("stride", [0, 1, 2, 7, 1000, 2**31 - 2])
+def test_rounds_of_strides(first: int, end: int, stride: int) -> None:
+    """The number that is computed behind a loop, beside the loop itself."""
+    start = f"%first = arith.constant {wrap(first, 32)} : i32\n"
+    function = next(
+        iter(limited(start + SIZES + recurrence("%first", "ult, %x, %end", "addi %y, %stride")).ops)
+    )
+    assert isinstance(function, func.FuncOp)
+    counted = computed(function, {"memref.dim": end, "kernel.global_range": stride})
+    assert counted == (len(range(first, end, stride)) if stride else 2**31 - 1 if first < end else 0)
+
+
+def computed(function: func.FuncOp, sizes: dict[str, int]) -> int:
+    """Returns what the first `kernel.count_rounds` of a function takes, for results of operations by name."""
+    values: dict[SSAValue, int | None] = {}
+    for op in function.body.block.ops:
+        if isinstance(op, CountRoundsOp):
+            counted = values[op.operands[0]]
+            assert counted is not None
+            return counted
+        operands = [values.get(operand) for operand in op.operands]
+        if op.name in sizes:
+            found = sizes[op.name]
+        elif isinstance(op, arith.IndexCastOp):
+            found = operands[0]
+        elif isinstance(op, arith.ConstantOp):
+            found = constant_integer(op.results[0])
+        elif isinstance(op, arith.CmpiOp):
+            found = int(compares(op.predicate.value.data, *operands, 32))
+        elif isinstance(op, arith.SelectOp):
+            found = operands[1 if operands[0] else 2]
+        else:
+            found = computes(type(op), *operands[:2], 32) if len(operands) == 2 else None
+        for result in op.results:
+            values[result] = found
+    raise AssertionError("nothing is counted")
+
+
+def test_strides_of_loops_in_loops_are_counted_inside() -> None:
+    """A division each time takes longer than some rounds."""
+    text = run(SIZES + loop("%n", recurrence("%one", "ult, %x, %end", "addi %y, %stride")))
+    assert "arith.divui" not in text
+    assert len(loops_with_counts(text)) == 2  # the test of one, the round of the other
 
 
 def test_helpers_count_too() -> None:

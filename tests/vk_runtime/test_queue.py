@@ -251,10 +251,10 @@ def test_a_device_that_is_shut_down_meanwhile_gets_no_queue(device, monkeypatch)
 
     class ShutDownAtLock:
         def __enter__(self):
-            logical.is_closed = True
+            logical.is_closed = logical.is_unusable = True
 
         def __exit__(self, *error):
-            logical.is_closed = False
+            logical.is_closed = logical.is_unusable = False
 
     monkeypatch.setattr(logical, "lock", ShutDownAtLock())
     monkeypatch.setattr(logical.vk, "vkCreateSemaphore", lambda *args: made.append(1) or create(*args))
