@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, ModuleOp, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -27,7 +27,7 @@ from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_reports import DTYPE_WIDTHS
 from ...ir.walk import operations
-from ..narrowing import is_memref_type
+from ..narrowing import is_integer_type, is_memref_type
 from ..optimise.constants import constant_integer
 from .emitter import Emitter
 
@@ -106,14 +106,15 @@ def _shown(emitter: Emitter, values: Sequence[SSAValue], is_wide: bool) -> list[
 
 def _check_divisor(op: Operation, is_wide: bool) -> None:
     left, right = op.operands
-    type_ = right.type
-    if not isinstance(type_, IntegerType | IndexType) or constant_integer(right) not in (None, 0):
+    if constant_integer(right) not in (None, 0):
         return
     emitter = Emitter(op)
-    failed = emitter.compare("eq", right, emitter.number(0, type_))
-    if isinstance(type_, IndexType):
+    if isinstance(right.type, IndexType):
         shown, dtype = _shown(emitter, [left], is_wide), "i64" if is_wide else "i32"
+    elif is_integer_type(right.type):
+        shown, dtype = [left], f"{'i' if isinstance(op, _SIGNED) else 'u'}{right.type.bitwidth}"
     else:
-        shown, dtype = [left], f"{'i' if isinstance(op, _SIGNED) else 'u'}{type_.bitwidth}"
+        return  # vectors were taken apart before
     if dtype in DTYPE_WIDTHS:
+        failed = emitter.compare("eq", right, emitter.number(0, right.type))
         emitter.check(failed, "division", "integer division of {0} by zero", [dtype], shown)
