@@ -1,6 +1,6 @@
 """Loads of neighbours with constant columns become one load of a vector.
 
-input:    scf.for %k = … {                     output:   scf.if %whole {         (the last extent of %a is a multiple of 4)
+input:    scf.for %k = … {                     output:   scf.if %whole {     (rows of %a are multiples of 4)
             %x = memref.load %a[%k, 0]                   scf.for %k = … {
             %y = memref.load %a[%k, 1]                     %v = kernel.load_wide %a[%k, 0] : vector<4xf32>
             %z = memref.load %a[%k, 2]                     … }
@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 
 from ...ir.attribute_values import memref_rank
 from ...ir.dialects import spirv
-from ...ir.dialects.kernel import is_kernel
+from ...ir.dialects.kernel import Function, is_kernel, kernel_parameters
 from ...ir.dialects.kernel_wide import LoadWideOp
 from ...ir.walk import operations
 from .constants import constant_integer
@@ -64,15 +64,26 @@ class _Run:
 def join_loads(function: Operation) -> None:
     """Changes the outermost loops of one kernel."""
     blocks = body_blocks(function)
-    if not is_kernel(function) or len(blocks) != 1 or not arrays_of_whole_rows(blocks[0]):
+    if not isinstance(function, Function) or not is_kernel(function) or len(blocks) != 1:
+        return
+    arrays = arrays_of_whole_rows(blocks[0]) & _buffers(function, blocks[0])
+    if not arrays:
         return
     ForwardWalk(fold=False, number=True).run(function)  # equal rows are one value then
-    arrays = arrays_of_whole_rows(blocks[0])
     for loop in list(_outermost_loops(blocks[0])):
         inside = operations(loop)
         found = [run for op in inside for region in op.regions for run in _runs(region, arrays)]
         if found and len(inside) <= MAXIMUM_OPERATIONS:
             _choose(loop, found)
+
+
+def _buffers(kernel: Function, entry: Block) -> frozenset[SSAValue]:
+    """Returns the arrays that are storage buffers; uniform ones are read in vectors of their own anyway."""
+    return frozenset(
+        array
+        for array, parameter in zip(entry.args, kernel_parameters(kernel), strict=False)
+        if parameter.access != "constant" and not parameter.is_shared
+    )
 
 
 def _outermost_loops(block: Block) -> Iterator[Operation]:

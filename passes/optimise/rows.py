@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, IntegerAttr, IntegerType, VectorType, i32
+from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, IntegerAttr, IntegerType, NoneAttr, VectorType, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ...ir.attribute_values import memref_element_type, memref_rank
 from ...ir.walk import instances
-from ..narrowing import is_integer_type
+from ..narrowing import is_integer_type, is_memref_type
 from .constants import constant_integer
 
 WIDTH = 4
@@ -33,10 +32,13 @@ def fixed(op: Operation) -> tuple[Row, int] | None:
     """Returns where a `memref.load` with a constant last index goes, and that; None for others, and for arrays of one
     dimension, which need not have the three neighbours."""
     array, *indices = op.operands
-    if not isinstance(array, BlockArgument) or len(indices) < 2 or memref_rank(array.type) != len(indices):
+    type_ = array.type
+    if not isinstance(array, BlockArgument) or len(indices) < 2 or not is_memref_type(type_):
+        return None
+    if type_.get_num_dims() != len(indices) or not isinstance(type_.layout, NoneAttr):
         return None
     number = constant_integer(indices[-1])
-    if number is None or number < 0 or not has_wide_form(memref_element_type(array.type)):
+    if number is None or number < 0 or not has_wide_form(type_.element_type):
         return None
     return Row(array, tuple(indices[:-1])), number
 
