@@ -130,7 +130,8 @@ def _keeps_sizes(cast: arith.IndexCastOp) -> bool:
     width = integer_width(cast.results[0].type) or 0
     if width != INDEX_WIDTH:
         return width > INDEX_WIDTH
-    return not has_wide_ids(cast.get_toplevel_object())
+    module = cast.get_toplevel_object()
+    return isinstance(module, Operation) and not has_wide_ids(module)
 
 
 def _most_rounds(op: scf.WhileOp) -> int | None:
