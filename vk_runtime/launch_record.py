@@ -343,7 +343,8 @@ class LaunchRecord(KernelCommands):
         kept = repeated.find(self, args, uses, block)
         if kept is None:
             return False
-        kept.submit(queue, uses)
+        kept.keep = [uses]
+        queue.submit_batch(kept, uses)
         event.value = kept.value
         if queue.known.get(self) is kept:
             if are_fixed(args):

@@ -200,7 +200,7 @@ class Queue(VulkanObject, CommandStream):
             if profile.active:
                 with profile.span("wait", "queue", device=self._device.selector):
                     self._clock.block_until(value)
-            else:
+            elif not self._logical.is_cpu or not self._clock.wait_slice(value):
                 self._clock.block_until(value)
         if self.in_flight:
             with self._lock:

@@ -168,13 +168,9 @@ class KeptLaunch(Batch):
         with self._record.lock:
             if queue.known is not known or queue.in_flight:
                 return None
-            self.submit(queue, uses)
+            self.keep = [uses]
+            queue.submit_batch(self, uses)
             event.value = self.value
             if trace.active:
                 self._record.note_launch()
         return event
-
-    def submit(self, queue: Queue, uses: Uses) -> None:
-        """Submits it.  Call it with the device's lock held, and no earlier submission of it in flight."""
-        self.keep = [uses]
-        queue.submit_batch(self, uses)
