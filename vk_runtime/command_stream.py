@@ -29,7 +29,7 @@ from .timeline_semaphore import TimelineSemaphore
 from .watcher import Watcher, call
 
 if TYPE_CHECKING:
-    from .barriers import Barrier, Barriers
+    from .barriers import Barriers
     from .device import Device
     from .graph_commands import Batch
     from .launch_record import LaunchRecord
@@ -244,17 +244,6 @@ class CommandStream(Handle):
         self._record_barrier(command_buffer.raw, *self._between)
         self._epoch += 1
         return self._epoch
-
-    def order_again(self, command_buffer: CommandBuffer, barrier: Barrier | None = None) -> None:
-        """Does what `order` does for a command that uses what the command before it uses, and writes some of it.
-
-        The epoch goes on: what the commands behind the barrier use is marked with it already.
-
-        Args:
-            command_buffer: the open one.
-            barrier: another than `Barriers.between`.
-        """
-        self._record_barrier(command_buffer.raw, *(barrier or self._between))
 
     def _take_over(self, buffer: Tracked, value: int) -> None:
         """Makes this queue the one that orders the uses of `buffer`, from the submission of `value` on."""
