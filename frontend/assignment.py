@@ -230,8 +230,7 @@ def compile_augmented(fb: FunctionBuilder, node: ast.AugAssign) -> None:
     operator = type(node.op).__name__
     match node.target:
         case ast.Name(id=name) as target:
-            read = ast.copy_location(ast.Name(name, ast.Load()), target)
-            old = fb.evaluate(read)
+            old = fb.evaluate(target)
             assign_name(fb, name, binary(fb, operator, old, fb.evaluate(node.value), node), node)
         case (ast.Subscript() | ast.Attribute()) as target:
             part = resolve_part(fb, target)

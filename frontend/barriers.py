@@ -12,6 +12,7 @@ from xdsl.dialects import gpu
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Operation
 
+from ..ir.create import create
 from ..ir.dialects.spirv.barrier import ControlBarrierOp, MemoryBarrierOp
 from ..ir.dialects.spirv.enums import MemorySemantics, Scope
 from ..ir.errors import Diagnostic
@@ -83,7 +84,7 @@ def keyword(
 def compile_barrier(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.barrier()``: every work-item of the group must reach it, so the tail is not masked."""
     expect_count(fb, node, arguments, "lp.barrier", 0, 0)
-    add_barrier(fb, node, gpu.BarrierOp.create())
+    add_barrier(fb, node, create(gpu.BarrierOp))
     return Static(None, "None")
 
 

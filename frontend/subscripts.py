@@ -15,6 +15,7 @@ from typing import Any
 from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
 
+from ..ir.create import create
 from ..ir.errors import CompileError
 from .checks import check_index, check_nan, is_debug
 from .conversions import CMPI, as_index, convert, store_convert
@@ -434,7 +435,7 @@ def store_element(
     if array.type.element is BOOL and not isinstance(array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
     assert ssa is not None and array.ssa is not None
-    fb.append(memref.StoreOp.create(operands=[ssa, array.ssa, *element.indices]))
+    fb.append(create(memref.StoreOp, operands=[ssa, array.ssa, *element.indices]))
 
 
 def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int:

@@ -316,8 +316,8 @@ class LogicalDevice:
         Raises:
             DeviceLostError: as `require_usable`.
         """
-        self.visits.append(None)  # before the question, so that `close` either sees it or is seen by it
-        try:
+        try:  # around the call, behind which Ctrl-C may come
+            self.visits.append(None)  # before the question, so that `close` either sees it or is seen by it
             self.require_usable()
             yield
         finally:
