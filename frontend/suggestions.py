@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from .builtins import BUILTINS
@@ -90,6 +89,8 @@ _CUTOFF = 0.65
 
 def closest(name: str, names: Iterable[str]) -> str:
     """Returns the name that is spelt almost like `name`, "" where there is none."""
+    import difflib  # only wrong kernels need it
+
     return next(iter(difflib.get_close_matches(name, sorted(names), 1, _CUTOFF)), "")
 
 
