@@ -318,6 +318,7 @@ class Queue(VulkanObject, CommandStream):
 
         Raises:
             MemoryAllocationError: the driver could not wait; the queue stays as it is, and so after Ctrl-C.
+            Exception: whatever an ``async_handler`` raises; the queue is given up.
         """
         if self.is_closed:
             return
@@ -328,6 +329,11 @@ class Queue(VulkanObject, CommandStream):
             pass
         except KernelTrap as trap:  # nobody waits here for what a kernel did
             logger.error("%s", trap)
+        except Error:
+            raise
+        except Exception:  # of a handler: everything has ended
+            super().close()
+            raise
         super().close()
 
     def __repr__(self) -> str:
