@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...ir.attributes import function_type, symbol_reference
-from ...ir.call_graph import Function, SymbolTables, function_name, has_body
+from ...ir.call_graph import CallGraph, Function, SymbolTables, function_name, has_body
 from ...ir.create import create
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
@@ -116,6 +116,7 @@ class ModuleLowering:
         """SpecIds of the local size as (x, y, z), after `finish_spec_constants`."""
         self.has_imports = False
         """Whether functions of other modules are called."""
+        self._linked: set[str] = set()
         self._local_size_symbols: dict[int, str] = {}
         self._callees = SymbolTables()
         self._length_symbols: list[str] = []
@@ -132,6 +133,11 @@ class ModuleLowering:
         ops = operations(kernel_ir)
         kinds = {type(op) for op in ops}
         self.counts_rounds = not kinds.isdisjoint(ROUND_OPS)
+        if self.counts_rounds:
+            graph = CallGraph.of(kernel_ir)
+            self._linked = {
+                function_name(f) for f in graph.functions if is_kernel(f) and graph.reaches_external(f)
+            }
         decisive = {kind for kind in kinds if kind.name in _BARRIERS or issubclass(kind, _DECISIVE)}
         for op in (op for op in ops if type(op) in decisive):
             if op.name in _BARRIERS:
@@ -159,6 +165,10 @@ class ModuleLowering:
         if is_atomic and self.keeps_float_bits and isinstance(element, Float32Type | Float64Type):
             return self.types.bits_like(element)
         return element
+
+    def counts_rounds_of(self, kernel: str) -> bool:
+        """Whether the rounds of a kernel's loops are counted here, and not in what it is linked to."""
+        return self.counts_rounds and kernel not in self._linked
 
     def shared_type(self, type_: Attribute) -> Attribute:
         """Returns what memory of a work-group holds for a value, see `storage_type` and `word_elements`."""
