@@ -14,6 +14,7 @@ Outermost loops whose line is known note it when they end so, for the report.  S
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -33,6 +34,8 @@ from .module_editor import GROUP_CAPABILITIES, Body, ModuleEditor
 from .module_loops import Loop, ModuleLoops
 from .module_view import FunctionView, ModuleView
 from .tables import Capability, GroupOperation, Op, Scope, StorageClass
+
+logger = logging.getLogger(__name__)
 
 MOST_INVOCATIONS = 1024
 """Of a work-group, on every driver that needs this: a power of two."""
@@ -69,6 +72,30 @@ def counted(image: DeviceImage, cap: int) -> DeviceImage | None:
     return replace(image, spirv=binary, kernels=kernels_after, target_env=env)
 
 
+def for_driver(image: DeviceImage, cap: int | None) -> DeviceImage:
+    """Returns an image for a driver that ends loops at a cap, None for one that does not.
+
+    Args:
+        image: valid.  An executable image counts its rounds then; an object is marked, to count them when it is linked.
+        cap: of the driver.
+
+    Returns:
+        The image itself, with a warning in the log, where rounds cannot be counted.
+    """
+    if cap is None:
+        return image
+    if image.is_object:
+        return replace(image, target_env=replace(image.target_env, loop_iteration_cap=cap))
+    found = counted(image, cap)
+    if found is None:
+        logger.warning(
+            "the rounds of loops of %s cannot be counted, and the driver ends all loops of a sub-group after %d",
+            ", ".join(kernel.name for kernel in image.kernels),
+            cap,
+        )
+    return found or image
+
+
 def counts_rounds(image: DeviceImage, kernel: KernelInfo) -> bool:
     """Whether a kernel of an image reports loops that are ended, or never has so many rounds."""
     return image.target_env.loop_iteration_cap is not None or _checks_loops(kernel)
@@ -92,10 +119,10 @@ def _report_binding(kernel: KernelInfo) -> int:
 
 
 def _described(kernel: KernelInfo, binding: int, sites: tuple[Site, ...]) -> KernelInfo:
-    """Returns a kernel with the sites of its loops, its report buffer and the shared memory of the counts."""
+    """Returns a kernel with the sites of its loops, the first for any, its report buffer and the shared memory."""
     return replace(
         kernel,
-        sites=(*kernel.sites, *sites),
+        sites=(*kernel.sites, replace(sites[0], location=kernel.location), *sites[1:]),
         abi=replace(kernel.abi, report_binding=binding),
         size_nodes=(*kernel.size_nodes, SizeNode(opcode="constant", operands=(MOST_INVOCATIONS,))),
         local_arrays=(

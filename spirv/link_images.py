@@ -9,7 +9,6 @@ SPIRV-Tools, which validates the result.
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,7 +24,7 @@ from ..ir.kernel_info import (
 )
 from ..ir.target_env import TargetEnv, most_checks, smallest_cap
 from .binary import Module
-from .count_rounds import counted
+from .count_rounds import for_driver
 from .device_image import DeviceImage
 from .image_agreement import disagreements, internal_spec_ids
 from .link_input import read_module
@@ -34,8 +33,6 @@ from .reflect import reflect
 from .tables import Decoration, Op
 from .tools import spirv_tools
 from .validation import validate
-
-logger = logging.getLogger(__name__)
 
 
 def link_images(
@@ -82,22 +79,9 @@ def link_images(
         imports=tuple(sorted({symbol.name for symbol in reflection.imports})),
         exports=tuple(sorted({symbol.name for symbol in reflection.exports})),
     )
-    if env.loop_iteration_cap is not None and not linked.is_object:
-        linked = _counting(linked, env.loop_iteration_cap)
+    linked = for_driver(linked, env.loop_iteration_cap)
     _check(linked)
     return linked
-
-
-def _counting(image: DeviceImage, cap: int) -> DeviceImage:
-    found = counted(image, cap)
-    if found is None:
-        names = ", ".join(kernel.name for kernel in image.kernels)
-        logger.warning(
-            "the rounds of loops of %s cannot be counted, and the driver ends all loops of a sub-group after %d",
-            names,
-            cap,
-        )
-    return found or image
 
 
 def _label(image: DeviceImage, number: int) -> str:
