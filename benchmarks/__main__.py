@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +78,7 @@ def main(
         report = run(devices, settings, console)
     except (lp.Error, WrongResultError, RuntimeError) as error:
         sys.exit(f"benchmarks: {error}")
-    for path in (json_path, RESULTS / _file_name(report) if save else None):
+    for path in (json_path, RESULTS / machine.file_name(report.machine) if save else None):
         if path is not None:
             report.save(path)
             console.print(f"results written to {path}")
@@ -141,11 +140,6 @@ def _print_head(console: Console, report: Report, devices: tuple[lp.Device, ...]
     )
     for device in devices:
         console.print(f"{device.selector}: {device.name}, {device.platform.name} {device.platform.version}")
-
-
-def _file_name(report: Report) -> str:
-    words = re.sub(r"[^a-z0-9]+", "-", f"{report.machine['cpu']} {sys.platform}".lower()).strip("-")
-    return f"{words}-{str(report.machine['date'])[:10]}.json"
 
 
 if __name__ == "__main__":

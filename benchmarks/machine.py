@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import re
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -31,6 +33,17 @@ def describe(devices: Sequence[lp.Device]) -> dict[str, object]:
         "programs": {name: _program_version(name, option) for name, option in _VERSION_OPTIONS.items()},
         "devices": {device.selector: _device(device) for device in devices},
     }
+
+
+def file_name(about: Mapping[str, object], what: str = "") -> str:
+    """Returns the name of a file of results: the processor, the system, what was measured if not the usual, the date.
+
+    Args:
+        about: what `describe` returned.
+        what: a word.
+    """
+    words = re.sub(r"[^a-z0-9]+", "-", f"{about['cpu']} {sys.platform} {what}".lower()).strip("-")
+    return f"{words}-{str(about['date'])[:10]}.json"
 
 
 def cpu_model() -> str:

@@ -9,6 +9,7 @@ from .composites import convert_composite
 from .conversions import settle, store_convert
 from .dispatch import expression, statement
 from .function_builder import FunctionBuilder, VariableType
+from .named_objects import named_object
 from .parts import load_part, resolve_part, store_part
 from .promotion import join
 from .struct_types import StructType, value_type_of
@@ -230,8 +231,7 @@ def compile_augmented(fb: FunctionBuilder, node: ast.AugAssign) -> None:
     operator = type(node.op).__name__
     match node.target:
         case ast.Name(id=name) as target:
-            read = ast.copy_location(ast.Name(name, ast.Load()), target)
-            old = fb.evaluate(read)
+            old = fb.evaluate(target)
             assign_name(fb, name, binary(fb, operator, old, fb.evaluate(node.value), node), node)
         case (ast.Subscript() | ast.Attribute()) as target:
             part = resolve_part(fb, target)
@@ -260,6 +260,8 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
         raise fb.error(
             node.target, "only variables are annotated in kernels", "LP2053", hint="leave the annotation out"
         )
+    if getattr(named_object(fb, node.annotation), "__module__", None) == "typing":
+        return  # Final and the like say nothing about the type
     annotation = fb.evaluate(node.annotation)
     obj = annotation.obj if isinstance(annotation, Static) else None
     scalar = scalar_of(obj)

@@ -8,6 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 
+from ..ir.create import create
 from ..ir.dialects.kernel_atomic import (
     ORDERS,
     SCOPES,
@@ -128,14 +129,6 @@ def _checked_type(fb: FunctionBuilder, node: ast.Call, place: AtomicPlace, name:
             "LP2033",
             hint="change a bool with or_, and_, xor, exchange or compare_exchange",
         )
-    if place.path and (found.is_float or found.bits < 32) and isinstance(array, LocalArray):
-        raise fb.error(
-            node.args[1],
-            f"lp.atomic.{name} works on components of shared vectors of integers of 32 bits or more, "
-            f"found {describe(array)}",
-            "LP2033",
-            hint=f"use a shared array of lp.{found.name} with one more dimension",
-        )
     if found.is_float and name in _INTEGERS_ONLY:
         raise fb.error(
             node.args[0],
@@ -179,12 +172,13 @@ def _operation(
         properties |= path_properties(place.path)
     result = () if name == "store" else (stored,)
     if name == "load":
-        return AtomicLoadOp.create(operands=operands, result_types=result, properties=properties)
+        return create(AtomicLoadOp, operands=operands, result_types=result, properties=properties)
     if name == "store":
-        return AtomicStoreOp.create(operands=operands, properties=properties)
+        return create(AtomicStoreOp, operands=operands, properties=properties)
     if name == "compare_exchange":
-        return AtomicCompareExchangeOp.create(operands=operands, result_types=result, properties=properties)
-    return AtomicRMWOp.create(
+        return create(AtomicCompareExchangeOp, operands=operands, result_types=result, properties=properties)
+    return create(
+        AtomicRMWOp,
         operands=operands,
         result_types=result,
         properties={**properties, "kind": StringAttr(_kind(name, scalar))},

@@ -12,6 +12,7 @@ from xdsl.dialects import gpu
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Operation
 
+from ..ir.create import create
 from ..ir.dialects.spirv.barrier import ControlBarrierOp, MemoryBarrierOp
 from ..ir.dialects.spirv.enums import MemorySemantics, Scope
 from ..ir.errors import Diagnostic
@@ -22,7 +23,7 @@ from .errors import compile_error
 from .function_builder import FunctionBuilder
 from .intrinsics import Namespace
 from .module_builder import ModuleBuilder
-from .suggestions import memory_word_hint
+from .suggestions import word_hint
 from .values import Static, Value, describe
 from .work_item_values import WorkItem
 
@@ -59,7 +60,7 @@ def choice(fb: FunctionBuilder, node: ast.AST, value: Value, what: str, choices:
     found = choices.get(value.obj) if isinstance(value, Static) and isinstance(value.obj, str) else None
     if found is None:
         spelled = ", ".join(f'"{name}"' for name in choices)
-        hint = memory_word_hint(getattr(value, "obj", None))
+        hint = word_hint(getattr(value, "obj", None), choices)
         raise fb.error(node, f"{what} is one of {spelled}; found {described(value)}", "LP2033", hint=hint)
     return found
 
@@ -83,7 +84,7 @@ def keyword(
 def compile_barrier(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.barrier()``: every work-item of the group must reach it, so the tail is not masked."""
     expect_count(fb, node, arguments, "lp.barrier", 0, 0)
-    add_barrier(fb, node, gpu.BarrierOp.create())
+    add_barrier(fb, node, create(gpu.BarrierOp))
     return Static(None, "None")
 
 

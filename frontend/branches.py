@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ..ir.attribute_values import integer
+from ..ir.create import create, move_all
 from .analysis import FLAGS
 from .conversions import adapt, convert, settle
 from .fixed_arrays import fixed_ssa
@@ -318,22 +320,22 @@ class _Join:
             return ()
         types = [pair[0].type for pair in self.pairs]
         with fb.into(then):
-            fb.append(scf.YieldOp.create(operands=[pair[0] for pair in self.pairs]))
+            fb.append(create(scf.YieldOp, operands=[pair[0] for pair in self.pairs]))
         regions = [Region(then)]
         if self.pairs or other.first_op is not None:
             with fb.into(other):
-                fb.append(scf.YieldOp.create(operands=[pair[1] for pair in self.pairs]))
+                fb.append(create(scf.YieldOp, operands=[pair[1] for pair in self.pairs]))
             regions.append(Region(other))
         else:
             regions.append(Region())
-        op = scf.IfOp.create(operands=[_required(fb, self.test)], result_types=types, regions=regions)
+        op = create(scf.IfOp, operands=[_required(fb, self.test)], result_types=types, regions=regions)
         fb.append(op)
         return op.results
 
     def _selects(self) -> Sequence[SSAValue]:
         fb = self.fb
         for block in (self.then.block, self.other.block):
-            _move_ops(block, fb.block)
+            move_all(block, fb.block)
         test = _required(fb, self.test)
         return [_select(fb, test, *pair) for pair in self.pairs]
 
@@ -361,15 +363,8 @@ def _emitted(fb: FunctionBuilder, op: type[Operation], operands: list[SSAValue],
 
 def _constant_bool(value: SSAValue) -> bool | None:
     owner = value.owner
-    if isinstance(owner, arith.ConstantOp):
-        return str(owner.properties["value"]) == "true"
-    return None
-
-
-def _move_ops(source: Block, target: Block) -> None:
-    for op in list(source.ops):
-        op.detach()
-        target.add_op(op)
+    number = integer(owner.properties["value"]) if isinstance(owner, arith.ConstantOp) else None
+    return None if number is None else number != 0
 
 
 def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:
@@ -430,8 +425,12 @@ def same_object(first: Value, second: Value) -> bool:
 
 def _path(node: ast.AST, is_then: bool) -> str:
     match node:
-        case ast.If():
+        case ast.If() | ast.IfExp():
             return "where the condition is " + ("true" if is_then else "false")
+        case ast.BoolOp():
+            return "where the operands before it decide"
+        case ast.Compare():
+            return "where a comparison before it fails"
         case _:
             return "on another path"
 

@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i1, i32
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr, i1
+from xdsl.ir import Attribute, Region, SSAValue
 
+from ..ir.attributes import function_type, i32_attribute
+from ..ir.create import append, create, move_all
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
     ANY_RANK,
@@ -285,10 +287,11 @@ def _kernel_function(
         build_statements(fb, source.tree.body, frozenset())
     fb.node = source.tree
     _finish_body(fb)
-    return func.FuncOp.create(
+    return create(
+        func.FuncOp,
         properties={
             "sym_name": StringAttr(kernel.name),
-            "function_type": FunctionType.from_lists(types, []),
+            "function_type": function_type(types, ()),
         },
         attributes=_attributes(fb, kernel),
         regions=[Region(fb.prologue)],
@@ -300,21 +303,14 @@ def _finish_body(fb: FunctionBuilder) -> None:
     """Puts the body after the prologue, under the guard unless the kernel has a barrier."""
     body, prologue = fb.block, fb.prologue
     if fb.uses_barrier or body.first_op is None:
-        for op in list(body.ops):
-            op.detach()
-            prologue.add_op(op)
+        move_all(body, prologue)
     else:
         with fb.into(prologue):
             test = _guard(fb)
-        body.add_op(_located(fb, scf.YieldOp.create()))
-        guard = scf.IfOp.create(operands=[test], regions=[Region(body), Region()])
-        prologue.add_op(_located(fb, guard))
-    prologue.add_op(_located(fb, func.ReturnOp.create()))
-
-
-def _located(fb: FunctionBuilder, op: Operation) -> Operation:
-    op.location = fb.location()
-    return op
+        append(body, create(scf.YieldOp, location=fb.location()))
+        regions = Region(body), Region()
+        append(prologue, create(scf.IfOp, (test,), location=fb.location(), regions=regions))
+    append(prologue, create(func.ReturnOp, location=fb.location()))
 
 
 def _guard(fb: FunctionBuilder) -> SSAValue:
@@ -364,7 +360,7 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
     attributes: dict[str, Attribute] = {
         GPU_KERNEL: UnitAttr(),
         PARAMETERS: parameters_attribute(parameters),
-        RANK: IntegerAttr(fb.module.rank, i32),
+        RANK: i32_attribute(fb.module.rank),
     }
     if not fb.uses_barrier:
         attributes[MASKED] = UnitAttr()
@@ -384,7 +380,7 @@ def _option_attributes(options: KernelOptions) -> dict[str, Attribute]:
     if options.index is i64:
         attributes[WIDE] = UnitAttr()
     if options.opt_level is not None:
-        attributes[OPT_LEVEL] = IntegerAttr(options.opt_level, i32)
+        attributes[OPT_LEVEL] = i32_attribute(options.opt_level)
     return attributes
 
 

@@ -67,6 +67,9 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     if isinstance(obj, python_types.FunctionType):
         _refuse_host_function(fb, obj, node)
         return call_helper(fb, obj, node)
+    name = _intrinsic_name(obj)
+    if name is not None:
+        return _call_intrinsic(fb, node, obj, name)
     if isinstance(obj, ExternalFunction):
         return call_external(fb, obj, node)
     if isinstance(obj, Member) and isinstance(obj.owner, Image):
@@ -83,21 +86,14 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     target = obj if isinstance(obj, ScalarType) else scalar_of(obj)
     if target is not None:
         return _conversion(fb, node, obj, target)
-    name = _intrinsic_name(obj)
-    if name == "builtins.print":
-        return compile_print(fb, node)
-    if name == GET_SPECIALIZATION_CONSTANT:
-        return read_through_handler(fb, node)
-    if name is None:
-        raise fb.error(
-            node.func,
-            f"{describe(callee)} cannot be called in kernels",
-            "LP2033",
-            hint=builtin_hint(obj.__name__)
-            if isinstance(obj, type) and obj.__module__ == "builtins"
-            else "kernels call plain functions, types, lapilli's functions and builtins",
-        )
-    return _intrinsic(fb, node, obj, name)
+    raise fb.error(
+        node.func,
+        f"{describe(callee)} cannot be called in kernels",
+        "LP2033",
+        hint=builtin_hint(obj.__name__)
+        if isinstance(obj, type) and obj.__module__ == "builtins"
+        else "kernels call plain functions, types, lapilli's functions and builtins",
+    )
 
 
 def _refuse_host_function(fb: FunctionBuilder, function: python_types.FunctionType, node: ast.Call) -> None:
@@ -126,7 +122,11 @@ def _intrinsic_name(obj: object) -> str | None:
     return None
 
 
-def _intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str) -> Value:
+def _call_intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str) -> Value:
+    if name == "builtins.print":
+        return compile_print(fb, node)
+    if name == GET_SPECIALIZATION_CONSTANT:
+        return read_through_handler(fb, node)
     arguments = positional(fb, node, keywords=KEYWORDS.get(name, KEYWORDS.get(name.partition(".")[0], ())))
     fb.callee = name
     if any(isinstance(a, Composite) for a in arguments) and works_by_component(name, len(arguments)):

@@ -10,6 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..ir.create import create
 from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp, CompositeInsertOp
 from ..ir.dialects.spirv.enums import StorageClass
@@ -92,10 +93,10 @@ def insert_fixed(
         operands=(),
         properties={"storage_class": StorageClassAttr(StorageClass.Function)},
     )
-    fb.append(StoreOp.create(operands=[variable, _needed(ssa)]))
+    fb.append(create(StoreOp, operands=[variable, _needed(ssa)]))
     element = PointerType.get(ir_type(base.type.element), StorageClass.Function)
     place = fb.emit(AccessChainOp, [variable, *(_narrow(fb, index) for index in checked)], element)
-    fb.append(StoreOp.create(operands=[_needed(place), _needed(fb.ssa(value))]))
+    fb.append(create(StoreOp, operands=[_needed(place), _needed(fb.ssa(value))]))
     return FixedArray(base.type, fb.emit(LoadOp, [variable], ir))
 
 
@@ -187,7 +188,7 @@ def _load_from_variable(
         )
     else:  # made in the body: its value goes into the variable here
         variable = fb.prologue_value(("scratch", array), VariableOp, pointer, operands=(), properties=storage)
-        fb.append(StoreOp.create(operands=[variable, array]))
+        fb.append(create(StoreOp, operands=[variable, array]))
     path = [_narrow(fb, index) for index in indices]
     element = PointerType.get(ir_type(fixed.element), StorageClass.Function)
     place = fb.emit(AccessChainOp, [variable, *path], element)

@@ -142,12 +142,13 @@ class FunctionBuilder:
             location=self.location(),
         )
         append(self.block, op)
-        return op.results[0]
+        (made,) = op.results
+        return made
 
     def append(self, op: Operation) -> None:
-        """Appends an op that was made elsewhere, at the current location."""
+        """Appends a new op that was made elsewhere, at the current location."""
         op.location = self.location()
-        self.block.add_op(op)
+        append(self.block, op)
 
     def prologue_value(
         self,

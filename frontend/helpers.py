@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
+from ..ir.attributes import function_type, symbol_reference
+from ..ir.create import create, move_all
 from ..ir.dialects.kernel import LIBRARY, NO_CONTRACTION
 from . import group_library
 from .analysis import RETURN, VALUE, FunctionFacts
@@ -95,10 +97,11 @@ def call_helper(
     if fb.is_dry:
         return rebuilt(instance.result, None, list(values.values()))
     operands = [leaf for value in values.values() for leaf in leaves_of(fb, value)]
-    call = func.CallOp.create(
+    call = create(
+        func.CallOp,
         operands=operands,
         result_types=instance.result_types,
-        properties={"callee": SymbolRefAttr(instance.symbol)},
+        properties={"callee": symbol_reference(instance.symbol)},
     )
     fb.append(call)
     if instance.uses_barrier:
@@ -178,10 +181,8 @@ def compile_helper(
         leaves: list[SSAValue] = []
         result = _flattened(helper, result, leaves, keeps_constants=not has_fixed_result)
         helper.node = source.tree
-        helper.append(func.ReturnOp.create(operands=leaves))
-    for op in list(helper.block.ops):
-        op.detach()
-        helper.prologue.add_op(op)
+        helper.append(create(func.ReturnOp, operands=leaves))
+    move_all(helper.block, helper.prologue)
     instance = HelperInstance(
         symbol=module.unique_symbol(source.name),
         kernel=module.kernel_name if helper.uses_work_items else None,
@@ -193,10 +194,11 @@ def compile_helper(
         makes_arrays=bool(helper.local_arrays),
     )
     module.functions.append(
-        func.FuncOp.create(
+        create(
+            func.FuncOp,
             properties={
                 "sym_name": StringAttr(instance.symbol),
-                "function_type": FunctionType.from_lists(types, list(instance.result_types)),
+                "function_type": function_type(types, instance.result_types),
                 "sym_visibility": StringAttr("private"),
             },
             attributes={

@@ -18,6 +18,7 @@ from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import CompileError, InvalidError, KernelArgumentError
+from ..ir.start_up import import_at_start_up
 from . import units
 from .annotations import Signature, enclosing_names, resolve_signature
 from .compile_options import note_kernel
@@ -37,6 +38,9 @@ CONFIGURATION_LIMIT = 1024
 
 _PLAIN_RANGES = frozenset({(int,), (int, int), (int, int, int)})
 """Types of the parts of a range that may be looked up by equality."""
+
+_NO_CONFIGURATION = (object(), None)
+"""Before the first range."""
 
 
 class KernelFunction:
@@ -68,7 +72,9 @@ class KernelFunction:
         self.known_id: Any = None
         """Its `lp.KernelId`, once somebody has asked for it."""
         self._configurations: dict[object, LaunchConfiguration] = {}
+        self._last: tuple[object, Any] = _NO_CONFIGURATION
         units.register(self)
+        import_at_start_up(_launching)
 
     @property
     def qualified_name(self) -> str:
@@ -104,6 +110,7 @@ class KernelFunction:
         made.function = made.__wrapped__ = function
         made.__dict__.update(function.__dict__)
         made._source, made.compiled, made.records, made._configurations = None, {}, {}, {}
+        made._last = _NO_CONFIGURATION
         made.known_id = None
         units.register(made)
         return made
@@ -111,10 +118,7 @@ class KernelFunction:
     @cached_property
     def launcher(self) -> Callable[..., Any]:
         """``frontend.launch.launch``, imported at the first launch and then at hand."""
-        with deferred_definitions():
-            from . import launch as composition_root
-
-        return composition_root.launch
+        return _launching().launch
 
     def submit(self, request: Any) -> Any:
         """Launches the kernel as a command group asks for, a `LaunchRequest`; returns an `lp.Event`."""
@@ -140,17 +144,23 @@ class KernelFunction:
         return cast(str, inspection.inspect(self, stage))
 
     def __getitem__(self, launch_range: object) -> LaunchConfiguration:
+        last = self._last
+        if launch_range is last[0]:
+            return last[1]
         # True and 1.0 equal 1 but are no ranges: only what is made of plain ints is looked up.
-        kind = type(launch_range)
+        key, kind = launch_range, type(launch_range)
         if kind is not int and (
             kind is not tuple or tuple(map(type, cast(Any, launch_range))) not in _PLAIN_RANGES
         ):
-            return LaunchConfiguration(self, launch_range)
-        found = self._configurations.get(launch_range)
+            key = getattr(launch_range, "__lapilli_key__", None)
+            if key is None:
+                return LaunchConfiguration(self, launch_range)
+        found = self._configurations.get(key)
         if found is None:
             if len(self._configurations) >= CONFIGURATION_LIMIT:
                 self._configurations.clear()
-            found = self._configurations[launch_range] = LaunchConfiguration(self, launch_range)
+            found = self._configurations[key] = LaunchConfiguration(self, launch_range)
+        self._last = launch_range, found
         return found
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
@@ -167,6 +177,10 @@ class KernelFunction:
         return f"kernel {self.name}{self.signature}\n{self.inspect('python')}"
 
 
+_NO_EVENTS: tuple[object, ...] = ()
+_new: Any = object.__new__
+
+
 @dataclass(slots=True, eq=False)  # not frozen: made at each launch, and frozen ones take three times as long
 class LaunchConfiguration:
     """A kernel with its range, ``k[n]``: call it to launch.  Nothing is checked before the call."""
@@ -180,19 +194,29 @@ class LaunchConfiguration:
     """Events that the launch waits for."""
     spec_values: Mapping[object, object] | None = None
     """Specialization values of `spec`, unchecked."""
-    again: Callable[[tuple[object, ...]], Any] | None = None
-    """Set by `frontend.launch` where launches through this very object may take the short way: takes the
+    again: Callable[[object, tuple[object, ...]], Any] | None = None
+    """Set by `frontend.launch` where launches through this very object may take the short way: takes the queue and the
     arguments and returns an `lp.Event`, or None where they need a closer look."""
     generation: object = None
     """`config.generation` for which it may."""
+    origin: LaunchConfiguration | None = None
+    """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
 
-    def on(self, queue: object, wait: Iterable[object] = ()) -> LaunchConfiguration:
+    def on(self, queue: object, wait: Iterable[object] = _NO_EVENTS) -> LaunchConfiguration:
         """Chooses the queue.
 
         Args:
             queue: an `lp.Queue`.
             wait: events that must have happened before the kernel starts.
         """
+        if wait is _NO_EVENTS:
+            made: LaunchConfiguration = _new(LaunchConfiguration)
+            made.kernel, made.range, made.queue = self.kernel, self.range, queue
+            made.wait_events, made.spec_values = self.wait_events, self.spec_values
+            made.again, made.generation = self.again, self.generation
+            is_plain = self.queue is None and not self.wait_events and self.spec_values is None
+            made.origin = self if is_plain else self.origin
+            return made
         if not isinstance(wait, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise InvalidError(
                 f"kernel '{self.kernel.name}': .on(…, wait=…) expects a sequence of lp.Event objects, found {wait!r} "
@@ -227,7 +251,7 @@ class LaunchConfiguration:
         """
         again = self.again
         if again is not None and not kwargs and self.generation is config.generation:
-            event = again(args)
+            event = again(self.queue, args)
             if event is not None:
                 return event
         try:
@@ -279,6 +303,13 @@ def kernel(
         return _define(function, checked, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
 
     return decorate
+
+
+def _launching() -> types.ModuleType:
+    with deferred_definitions():
+        from . import launch
+
+    return launch
 
 
 def _define(function: object, options: KernelOptions, frame: types.FrameType) -> KernelFunction:

@@ -24,7 +24,7 @@ from ..vk_runtime.queue import Queue
 from .arguments import bind_arguments, taken_apart
 from .constant_arguments import NO_CONSTANTS
 from .launch_preparation import RECORD_LIMIT, Prepared, prepare_launch, prepared_by_address
-from .ranges import NdRange
+from .ranges import exact_key
 from .spec_constant import SpecializationId
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def launch(
         values, constants, shapes = taken.values, taken.constants, taken.shapes
     queue = _queue_of(kernel, configuration, values)
     spec = _spec_bytes(kernel, spec_values) if spec_values else ()
-    shape = _exact_range(configuration.range)
+    shape = SINGLE_TASK if configuration.range is SINGLE_TASK else exact_key(configuration.range)
     key = (queue.device, shape, spec, is_interpreted, is_debug, constants.key, shapes)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
     if type(configuration.range) is IndirectRange:
@@ -85,7 +85,7 @@ def launch(
         assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
         return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
     if not spec:
-        _shorten(kernel, configuration, prepared, generation)
+        _shorten(configuration, prepared, values, generation)
     try:
         return prepared.record.launch(queue, values, events)
     except ArrayRangeError as error:
@@ -110,31 +110,20 @@ def _split_keywords(
 
 
 def _shorten(
-    kernel: KernelFunction, configuration: LaunchConfiguration, prepared: Prepared, generation: object
+    configuration: LaunchConfiguration, prepared: Prepared, values: Sequence[object], generation: object
 ) -> None:
     """Lets later launches like this one skip what depends only on kernel, range, device and options."""
-    is_plain = not (configuration.queue or configuration.wait_events or configuration.spec_values)
-    signature = kernel.signature
+    signature = configuration.kernel.signature
     has_each = signature.positional_count == len(signature.parameters) and not signature.has_composites
-    if is_plain and has_each:
-        record = prepared.record
-        configuration.again = record.launch_again if prepared.captures.is_empty else prepared.launch_again
-        configuration.generation = (
-            generation  # last: another thread never meets an old record with new options
-        )
-
-
-def _exact_range(range_: object) -> object:
-    """Returns a range as a dictionary key, None where its parts are not plain ints (True and 1.0 equal 1)."""
-    if type(range_) is int or range_ is SINGLE_TASK:
-        return range_
-    if type(range_) is tuple:
-        parts = cast("tuple[object, ...]", range_)
-        return parts if all(type(part) is int for part in parts) else None
-    if type(range_) is NdRange:
-        global_, local = _exact_range(range_.global_), _exact_range(range_.local)
-        return None if global_ is None or local is None else (NdRange, global_, local)
-    return None
+    if not has_each or configuration.wait_events or configuration.spec_values:
+        return
+    found = [configuration]
+    # Arguments in memory say which device it is; without them only the queue does.
+    if configuration.origin is not None and any(isinstance(value, Array | ImageBase) for value in values):
+        found.append(configuration.origin)
+    for each in found:
+        each.again = prepared.record.launch_again if prepared.captures.is_empty else prepared.launch_again
+        each.generation = generation  # last: another thread never meets an old record with new options
 
 
 def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:

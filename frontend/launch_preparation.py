@@ -49,9 +49,9 @@ class Prepared:
         """Whether every captured name still means what it meant at compilation."""
         return self.captures.are_current()
 
-    def launch_again(self, args: tuple[object, ...]) -> Event | None:
-        """Launches on the default queue; None where the kernel or its arguments need a closer look."""
-        return self.record.launch_again(args) if self.captures.are_current() else None
+    def launch_again(self, queue: object, args: tuple[object, ...]) -> Event | None:
+        """Launches on a queue, None: the default queue; None where the kernel or its arguments need a closer look."""
+        return self.record.launch_again(queue, args) if self.captures.are_current() else None
 
 
 def prepare_launch(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
 
+from ..ir.create import create
 from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN, always_exits
 from .assignment import assign_target
 from .branches import FALSE, build_arm, same_object, select_values, zero_like
@@ -207,8 +208,9 @@ def _simple_for(
     with fb.into(block):
         bind(fb, carried, block.args[1:])
         _body(fb, node, Scalar(rounds.type, block.args[0], bounds=rounds.bounds), live)
-        fb.append(scf.YieldOp.create(operands=final_values(fb, carried, node)))
-    op = scf.ForOp.create(
+        fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
+    op = create(
+        scf.ForOp,
         operands=[lower, upper, step, *carried.initial],
         result_types=[v.type for v in carried.initial],
         regions=[Region(block)],
@@ -240,7 +242,7 @@ def _stepping_while(
         bind(fb, carried, before.args[count:])
         again = fb.emit(arith.CmpiOp, [before.args[0], end], ir_type(BOOL), CMPI[predicate])
         again = _and_not_left(fb, again)
-        fb.append(scf.ConditionOp.create(operands=[again, *before.args]))
+        fb.append(create(scf.ConditionOp, operands=[again, *before.args]))
     fb.env = dict(outer)
     with fb.into(after):
         bind(fb, carried, after.args[count:])
@@ -253,8 +255,9 @@ def _stepping_while(
             for value, add in zip(after.args[:count], (one, step)[2 - count :], strict=True)
         ]
         nexts = [value for value in following if value is not None]
-        fb.append(scf.YieldOp.create(operands=[*nexts, *final_values(fb, carried, node)]))
-    op = scf.WhileOp.create(
+        fb.append(create(scf.YieldOp, operands=[*nexts, *final_values(fb, carried, node)]))
+    op = create(
+        scf.WhileOp,
         operands=[*counters, *carried.initial],
         result_types=types,
         regions=[Region(before), Region(after)],
@@ -309,7 +312,7 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
         handed_on = final_values(fb, carried, node)
         extra, maybe = _set_by_test(fb, node, carried, entry)
         extra_leaves = [leaf for value in extra.shapes for leaf in ir_leaves(fb, value) or ()]
-        fb.append(scf.ConditionOp.create(operands=[_needed(fb, test), *handed_on, *extra_leaves]))
+        fb.append(create(scf.ConditionOp, operands=[_needed(fb, test), *handed_on, *extra_leaves]))
     results = [v.type for v in (*handed_on, *extra_leaves)]
     after = Block(arg_types=results)
     fb.env = dict(entry)
@@ -323,9 +326,9 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
         build_statements(fb, node.body, body_live)
         fb.env.pop(CONTINUE, None)
         fb.node = node
-        fb.append(scf.YieldOp.create(operands=final_values(fb, carried, node)))
-    op = scf.WhileOp.create(
-        operands=carried.initial, result_types=results, regions=[Region(before), Region(after)]
+        fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
+    op = create(
+        scf.WhileOp, operands=carried.initial, result_types=results, regions=[Region(before), Region(after)]
     )
     fb.append(op)
     _after(fb, entry, carried, node, live)

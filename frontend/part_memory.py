@@ -11,6 +11,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
+from ..ir.create import create
 from ..ir.dialects.kernel import LoadFieldOp, StoreFieldOp
 from ..ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
 from .checks import check_nan
@@ -177,7 +178,7 @@ def _store(
         parts = [fb.ssa(item) for item in items]
         whole = fb.emit(CompositeConstructOp, parts, _whole_type(element, kind))
         assert whole is not None and element.array.ssa is not None
-        fb.append(memref.StoreOp.create(operands=[whole, element.array.ssa, *element.indices]))
+        fb.append(create(memref.StoreOp, operands=[whole, element.array.ssa, *element.indices]))
     elif isinstance(kind, FixedArrayType):
         assert isinstance(value, FixedArray)
         for index in _indices(kind):
@@ -198,7 +199,8 @@ def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tu
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
     operands = [ssa, element.array.ssa, *element.indices, *path_operands(fb, path)]
     fb.append(
-        StoreFieldOp.create(
+        create(
+            StoreFieldOp,
             operands=[operand for operand in operands if operand is not None],
             properties=path_properties(path),
         )

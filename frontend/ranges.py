@@ -34,6 +34,10 @@ class Range(tuple[int, ...]):
         """Number of work-items."""
         return math.prod(self)
 
+    @property
+    def __lapilli_key__(self) -> object:
+        return exact_key(tuple(self))
+
     def get(self, dimension: int) -> int:
         """Returns the extent of `dimension`, 0 the slowest."""
         return self[dimension]
@@ -51,6 +55,11 @@ class NdRange:
     local: int | tuple[int, ...]
     """Number of work-items of a work-group in each dimension; divides `global_`."""
 
+    @property
+    def __lapilli_key__(self) -> object:
+        global_, local = exact_key(self.global_), exact_key(self.local)
+        return None if global_ is None or local is None else (NdRange, global_, local)
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchRange:
@@ -60,6 +69,16 @@ class LaunchRange:
     """Work-items, 1 to 3 dimensions, slowest first."""
     local: tuple[int, ...] | None = None
     """Work-group size of the same rank, where the range gives one."""
+
+
+def exact_key(value: object) -> object:
+    """Returns a range as a dictionary key, None where its parts are not plain ints: True and 1.0 equal 1."""
+    if type(value) is int:
+        return value
+    if type(value) is tuple:
+        parts = cast("tuple[object, ...]", value)
+        return parts if all(type(part) is int for part in parts) else None
+    return getattr(value, "__lapilli_key__", None)
 
 
 def launch_range(value: object, *, limit: int = INDEX_LIMIT) -> LaunchRange:

@@ -15,6 +15,7 @@ from typing import Any
 from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
 
+from ..ir.create import create
 from ..ir.errors import CompileError
 from .checks import check_index, check_nan, is_debug
 from .conversions import CMPI, as_index, convert, store_convert
@@ -238,9 +239,17 @@ def _index(fb: FunctionBuilder, node: ast.expr, what: str) -> Scalar:
 def _checked_index(fb: FunctionBuilder, value: Value, node: ast.expr, what: str) -> Scalar:
     if not isinstance(value, Scalar) or not value.type.is_integer:
         raise fb.error(
-            node, f"{what} must be an integer, found {describe(value)}", "LP2041", hint="convert it: int(…)"
+            node, f"{what} must be an integer, found {describe(value)}", "LP2041", hint=_index_hint(value)
         )
     return value
+
+
+def _index_hint(value: Value) -> str | None:
+    if isinstance(value, Scalar):
+        return "convert it: int(…)"
+    if isinstance(value, Static):
+        return "elements are named by position: a[i]; members of a struct by attribute: a[i].x"
+    return number_hint(value)
 
 
 def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
@@ -434,7 +443,7 @@ def store_element(
     if array.type.element is BOOL and not isinstance(array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
     assert ssa is not None and array.ssa is not None
-    fb.append(memref.StoreOp.create(operands=[ssa, array.ssa, *element.indices]))
+    fb.append(create(memref.StoreOp, operands=[ssa, array.ssa, *element.indices]))
 
 
 def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int:

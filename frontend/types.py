@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -47,15 +46,18 @@ MAX_SCALARS = 1 << 16
 """Numbers that a value may be made of: they are computed one by one.  Arrays have no such limit."""
 
 
-class Type(ABC):
-    """Base of the types of the kernel language.  Immutable, hashable, equal by content."""
+class Type:
+    """Base of the types of the kernel language.  Immutable, hashable, equal by content.
+
+    Not an ``ABC``: `isinstance` of those is a call in Python, and compiling asks for types thousands of times.
+    """
 
     __slots__ = ()
 
     @property
-    @abstractmethod
     def spelling(self) -> str:
         """The type as messages, IR and `parse_type` write it: ``f32``, ``FixedArray[f32, 3, 3]``."""
+        raise NotImplementedError
 
     def __str__(self) -> str:
         return self.spelling

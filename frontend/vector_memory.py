@@ -27,10 +27,10 @@ def call_vector_member(fb: FunctionBuilder, node: ast.Call) -> Value | None:
     Raises:
         CompileError: arguments that are no index and array of the vector's components.
     """
-    from .calls import positional
-
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in _MEMBERS:
         return None
+    from .calls import positional
+
     owner = fb.evaluate(node.func.value)
     kind = owner.obj if isinstance(owner, Static) else owner.type if isinstance(owner, Composite) else None
     if type(kind) is not VecType:

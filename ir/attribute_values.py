@@ -1,7 +1,8 @@
 """Plain Python values out of xDSL attributes.
 
 xDSL's containers are generic, and `isinstance` leaves their parameter unknown: these few functions are the
-one place that says what is inside.
+one place that says what is inside.  They have no subclasses, and `isinstance` of an abstract class is a call in Python
+for each object of another one, so they are told by their class.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from xdsl.ir import Attribute
 
 def elements(attribute: Attribute | None) -> tuple[Attribute, ...] | None:
     """Returns the elements of an array attribute, None for anything else."""
-    if not isinstance(attribute, ArrayAttr):
+    if type(attribute) is not ArrayAttr:
         return None
-    return cast("ArrayAttr[Attribute]", attribute).data
+    return attribute.data
 
 
 def integer(attribute: Attribute | None, type_: Attribute | None = None) -> int | None:
     """Returns the value of an integer attribute (of type `type_` where given), None for anything else."""
-    if not isinstance(attribute, IntegerAttr):
+    if type(attribute) is not IntegerAttr:
         return None
     typed = cast("IntegerAttr[IntegerType]", attribute)
     return typed.value.data if type_ is None or typed.type == type_ else None
@@ -33,11 +34,12 @@ def integers(attribute: Attribute | None, type_: Attribute | None = None) -> tup
 
     With `type_` given, every number must be of that type.
     """
-    if isinstance(attribute, DenseArrayBase):
-        element_type = cast(Attribute, cast("DenseArrayBase[IntegerType]", attribute).elt_type)
+    if type(attribute) is DenseArrayBase:
+        numbers = cast("DenseArrayBase[IntegerType]", attribute)
+        element_type = cast(Attribute, numbers.elt_type)
         if not isinstance(element_type, IntegerType) or type_ not in (None, element_type):
             return None
-        return tuple(int(value) for value in attribute.get_values())
+        return tuple(int(value) for value in numbers.get_values())
     parts = elements(attribute)
     if parts is None:
         return None
@@ -48,17 +50,16 @@ def integers(attribute: Attribute | None, type_: Attribute | None = None) -> tup
 
 def memref_element_type(type_: Attribute) -> Attribute | None:
     """Returns the element type of a memref, None for any other type."""
-    return cast("MemRefType[Attribute]", type_).element_type if isinstance(type_, MemRefType) else None
+    return type_.element_type if type(type_) is MemRefType else None
 
 
 def memref_rank(type_: Attribute) -> int | None:
     """Returns the dimensions of a memref, None for any other type."""
-    return cast("MemRefType[Attribute]", type_).get_num_dims() if isinstance(type_, MemRefType) else None
+    return type_.get_num_dims() if type(type_) is MemRefType else None
 
 
 def vector_elements(type_: Attribute) -> tuple[Attribute, int] | None:
     """Returns the element type of a vector and how many elements it has, None for any other type."""
-    if not isinstance(type_, VectorType):
+    if type(type_) is not VectorType:
         return None
-    vector = cast("VectorType[Attribute]", type_)
-    return vector.element_type, prod(vector.get_shape())
+    return type_.element_type, prod(type_.get_shape())

@@ -2,7 +2,7 @@
 
 `create` fills the same fields as `Operation.__init__` (tests/ir/test_create.py compares them) without the properties,
 generators and look-ups in between; `append` puts an operation that is in no block yet behind all others of a block,
-without looking for cycles that a new operation cannot make.
+without looking for cycles that a new operation cannot make; `move_all` does so with everything in a block.
 """
 
 # The fields are xDSL's own, whose version pyproject.toml fixes.
@@ -32,7 +32,6 @@ from xdsl.irdl import IRDLOperation, OptionalDef
 _Op = TypeVar("_Op", bound=Operation)
 
 _NOTHING: Mapping[str, Attribute] = {}
-_NO_RESULTS: SSAValues[OpResult] = SSAValues()
 
 
 def create(
@@ -46,15 +45,14 @@ def create(
     regions: Sequence[Region] = (),
 ) -> _Op:
     """Returns a new operation, in no block, as ``kind.create`` would make it; the regions are in no other operation."""
-    op = kind.__new__(kind)
-    op._operands = values = SSAValues(operands)
-    op._operand_uses = _uses(op, values)
-    op.results = (
-        SSAValues([OpResult(type_, op, index) for index, type_ in enumerate(result_types)])
-        if result_types
-        else _NO_RESULTS
-    )
-    default_properties, default_attributes = _defaults(kind)
+    default_properties, default_attributes = _defaults(kind)  # asks for the definition, which may be to come
+    op = object.__new__(kind)
+    # What stays empty is that of the class.
+    if operands:
+        op._operands = values = SSAValues(operands)
+        op._operand_uses = _uses(op, values)
+    if result_types:
+        op.results = SSAValues([OpResult(type_, op, index) for index, type_ in enumerate(result_types)])
     op.properties = made = dict(properties)
     for name, default in default_properties:
         made.setdefault(name, default)
@@ -94,6 +92,23 @@ def append(block: Block, op: Operation) -> None:
         op._prev_op = last
         last._next_op = op
     block._last_op = op
+
+
+def move_all(source: Block, target: Block) -> None:
+    """Puts all operations of a block, which are in none of the target's parents, behind those of another block."""
+    first, last = source._first_op, target._last_op
+    if first is None:
+        return
+    op: Operation | None = first
+    while op is not None:
+        op.parent = target
+        op = op._next_op
+    if last is None:
+        target._first_op = first
+    else:
+        first._prev_op, last._next_op = last, first
+    target._last_op = source._last_op
+    source._first_op = source._last_op = None
 
 
 def add_arguments(block: Block, types: Sequence[Attribute]) -> tuple[BlockArgument, ...]:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, IntAttr, NameLoc, StringAttr
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, StringAttr
 from xdsl.ir import Attribute
 
 from .attribute_values import elements
+from .attributes import attribute, number_attribute
 from .errors import Location
 
 # Making an attribute costs more than looking it up, and every operation has a location.
-_number = lru_cache(maxsize=4096)(IntAttr)
 _name = lru_cache(maxsize=64)(StringAttr)
 
 
 def file_location(file: str, line: int, column: int) -> FileLineColLoc:
     """Returns the location attribute of a place in a file; line and column count from 1."""
-    # Its constructor takes three times as long, most of it to find out that these are a text and two numbers.
-    made = FileLineColLoc.__new__(FileLineColLoc)
-    for name, value in (("filename", _name(file)), ("line", _number(line)), ("column", _number(column))):
-        object.__setattr__(made, name, value)  # frozen
-    return made
+    return attribute(FileLineColLoc, _name(file), number_attribute(line), number_attribute(column))
 
 
 def location_of(attribute: Attribute) -> Location | None:

@@ -1,10 +1,10 @@
-"""All operations inside of one, as a list: many times faster than the nested generators of xDSL's `walk`."""
+"""What is inside of an operation, as lists: many times faster than xDSL's iterators, views and nested generators."""
 
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, Region
+from xdsl.ir import Block, Operation, Region, SSAValue, SSAValues
 
 
 def operations(root: Operation | Region) -> list[Operation]:
@@ -20,6 +20,21 @@ def operations(root: Operation | Region) -> list[Operation]:
     for region in root.regions:
         _visit(region, found)
     return found
+
+
+def block_operations(block: Block) -> list[Operation]:
+    """Returns the operations of a block, in order, without what is inside of them."""
+    found: list[Operation] = []
+    op = block._first_op
+    while op is not None:
+        found.append(op)
+        op = op._next_op
+    return found
+
+
+def operands_of(op: Operation) -> SSAValues[SSAValue]:
+    """Returns the operands of an operation as they are now; ``op.operands`` is a view that follows changes."""
+    return op._operands
 
 
 def instances(root: Operation | Region, *kinds: type[Operation]) -> list[Operation]:

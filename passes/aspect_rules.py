@@ -124,24 +124,24 @@ class AspectRules:
             for number in sorted(self._structs.get(name, ())):
                 yield Need(number, f"value of type '{name}'", is_declared=True)
 
-    def of_op(self, op: Operation) -> Sequence[Need]:
+    def of_op(self, op: Operation) -> tuple[Need, ...]:
         """Returns what one operation needs, operations inside it left out.
 
         Operands are not looked at: something in the same function made them and counts there.
         """
-        found: list[Need] = []
+        found: tuple[Need, ...] = ()
         if op.attributes and not isinstance(op, Function):
-            for number in sorted(aspect.used(op)):
-                what = "value of a type" if op.name == "arith.constant" else f"'{op.name}'"
-                found.append(Need(number, f"{what} with uses_aspects", is_declared=True))
+            what = "value of a type" if op.name == "arith.constant" else f"'{op.name}'"
+            used = sorted(aspect.used(op))
+            found = tuple(Need(number, f"{what} with uses_aspects", is_declared=True) for number in used)
         for result in op.results:
             found += self.of_type(result.type)
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.args:
-                    found += self.of_type(argument.type)
+        if op.regions:
+            arguments = (a for region in op.regions for block in region.blocks for a in block.args)
+            for argument in arguments:
+                found += self.of_type(argument.type)
         if _has_own_rule(type(op)):
-            found += self._of_memory(op)
+            found += tuple(self._of_memory(op))
         return found
 
     def _of_memory(self, op: Operation) -> Iterator[Need]:

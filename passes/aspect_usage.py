@@ -146,8 +146,7 @@ def _uses_in_body(function: Function, rules: AspectRules, explained: Set[int]) -
     for op in operations(function.body):
         needs = rules.of_op(op)
         if needs and id(op) not in explained:
-            for need in needs:
-                yield Use(need.aspect, need.what, op.location, need.is_declared)
+            yield from (Use(need.aspect, need.what, op.location, need.is_declared) for need in needs)
 
 
 def _uses_of_signature(function: Function, rules: AspectRules) -> Iterator[Use]:

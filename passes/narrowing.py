@@ -1,4 +1,7 @@
-"""`isinstance` for xDSL's generic attributes, which leaves their parameters unknown to type checkers."""
+"""`isinstance` for xDSL's generic attributes, which leaves their parameters unknown to type checkers.
+
+No class here has subclasses, and for an object of another class `isinstance` of an abstract one is a call in Python.
+"""
 
 from __future__ import annotations
 
@@ -23,34 +26,34 @@ AnyInteger: TypeAlias = IntegerType | IndexType
 
 def is_integer_type(type_: object) -> TypeIs[IntegerType]:
     """Whether `type_` is an integer of any width, i1 included."""
-    return isinstance(type_, IntegerType)
+    return type(type_) is IntegerType
 
 
 def is_any_integer(type_: object) -> TypeIs[AnyInteger]:
     """Whether `type_` is an integer or index."""
-    return isinstance(type_, IntegerType | IndexType)
+    return type(type_) in (IntegerType, IndexType)
 
 
 def is_vector_type(type_: object) -> TypeIs[VectorType[Attribute]]:
     """Whether `type_` is a vector."""
-    return isinstance(type_, VectorType)
+    return type(type_) is VectorType
 
 
 def is_memref_type(type_: object) -> TypeIs[MemRefType[Attribute]]:
     """Whether `type_` is a memref."""
-    return isinstance(type_, MemRefType)
+    return type(type_) is MemRefType
 
 
 def is_integer_attribute(attribute: object) -> TypeIs[IntegerAttr[AnyInteger]]:
     """Whether `attribute` is an integer, bool or index."""
-    return isinstance(attribute, IntegerAttr)
+    return type(attribute) is IntegerAttr
 
 
 def is_float_attribute(attribute: object) -> TypeIs[FloatAttr[AnyFloat]]:
     """Whether `attribute` is a float."""
-    return isinstance(attribute, FloatAttr)
+    return type(attribute) is FloatAttr
 
 
 def is_array_attribute(attribute: object) -> TypeIs[ArrayAttr[Attribute]]:
     """Whether `attribute` is an array."""
-    return isinstance(attribute, ArrayAttr)
+    return type(attribute) is ArrayAttr

@@ -140,7 +140,7 @@ def analyse(
     propagate(module, usage=usage)
     done("propagate-aspects", module)
     uses = {name: _explained(found, before[name]) for name, found in _uses_of_kernels(usage).items()}
-    images = split(module, mode, separates_imports=separates_imports)
+    images = split(module, mode, separates_imports=separates_imports, graph=usage.graph)
     done("split-modules", ModuleOp([image.clone() for image in images]) if after_pass else module)
     found: list[AnalysedImage] = []
     for image in images:

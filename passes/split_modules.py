@@ -59,7 +59,13 @@ def split_mode(mode: str) -> SplitMode:
         raise InvalidError(f"unknown device code split mode '{mode}', expected one of {names}") from None
 
 
-def split(module: ModuleOp, mode: str = "auto", *, separates_imports: bool = False) -> list[ModuleOp]:
+def split(
+    module: ModuleOp,
+    mode: str = "auto",
+    *,
+    separates_imports: bool = False,
+    graph: CallGraph | None = None,
+) -> list[ModuleOp]:
     """Returns the image modules of `module`, in the order of their first entry points.
 
     Args:
@@ -67,6 +73,7 @@ def split(module: ModuleOp, mode: str = "auto", *, separates_imports: bool = Fal
         mode: ``auto``, ``per_kernel``, ``per_source`` or ``off``.
         separates_imports: whether entry points that call different functions of other modules are kept apart as well:
             what these need is found when they are linked, and must not keep the other kernels from running.
+        graph: the calls in `module`, where the caller knows them.
 
     Returns:
         New modules, or `module` itself where it is a single image that nothing has to be dropped from; none
@@ -77,7 +84,7 @@ def split(module: ModuleOp, mode: str = "auto", *, separates_imports: bool = Fal
     """
     division = split_mode(mode)
     groups: dict[Hashable, list[Function]] = {}
-    graph = CallGraph.of(module)
+    graph = graph or CallGraph.of(module)
     for entry in entry_points(module):
         imports = _imports(graph, entry) if separates_imports and not aspect.fixed_targets(entry) else None
         key = _unit_of_division(entry, division), grouping_key(entry), imports
@@ -138,19 +145,22 @@ def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function]) -> _Pla
     pending = list(reached)
     symbols = SymbolTables()
     while pending:
-        for op in operations(pending.pop()):
-            for reference in _references(op):
-                target = symbols.resolve(op, reference)
-                if target is not None and target not in reached:
-                    reached.add(target)
-                    pending.append(target)
+        for op, reference in _references(pending.pop()):
+            target = symbols.resolve(op, reference)
+            if target is not None and target not in reached:
+                reached.add(target)
+                pending.append(target)
     return _Plan(frozenset(roots), frozenset(reached))
 
 
-def _references(op: Operation) -> Iterator[SymbolRefAttr]:
-    for attribute in (*op.properties.values(), *op.attributes.values()):
-        if _may_refer(type(attribute)):
-            yield from _references_in(attribute)
+def _references(root: Operation) -> Iterator[tuple[Operation, SymbolRefAttr]]:
+    """Yields the references to symbols in an operation and inside of it, each with the operation that has it."""
+    for op in operations(root):
+        for attributes in (op.properties, op.attributes):
+            for attribute in attributes.values():
+                if _may_refer(type(attribute)):
+                    for reference in _references_in(attribute):
+                        yield op, reference
 
 
 @cache

@@ -142,12 +142,11 @@ def encode_instruction(
 
     Raises SpirvError where it is longer than 65,535 words; operands are words, 0 to 2**32 - 1.
     """
-    words = [0]
-    if result_type is not None:
-        words.append(result_type)
+    words = [0, *operands]
     if result_id is not None:
-        words.append(result_id)
-    words.extend(operands)
+        words.insert(1, result_id)
+    if result_type is not None:
+        words.insert(1, result_type)
     if len(words) > MAX_INSTRUCTION_WORDS:
         message = (
             f"{opcode_name(opcode)} of {len(words)} words; an instruction has at most {MAX_INSTRUCTION_WORDS}"
@@ -233,6 +232,10 @@ class ModuleBuilder:
         result = self._next_id
         self._next_id += 1
         return result
+
+    def section(self, section: Section) -> tuple[list[int], list[object]]:
+        """Returns the words of a section and the marks of its instructions, to be appended to by who has many."""
+        return self._words[section], self._marks[section]
 
     def add(
         self,

@@ -32,8 +32,13 @@ class Emitted:
 
     binary: bytes
     """Little-endian words, not yet validated."""
-    locations: tuple[Location | None, ...]
-    """Source location by instruction ordinal, from 0."""
+    marks: tuple[object, ...]
+    """What each instruction is of, by its ordinal, from 0: a location attribute or nothing."""
+
+    def location(self, ordinal: int) -> Location | None:
+        """Returns the place in source that an instruction comes from."""
+        mark = self.marks[ordinal]
+        return location_of(mark) if isinstance(mark, LocationAttr) else None
 
 
 def emit(module: Operation, env: TargetEnv) -> Emitted:
@@ -54,7 +59,7 @@ def emit(module: Operation, env: TargetEnv) -> Emitted:
     _emit_entry_points(context)
     add_module_capabilities(context)
     _emit_header(context)
-    return Emitted(binary=context.builder.build(), locations=_locations(context))
+    return Emitted(binary=context.builder.build(), marks=context.builder.marks())
 
 
 _MODULE_OPS = (
@@ -129,14 +134,3 @@ def _variables_used(context: EmitContext, function: str) -> set[str]:
             found |= survey.globals
             pending.extend(survey.callees)
     return found
-
-
-def _locations(context: EmitContext) -> tuple[Location | None, ...]:
-    cache: dict[int, Location | None] = {}
-    found: list[Location | None] = []
-    for mark in context.builder.marks():
-        key = id(mark)
-        if key not in cache:
-            cache[key] = location_of(mark) if isinstance(mark, LocationAttr) else None
-        found.append(cache[key])
-    return tuple(found)

@@ -17,7 +17,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.types import PointerType, is_scalar_attribute
-from .binary import Section
+from ..ir.walk import block_operations, operands_of
+from .binary import Section, encode_instruction
 from .block_order import emission_order
 from .emit_context import EmitContext, Survey, cannot_emit
 from .emit_operands import OperandEncoder, opcodes, operand_encoders
@@ -45,6 +46,7 @@ class FunctionEmitter:
         self._context = context
         self._function = function
         self._builder = context.builder
+        self._words, self._marks = context.builder.section(Section.FUNCTIONS)
         self._ids: dict[int, int] = {}
         # Blocks and operations are keys by identity: their own hash is a Python call.
         self._labels: dict[int, int] = {}
@@ -98,14 +100,8 @@ class FunctionEmitter:
     def _add(
         self, opcode: int, operands: Sequence[int], result_type: int | None = None, result: int | None = None
     ) -> None:
-        self._builder.add(
-            Section.FUNCTIONS,
-            opcode,
-            operands,
-            result_type=result_type,
-            result_id=result,
-            mark=self._mark,
-        )
+        self._words += encode_instruction(opcode, operands, result_type, result)
+        self._marks.append(self._mark)
 
     def _id(self, value: SSAValue) -> int:
         known = self._ids.get(id(value))
@@ -144,14 +140,14 @@ class FunctionEmitter:
             cannot_emit("there is no such instruction", op)
         if self._has_lines:
             self._emit_line()
-        results = op.results
-        if not results:
-            if opcode != Op.FunctionCall:
-                self._add(opcode, self._operands(op))
-                return
+        if op.results:
+            (value,) = op.results
+            result_type, result = self._context.types.id(value.type), self._id(value)
+        elif opcode == Op.FunctionCall:
             result_type, result = self._context.types.void(), self._builder.new_id()
         else:
-            result_type, result = self._context.types.id(results[0].type), self._id(results[0])
+            self._add(opcode, self._operands(op))
+            return
         self._add(opcode, self._operands(op), result_type, result)
         if op.attributes:
             self._context.decorate_from(result, op.attributes)
@@ -160,7 +156,8 @@ class FunctionEmitter:
         encode = self._code.encoders.get(type(op))
         if encode is not None:
             return encode(self._context, op, self._id)
-        return [self._id(value) for value in op.operands]
+        ids = self._ids
+        return [ids.get(id(value)) or self._id(value) for value in operands_of(op)]
 
     def _emit_line(self) -> None:
         location = self._mark
@@ -235,7 +232,7 @@ class FunctionEmitter:
         self._block(block)
 
     def _block(self, block: Block) -> None:
-        for op in block.ops:
+        for op in block_operations(block):
             self._operation(op)
 
     def _phis(self, block: Block) -> None:

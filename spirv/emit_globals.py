@@ -25,6 +25,8 @@ from .type_table import UnemittableError, scalar_words
 LOCAL_SIZE_IDS = "spec_constant.local_size_ids"
 """Attribute of LocalSize: SpecIds, as (x, y, z), of a local size that the launch gives."""
 
+_LOCAL_SIZE = VectorType(i32, [3])
+
 
 class GlobalEmitter:
     """Emits the global operations of a module in any order of definition."""
@@ -150,7 +152,7 @@ class GlobalEmitter:
         ((spec_ids, values),) = chosen
         context = self._context
         parts = [self._local_size_constant(*pair) for pair in zip(spec_ids, values, strict=True)]
-        type_id = context.types.id(VectorType(i32, [3]))
+        type_id = context.types.id(_LOCAL_SIZE)
         size = context.builder.add_result(
             Section.GLOBALS, Op.SpecConstantComposite, parts, result_type=type_id
         )

@@ -16,6 +16,7 @@ from ..ir.dialects.spirv.enums import GroupOperation, MemoryAccess, MemorySemant
 from ..ir.dialects.spirv.group import GroupArithmeticOp, GroupNonUniformBallotBitCountOp, GroupOp
 from ..ir.dialects.spirv.integer_dot import IntegerDotOp
 from ..ir.dialects.spirv.types import bit_width, is_integer_type, is_vector
+from ..ir.walk import operands_of
 from .emit_context import EmitContext, cannot_emit
 from .image_capabilities import access_capabilities
 from .tables import GLSL_STD_450, Capability, NewerCapability, Op, enumerant_value, opcode
@@ -71,7 +72,7 @@ def operand_encoders() -> dict[type[Operation], OperandEncoder]:
 
 def _glsl(number: int) -> OperandEncoder:
     def encode(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
-        return [context.glsl_set(), number, *map(value, op.operands)]
+        return [context.glsl_set(), number, *map(value, operands_of(op))]
 
     return encode
 
@@ -92,7 +93,7 @@ def _access(access: MemoryAccessAttr | None, alignment: IntegerAttr | None) -> l
 
 def _load(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.LoadOp)
-    words = [value(op.operands[0])]
+    words = list(map(value, operands_of(op)))
     if not op.properties:
         return words
     return words + _access(op.memory_access, op.alignment) + _memory_scope(context, op.memory_scope)
@@ -104,7 +105,7 @@ def _memory_scope(context: EmitContext, scope: ScopeAttr | None) -> list[int]:
 
 def _store(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.StoreOp)
-    words = [value(op.operands[0]), value(op.operands[1])]
+    words = list(map(value, operands_of(op)))
     if not op.properties:
         return words
     return words + _access(op.memory_access, op.alignment) + _memory_scope(context, op.memory_scope)
@@ -294,7 +295,7 @@ def _image_query(context: EmitContext, op: Operation, value: ValueId) -> list[in
 
 def _function_call(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.FunctionCallOp)
-    return [context.symbol_id(op.callee.root_reference.data), *map(value, op.operands)]
+    return [context.symbol_id(op.callee.root_reference.data), *map(value, operands_of(op))]
 
 
 _ENCODERS: dict[type[Operation], OperandEncoder] = {

@@ -379,15 +379,16 @@ def _integer_words(value: int, type_: IntegerType) -> tuple[int, ...]:
 
 def float_words(value: float, type_: Attribute) -> tuple[int, ...]:
     """Returns the literal words of a float; a value beyond the type's range becomes an infinity."""
-    if isinstance(type_, Float64Type):
+    kind = type(type_)  # asked by type(): `isinstance` of abstract classes costs more
+    if kind is Float64Type:
         low, high = struct.unpack("<2I", struct.pack("<d", value))
         return (low, high)
-    if isinstance(type_, BFloat16Type):
+    if kind is BFloat16Type:
         bits = _pack("<f", "<I", value)
         if value != value:
             return (bits >> 16 | 0x40,)  # quiet, so that a NaN with low payload bits only stays one
         return (bits + 0x7FFF + (bits >> 16 & 1) >> 16,)  # round half to even
-    if isinstance(type_, Float16Type):
+    if kind is Float16Type:
         return (_pack("<e", "<H", value),)
     return (_pack("<f", "<I", value),)
 

@@ -96,9 +96,9 @@ class CoarseRecord:
         """The checked range."""
         return self._coarse.plan
 
-    def launch_again(self, args: Sequence[object]) -> Event | None:
+    def launch_again(self, queue: object, args: Sequence[object]) -> Event | None:
         """As `LaunchRecord.launch_again`."""
-        return self._record_for(args).launch_again(args)
+        return self._record_for(args).launch_again(queue, args)
 
     def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
         """As `LaunchRecord.launch`."""

@@ -76,8 +76,10 @@ class CommandBuffer:
         self.keep: list[object] = []
         """Buffers, pipelines and descriptor sets that the commands use."""
         self.launch_count = 0
-        self.results: list[int] = []
-        """What ending and submitting it returned, as far as that has got."""
+        self.end_result: int | None = None
+        """What ending it returned; None before that."""
+        self.submit_result: int | None = None
+        """What submitting it returned; None before that."""
         self.value = 0
         """Timeline value that its submission signals."""
         self.pipeline: object = None
@@ -188,7 +190,7 @@ class CommandBuffer:
         """Lets go of everything without reading timestamps."""
         self._timed.clear()
         self.keep.clear()
-        self.results.clear()
+        self.end_result = self.submit_result = None
         self.launch_count = 0
         self.pipeline = self.layout = self.descriptor_set = None
         self._argument_chunk = self._argument_bytes = 0

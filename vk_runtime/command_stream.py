@@ -29,11 +29,13 @@ from .timeline_semaphore import TimelineSemaphore
 from .watcher import Watcher, call
 
 if TYPE_CHECKING:
-    from .barriers import Barrier, Barriers
+    from .barriers import Barriers
     from .device import Device
     from .graph_commands import Batch
+    from .launch_record import LaunchRecord
     from .memory import Buffer
-    from .same_arguments import Latest, SameArguments
+    from .recorded_launch import RecordedLaunch
+    from .repeated_launches import KeptLaunch
     from .tracked import Tracked
 
 SUBMIT_AFTER = 64
@@ -80,10 +82,11 @@ class CommandStream(Handle):
         """Commands that make the open command buffer be submitted."""
         self.recording: CommandBuffer | None = None
         """The open command buffer, of whoever holds the device's lock; `open` begins one."""
-        self.latest: Latest | None = None
+        self.latest: RecordedLaunch | None = None
         """The last command of the open command buffer, where it is a launch that may be repeated."""
-        self.same: SameArguments | None = None
-        """The arguments that it was repeated with; as long as that command buffer is open."""
+        self.known: dict[LaunchRecord, RecordedLaunch | KeptLaunch] = {}
+        """The last launch of each record since the open command buffer was begun; where none is open, the last one
+        that was kept.  Another dictionary when that changes."""
         self.repeated = RepeatedLaunches(logical)
         """Launches that are waited for one at a time, again and again."""
         self.in_flight: deque[CommandBuffer | Batch] = deque()
@@ -92,8 +95,6 @@ class CommandStream(Handle):
         self._submitted = 0
         self._epoch = 0
         self._waits: dict[Timeline, int] = {}
-        self.vk_queue: Any = logical.vk_queue
-        """The VkQueue that it submits to; queues of a device mostly share one."""
         with self._lock:
             logical.require_usable()  # under the lock: nothing may be made on a VkDevice that is gone
             # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
@@ -124,6 +125,15 @@ class CommandStream(Handle):
     def device(self) -> Device:
         """The device that it runs on."""
         return self._device
+
+    @property
+    def vk_queue(self) -> Any:
+        """The VkQueue that it submits to; queues of a device mostly share one."""
+        return self._submitter.vk_queue
+
+    @vk_queue.setter
+    def vk_queue(self, vk_queue: Any) -> None:
+        self._submitter.vk_queue = vk_queue
 
     @property
     def semaphore(self) -> Any:
@@ -172,6 +182,7 @@ class CommandStream(Handle):
             raise
         command_buffer.value = self._submitted + 1
         self._logical.busy.add(self)
+        self.known = {}
         self.recording = command_buffer
         return command_buffer
 
@@ -233,17 +244,6 @@ class CommandStream(Handle):
         self._record_barrier(command_buffer.raw, *self._between)
         self._epoch += 1
         return self._epoch
-
-    def order_again(self, command_buffer: CommandBuffer, barrier: Barrier | None = None) -> None:
-        """Does what `order` does for a command that uses what the command before it uses, and writes some of it.
-
-        The epoch goes on: what the commands behind the barrier use is marked with it already.
-
-        Args:
-            command_buffer: the open one.
-            barrier: another than `Barriers.between`.
-        """
-        self._record_barrier(command_buffer.raw, *(barrier or self._between))
 
     def _take_over(self, buffer: Tracked, value: int) -> None:
         """Makes this queue the one that orders the uses of `buffer`, from the submission of `value` on."""
@@ -334,12 +334,16 @@ class CommandStream(Handle):
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
         """
-        busy = self._logical.busy
+        logical = self._logical
+        if logical.is_unusable:
+            logical.require_usable()
         if self.recording is not None:
             self.flush()
+        busy = logical.busy
         if self.in_flight or self.is_closed or len(busy) >= MAX_BUSY:
             self._make_room()
         busy.add(self)
+        batch.submit_result = None
         batch.value = value = self._submitted + 1
         self._epoch = epoch = self._epoch + 1
         interrupt: KeyboardInterrupt | None = None
@@ -353,31 +357,49 @@ class CommandStream(Handle):
                         buffer.write_epoch, buffer.last_write = epoch, value
                     else:
                         buffer.read_epoch = epoch
-                self._submit(batch)
+                self._hand_over(batch)
             except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                 interrupt = error
         if interrupt is not None:
             raise interrupt
 
-    def _submit(self, command_buffer: CommandBuffer | Batch) -> None:
+    def _submit(self, command_buffer: CommandBuffer) -> None:
         """Ends and submits the open command buffer.  Ctrl-C may stop it anywhere; a second call goes on there."""
-        logical, results, submitter = self._logical, command_buffer.results, self._submitter
+        logical = self._logical
         logical.require_usable()
-        if not results:
-            submitter.end(command_buffer)
-        if results[0] >= 0 and len(results) == 1:
+        if command_buffer.end_result is None:
+            self._submitter.end(command_buffer)
+        ended = command_buffer.end_result
+        if ended is not None and ended < 0:
+            self._stop_recording()
+            logical.fail(ended, "vkEndCommandBuffer")
+        self._hand_over(command_buffer)
+        self._stop_recording()
+
+    def _hand_over(self, submission: CommandBuffer | Batch) -> None:
+        """Submits what has been ended; as `_submit`."""
+        if submission.submit_result is None:
             if profile.active:
-                profile.note_submission(command_buffer)
-            submitter.submit(self.vk_queue, command_buffer, self._waits)
-        if results[-1] < 0:
-            self.recording = self.latest = self.same = None
-            logical.fail(results[-1], "vkEndCommandBuffer" if len(results) == 1 else "vkQueueSubmit")
-        if not self.in_flight or self.in_flight[-1] is not command_buffer:
-            self.in_flight.append(command_buffer)
+                profile.note_submission(submission)
+            submitter, waits = self._submitter, self._waits
+            if submission.submitted is not submitter.submitted or waits or submitter.has_waits:
+                submitter.prepare(submission, waits)
+            submitter.value[0] = submission.value
+            for submission.submit_result in submitter.submitting:
+                break  # one call, whose result is noted already
+        result = submission.submit_result
+        if result is not None and result < 0:
+            self._stop_recording()
+            self._logical.fail(result, "vkQueueSubmit")
+        if not self.in_flight or self.in_flight[-1] is not submission:
+            self.in_flight.append(submission)
         if self._waits:
             self._waits = {}
-        self._submitted = command_buffer.value
-        self.recording = self.latest = self.same = None
+        self._submitted = submission.value
+
+    def _stop_recording(self) -> None:
+        self.recording = self.latest = None
+        self.known = {}
 
     def retire(self) -> None:
         """Recycles the command buffers that the device has run.  Call it with the lock held."""
@@ -391,7 +413,7 @@ class CommandStream(Handle):
                 if isinstance(ended, CommandBuffer):
                     self._recycle(ended)
                 else:
-                    ended.retire()
+                    ended.keep.clear()
         if not in_flight and self.recording is None:
             self._logical.busy.discard(self)
 
@@ -422,7 +444,7 @@ class CommandStream(Handle):
         """Forgets what is recorded and will never be submitted.  Call it with the lock held."""
         if self.recording is not None:
             self.recording.forget()
-        self.recording = self.latest = self.same = None
+        self._stop_recording()
 
     def wait_slice(self, value: int) -> bool:
         """Waits until the timeline reaches `value`, or a fifth of a second; returns whether it has.
@@ -457,5 +479,5 @@ class CommandStream(Handle):
         self.in_flight.clear()
         self._free.clear()
         self.repeated.clear()
-        self.recording = self.latest = self.same = None
+        self._stop_recording()
         self._waits.clear()

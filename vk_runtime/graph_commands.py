@@ -119,7 +119,8 @@ class Batch:
         self._kernel_names = kernel_names
         self.keep: list[object] = [*keep]
         """What must live until the device has run them."""
-        self.results: list[int] = [0]
+        self.end_result: int | None = 0
+        self.submit_result: int | None = None
         """As of a command buffer that has been ended."""
         self.value = 0
         """Timeline value that its submission signals."""
@@ -130,8 +131,6 @@ class Batch:
         """Returns the kernels that it launches."""
         return self._kernel_names
 
-    def retire(self) -> None:
-        """Lets go of everything; the device has run the commands."""
+    def forget(self) -> None:
+        """Lets go of what must live until the device has run the commands."""
         self.keep.clear()
-
-    forget = retire

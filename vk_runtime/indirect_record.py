@@ -91,9 +91,9 @@ class IndirectRecord(LaunchRecord):
         arguments = (*args, counts)
         return self._record(queue, arguments, self.check(arguments), wait_events)
 
-    def launch_again(self, args: Sequence[object]) -> Event | None:
+    def launch_again(self, queue: object, args: Sequence[object]) -> Event | None:
         """Takes no short way: the range belongs to the arguments."""
-        del args
+        del queue, args
 
     def check(self, args: Sequence[object]) -> CheckedArguments:
         """Checks the arguments and adds the memory of the range's array to what they use."""
@@ -146,7 +146,9 @@ class IndirectRecord(LaunchRecord):
             command = profile.command("kernel", self.kernel.name, queue, event.value)
             command_buffer.begin_timing(event, command)
         self._plan_range(command_buffer, place, planner_set)
-        queue.order_again(command_buffer, self.device.logical.barriers.before_indirect)
+        # As behind a launch that writes what the next one uses; the epoch goes on.
+        barriers = self.device.logical.barriers
+        barriers.record(command_buffer.raw, *barriers.before_indirect)
         self._dispatch_planned(command_buffer, place, kernel_set, values)
         if command_buffer.is_timed:
             command_buffer.end_timing()

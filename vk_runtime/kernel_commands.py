@@ -52,6 +52,7 @@ class KernelCommands:
         self._has_values = binding.packer.has_values
         self._pipeline = pipeline
         self._set_layout = None if pipeline is None else pipeline.layout.set_layout
+        self._pipeline_layout = None if pipeline is None else pipeline.layout
         self._layout: Any = None if pipeline is None else pipeline.layout.raw
         abi = binding.kernel.abi
         self._is_block_pushed = abi.argument_block_binding is None
@@ -110,16 +111,45 @@ class KernelCommands:
         values: Sequence[Scalar],
     ) -> None:
         """Records everything before the dispatch: pipeline, descriptors, pushed arguments."""
-        if command_buffer.pipeline is not self._pipeline:
-            self._bind_pipeline(command_buffer)
-        if descriptor_set is not None and (
-            command_buffer.descriptor_set is not descriptor_set or not self._is_block_pushed
-        ):
-            self._bind_set(command_buffer, descriptor_set)
+        self._bind(command_buffer, descriptor_set)
         if self._push_bytes:
             self._pack_into(self._block_memory, 0, *hidden, *values)
             stages = VK_SHADER_STAGE_COMPUTE_BIT
             self._push(command_buffer.raw, self._layout, stages, 0, self._push_bytes, self._block)
+
+    def _bind(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet | None) -> None:
+        """Records pipeline and descriptors, where others are bound.
+
+        What is bound is noted after the command, and kept before it, because Ctrl-C may come in between.
+        """
+        pipeline = self._pipeline
+        if command_buffer.pipeline is not pipeline:
+            assert pipeline is not None, "an empty range has no pieces"
+            command_buffer.keep.append(pipeline)
+            if command_buffer.layout is not self._pipeline_layout:
+                # Binding for another layout may disturb the set (Vulkan 1.3, 14.2.2).
+                command_buffer.descriptor_set = None
+                command_buffer.layout = self._pipeline_layout
+            command_buffer.pipeline = None
+            self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
+            command_buffer.pipeline = pipeline
+        if descriptor_set is not None and (
+            command_buffer.descriptor_set is not descriptor_set or self._dynamic_count
+        ):
+            command_buffer.keep.append(descriptor_set)
+            command_buffer.descriptor_set = None
+            self._sets[0] = descriptor_set.raw
+            self._bind_sets(
+                command_buffer.raw,
+                VK_PIPELINE_BIND_POINT_COMPUTE,
+                self._layout,
+                0,
+                1,
+                self._sets,
+                self._dynamic_count,
+                self._dynamic_offset,
+            )
+            command_buffer.descriptor_set = descriptor_set
 
     def _packed(self, hidden: Sequence[Scalar], values: Sequence[Scalar]) -> bytes:
         """Packs the argument block where it is pushed from; returns it, or nothing where it is always the same."""
@@ -127,31 +157,3 @@ class KernelCommands:
             return b""
         self._pack_into(self._block_memory, 0, *hidden, *values)
         return self._block_memory[:]
-
-    def _bind_set(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet) -> None:
-        command_buffer.keep.append(descriptor_set)
-        command_buffer.descriptor_set = None
-        self._sets[0] = descriptor_set.raw
-        self._bind_sets(
-            command_buffer.raw,
-            VK_PIPELINE_BIND_POINT_COMPUTE,
-            self._layout,
-            0,
-            1,
-            self._sets,
-            self._dynamic_count,
-            self._dynamic_offset,
-        )
-        command_buffer.descriptor_set = descriptor_set
-
-    def _bind_pipeline(self, command_buffer: CommandBuffer) -> None:
-        pipeline = self._pipeline
-        assert pipeline is not None, "an empty range has no pieces"
-        command_buffer.keep.append(pipeline)
-        if command_buffer.layout is not pipeline.layout:
-            # Binding for another layout may disturb the set (Vulkan 1.3, 14.2.2).
-            command_buffer.descriptor_set = None
-            command_buffer.layout = pipeline.layout
-        command_buffer.pipeline = None
-        self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)
-        command_buffer.pipeline = pipeline

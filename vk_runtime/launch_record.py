@@ -20,14 +20,16 @@ from .kernel_commands import KernelBinding, KernelCommands
 from .launch_plan import LaunchPlan, Piece
 from .memory import Buffer
 from .pipeline import Pipeline
+from .queue import Queue
+from .recorded_launch import RecordedLaunch, are_fixed
+from .repeated_launches import KEPT
 from .reports import KernelReport, Streams
-from .same_arguments import Latest, SameArguments, are_fixed
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
     from .command_buffer import CommandBuffer
+    from .descriptors import DescriptorSet
     from .device import Device
-    from .queue import Queue
 
 Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
@@ -62,7 +64,10 @@ class LaunchRecord(KernelCommands):
         """Names it in caches; never used again."""
         self._spec_values = spec_values
         self._rest = rest
-        self._lock = device.logical.lock
+        self.lock, self.locking = device.logical.lock, device.logical.locking
+        barriers = device.logical.barriers
+        self._record_barrier, self._between = barriers.record, barriers.between
+        self._default_queue: Queue | None = None
         self._checker = binding.checker
         self._takes_scalars_only = binding.packer.is_scalars_only
         self.plan = plan
@@ -91,20 +96,33 @@ class LaunchRecord(KernelCommands):
         base = [piece.base[d] for d in packer.base_dimensions]
         return (*range_, *base, *self._spec_values), piece.groups
 
-    def launch_again(self, args: Sequence[object]) -> Event | None:
-        """Records the kernel on the default queue of its device, or returns None where its arguments need a
-        closer look: by `launch`, or by that of another device."""
-        queue = self._device.default_queue
-        same = queue.same
-        if same is not None and same.latest[0] is self and same.are(args):
-            event = self._launch_same(queue, same.latest)
+    def launch_again(self, queue: object, args: Sequence[object]) -> Event | None:
+        """Records the kernel, or returns None where its arguments need a closer look: by `launch`, or by that of
+        another device.
+
+        Args:
+            queue: a `Queue`; None: the default queue of the record's device.
+            args: in parameter order.
+        """
+        if queue is None:
+            found = self._default_queue
+            if found is None or found.is_closed:
+                found = self._default_queue = self._device.default_queue
+        elif isinstance(queue, Queue):
+            found = queue
+        else:
+            return None
+        known = found.known
+        again = known.get(self)
+        if again is not None:
+            event = again.launch(found, args, known)
             if event is not None:
                 return event
         checked = self._checker.quick_check(args, self._device)
-        if checked is None:
+        if checked is None or found.device is not self._device:
             return None
         try:
-            return self._record(queue, args, checked, ())
+            return self._record(found, args, checked, ())
         except ArrayRangeError:
             return None
 
@@ -182,15 +200,12 @@ class LaunchRecord(KernelCommands):
             values = self._packer.values(args, checked)
         if wait_events:
             self._wait_for_other_devices(wait_events)
-        with self._lock:
+        with self.lock:
             if wait_events:
                 self._wait_on_device(queue, wait_events)
             latest = queue.latest
-            if latest is not None and latest[0] is self and latest[1] == uses:
-                block = self._packed(first[0], values)
-                self._dispatch_again(queue, event, latest, block)
-                if queue.latest is latest and are_fixed(args):
-                    queue.same = SameArguments(latest, args)
+            if latest is not None and latest.record is self and latest.uses == uses:
+                self._dispatch_again(queue, event, latest, self._packed(first[0], values), args)
             elif (
                 wait_events
                 or queue.recording is not None
@@ -251,44 +266,74 @@ class LaunchRecord(KernelCommands):
         if command_buffer.is_timed:
             command_buffer.end_timing()
         elif self._is_repeatable:
-            queue.latest = self, uses, self._block_memory[:] if self._has_values else b""
+            self._note_recorded(queue, uses, descriptor_set, args)
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
 
-    def _dispatch_again(self, queue: Queue, event: Event, latest: Latest, block: bytes) -> None:
+    def _note_recorded(
+        self, queue: Queue, uses: Uses, descriptor_set: DescriptorSet | None, args: Sequence[object]
+    ) -> None:
+        """Notes the last command of the open command buffer as one that may be repeated."""
+        block = self._block_memory[:] if self._has_values else b""
+        recorded = RecordedLaunch(self, uses, block, descriptor_set)
+        before = queue.known.get(self)
+        if isinstance(before, RecordedLaunch) and before.uses == uses and before.block == block:
+            recorded.remember(args)  # it comes in turn with others
+        queue.latest = queue.known[self] = recorded
+
+    def _dispatch_again(
+        self, queue: Queue, event: Event, latest: RecordedLaunch, block: bytes, args: Sequence[object]
+    ) -> None:
         """Does what `_dispatch` does, right after a dispatch of the same record with the same arrays.
 
         Everything is bound and kept, so a barrier, where the kernel writes, and scalars that changed are what is left.
         """
-        command_buffer, first = queue.recording, self._first
+        command_buffer = queue.recording
         assert command_buffer is not None, "the last command is in the open command buffer"
-        assert first is not None, "an empty range has no commands"
-        raw = command_buffer.raw
-        if self._writes or queue.is_in_order:  # what only prints has its order there, too
-            queue.order_again(command_buffer)
-        event.value = command_buffer.value
-        if block != latest[2]:
+        if block != latest.block:
             queue.latest = None  # if Ctrl-C comes in between, nothing is known
-            self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, self._block)
-            queue.latest = self, latest[1], block
-        self._dispatch_groups(raw, *first[1])
+            self._push(
+                command_buffer.raw,
+                self._layout,
+                VK_SHADER_STAGE_COMPUTE_BIT,
+                0,
+                self._push_bytes,
+                self._block,
+            )
+            latest.block = block
+            queue.latest = latest
+        else:
+            latest.remember(args)
+        event.value = self.dispatch_recorded(queue, latest)
+
+    def dispatch_recorded(self, queue: Queue, recorded: RecordedLaunch) -> int:
+        """Records a launch once more that is in the open command buffer already; returns its timeline value.
+
+        Call it with the device's lock held.
+        """
+        command_buffer, first = queue.recording, self._first
+        assert command_buffer is not None, "it is in the open command buffer"
+        assert first is not None, "an empty range has no commands"
+        raw, value = command_buffer.raw, command_buffer.value
+        if queue.latest is recorded:
+            if self._writes or queue.is_in_order:  # what only prints has its order there, too
+                # The epoch goes on: its arrays are marked with it, and so is nothing else behind the last barrier.
+                self._record_barrier(raw, *self._between)
+            self._dispatch_groups(raw, *first[1])
+        else:
+            queue.order(recorded.uses, value)
+            self._bind(command_buffer, recorded.descriptor_set)
+            if self._push_bytes:
+                # Without values it is the same at each launch, and packed at the first.
+                block = recorded.pushed() if self._has_values else self._block
+                self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, block)
+            self._dispatch_groups(raw, *first[1])
+            queue.latest = recorded
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
-
-    def _launch_same(self, queue: Queue, latest: Latest) -> Event | None:
-        """Records a launch with the very arguments of the last one; None where it is the last one no more."""
-        if graph_recording.active:
-            return None
-        event = Event(queue, 0)
-        with self._lock:
-            if queue.latest is not latest:  # another thread has submitted it, or recorded something else
-                return None
-            self._dispatch_again(queue, event, latest, latest[2])
-            if trace.active:
-                self.note_launch()
-        return event
+        return value
 
     def _repeat(self, queue: Queue, event: Event, args: Sequence[object], uses: Uses, block: bytes) -> bool:
         """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""
@@ -298,11 +343,19 @@ class LaunchRecord(KernelCommands):
             return False
         if not (repeated.is_expected and self._is_kept) or queue.is_timed:
             return False
-        batch = repeated.find(self, args, uses, block)
-        if batch is None:
+        kept = repeated.find(self, args, uses, block)
+        if kept is None:
             return False
-        queue.submit_batch(batch, uses)
-        event.value = batch.value
+        kept.keep = [uses]
+        queue.submit_batch(kept, uses)
+        event.value = kept.value
+        if queue.known.get(self) is kept:
+            if are_fixed(args):
+                kept.remember(args, uses)
+        elif len(queue.known) < KEPT:
+            queue.known[self] = kept
+        else:
+            queue.known = {self: kept}
         return True
 
     def _report_of(self, queue: Queue, args: Sequence[object]) -> KernelReport:

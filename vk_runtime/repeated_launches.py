@@ -10,16 +10,22 @@ anything else in it is recorded anew.  It keeps no array alive between two submi
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from . import graph_recording, profile, trace
+from .event import Event
 from .graph_commands import Batch, CommandPool
 
 if TYPE_CHECKING:
     from .arguments import Uses
+    from .array import Array
+    from .command_buffer import CommandBuffer
     from .launch_record import LaunchRecord
     from .logical_device import LogicalDevice
+    from .queue import Queue
 
 ENOUGH = 2
 """Submissions in a row that held one command and were waited for, before recordings are kept."""
@@ -30,6 +36,8 @@ PATIENCE = 8
 KEPT = 16
 """Recordings of a queue that are kept: a few kernels in turn, each with a few arrays."""
 
+_new_event: Any = Event.__new__
+
 
 class RepeatedLaunches:
     """The kept recordings of one queue.  Use it with the device's lock held."""
@@ -37,9 +45,8 @@ class RepeatedLaunches:
     def __init__(self, device: LogicalDevice) -> None:
         self._device = device
         self._pool: CommandPool | None = None
-        self._kept: OrderedDict[tuple[int, ...], _Recording] = OrderedDict()
-        self._newest: _Recording | None = None
-        """The last of `_kept`."""
+        self._kept: OrderedDict[tuple[int, ...], KeptLaunch | bytes] = OrderedDict()
+        """Of a launch that has come once, only the argument block."""
         self._streak = 0
         self.is_expected = False
         """Whether the next launch is likely to be waited for alone."""
@@ -53,8 +60,10 @@ class RepeatedLaunches:
         """Notes a launch while the one before it still runs: the pattern is another."""
         self._streak, self.is_expected = -PATIENCE, False
 
-    def find(self, record: LaunchRecord, args: Sequence[object], uses: Uses, block: bytes) -> Batch | None:
-        """Returns what submits a launch that came before, ready for `CommandStream.submit_batch`; else notes it.
+    def find(
+        self, record: LaunchRecord, args: Sequence[object], uses: Uses, block: bytes
+    ) -> KeptLaunch | None:
+        """Returns the recording of a launch that came before, ready to be submitted; else notes it.
 
         Args:
             record: of the launch.
@@ -65,30 +74,26 @@ class RepeatedLaunches:
         kept = self._kept
         key = (record.serial, *[memory.serial for memory, _ in uses])
         found = kept.get(key)
-        if found is None or found.block != block:
-            kept[key] = self._newest = _Recording(block)
+        if found == block:
+            found = kept[key] = self._record(record, args, block)
+        elif not isinstance(found, KeptLaunch) or found.block != block:
+            kept[key] = block
             kept.move_to_end(key)
             if len(kept) > KEPT:
                 kept.popitem(last=False)
             return None
-        if found is not self._newest:
-            kept.move_to_end(key)
-            self._newest = found
-        batch = found.batch
-        if batch is None:
-            batch = found.batch = self._record(found, record, args)
-        batch.keep = [found, record, uses]
-        del batch.results[1:]
-        return batch
+        kept.move_to_end(key)
+        return found
 
-    def _record(self, owner: _Recording, record: LaunchRecord, args: Sequence[object]) -> Batch:
+    def _record(self, record: LaunchRecord, args: Sequence[object], block: bytes) -> KeptLaunch:
         device, barriers = self._device, self._device.barriers
         device.require_usable()
         pool = self._pool
         if pool is None:
             pool = self._pool = CommandPool(device)
         command_buffer = pool.take()
-        pool.return_with(owner, command_buffer)
+        made = KeptLaunch(command_buffer, record, block)
+        pool.return_with(made, command_buffer)
         command_buffer.begin(is_reusable=True)
         try:
             # What ran before may have touched the same memory.
@@ -99,20 +104,79 @@ class RepeatedLaunches:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
             result = device.vk.vkEndCommandBuffer(command_buffer.raw)
         device.check(result, "vkEndCommandBuffer")
-        owner.keep = [*command_buffer.keep]
-        return Batch(command_buffer.submitted, 1, (), (record.kernel.name,))
+        return made
 
     def clear(self) -> None:
         """Lets go of all; for the queue's end."""
         self._kept.clear()
-        self._newest = None
 
 
-class _Recording:
-    """A launch that may come again; its command buffer is recorded when it does."""
+class KeptLaunch(Batch):
+    """A recorded launch, to be submitted again and again, each time after the time before has ended.
 
-    def __init__(self, block: bytes) -> None:
+    Args:
+        command_buffer: is or will be recorded; what it keeps stays alive.
+        record: of the launch.
+        block: its packed argument block.
+    """
+
+    def __init__(self, command_buffer: CommandBuffer, record: LaunchRecord, block: bytes) -> None:
+        super().__init__(command_buffer.submitted, 1, (), (record.kernel.name,))
         self.block = block
-        self.batch: Batch | None = None
-        self.keep: list[object] = []
-        """Pipeline and descriptor set of the commands."""
+        self._record = record
+        self._commands = command_buffer
+        self._count = -1
+        """The number of arguments where they are known."""
+        self._arrays: Sequence[tuple[int, weakref.ref[Array], int, bool]] = ()
+        """Position, array, serial of its memory, whether the kernel writes it."""
+        self._scalars: Sequence[tuple[int, object]] = ()
+
+    def remember(self, args: Sequence[Any], uses: Uses) -> None:
+        """Lets `launch` know arguments that it was recorded with.  Arrays are not kept alive.
+
+        Args:
+            args: `recorded_launch.are_fixed`.
+            uses: the memory of the arrays among them.
+        """
+        positions = [i for i, arg in enumerate(args) if not isinstance(arg, bool | int | float)]
+        self._count = -1  # if Ctrl-C comes in between, nothing is known
+        self._arrays = [
+            (i, weakref.ref(args[i]), memory.serial, writes)
+            for i, (memory, writes) in zip(positions, uses, strict=True)
+        ]
+        self._scalars = [(i, arg) for i, arg in enumerate(args) if i not in positions]
+        self._count = len(args)
+
+    def launch(self, queue: Queue, args: Sequence[Any], known: object) -> Event | None:
+        """Submits the launch once more; see `RecordedLaunch.launch`."""
+        if len(args) != self._count or graph_recording.active or profile.active:
+            return None
+        uses: Uses = []
+        for position, array, serial, writes in self._arrays:
+            arg = args[position]
+            if array() is not arg:
+                return None
+            memory = arg._buffer
+            if memory is None or memory.serial != serial:
+                return None
+            uses.append((memory, writes))
+        for position, scalar in self._scalars:
+            if args[position] is not scalar:
+                return None
+        event = _new_event(Event)
+        event._queue, event.elapsed_ticks = queue, None
+        record, is_locked = self._record, False
+        try:
+            for is_locked in record.locking:  # noqa: B007 - read in `finally`
+                break
+            if queue.known is not known or queue.in_flight:
+                return None
+            self.keep = [uses]
+            queue.submit_batch(self, uses)
+            event.value = self.value
+            if trace.active:
+                record.note_launch()
+        finally:
+            if is_locked:
+                record.lock.release()
+        return event

@@ -27,6 +27,9 @@ _LEAST_SPIN_NS = 50_000
 _LONG_NS = 200_000
 """Waits that take longer than this block at once."""
 
+_POLLS = (None,) * 8
+"""What is gone through between two looks at the clock."""
+
 _clock_ns = time.perf_counter_ns
 
 
@@ -51,10 +54,12 @@ class TimelineSemaphore(Handle):
         """VkSemaphore[1], for the structs that take an array."""
         self.completed = 0
         """The highest value that it is known to have reached."""
+        self._last_ns = 0
+        """How long the last wait for a GPU took, about."""
         self._usual_ns = 0
-        """How long the last waits for a GPU took, the latest counting most."""
+        """How long those before it took, the latest counting most."""
         self._counter = ffi.new("uint64_t*")
-        self._wait_semaphores = vk.vkWaitSemaphores
+        self._wait_semaphores, self._get_counter_value = vk.vkWaitSemaphores, vk.vkGetSemaphoreCounterValue
         self._wait_structs: list[tuple[Any, Any]] = []
         # A queue with work in flight is in `LogicalDevice.busy` and so alive: nothing is pending here.
         self._own(device.graveyard, lambda: vk.vkDestroySemaphore(device.raw, raw, NULL))
@@ -62,7 +67,7 @@ class TimelineSemaphore(Handle):
     def read(self) -> int:
         """Asks the driver how far it is and returns that.  Call it with the device's lock held."""
         device, counter = self._device, self._counter
-        result = device.vk.vkGetSemaphoreCounterValue(device.raw, self.raw, counter)
+        result = self._get_counter_value(device.raw, self.raw, counter)
         device.check(result, "vkGetSemaphoreCounterValue")
         self.completed = max(self.completed, counter[0])
         return self.completed
@@ -71,7 +76,7 @@ class TimelineSemaphore(Handle):
         """Returns how far the driver says it is, and notes nothing; without the lock, in a visit."""
         counter = ffi.new("uint64_t*")
         device = self._device
-        result = device.vk.vkGetSemaphoreCounterValue(device.raw, self.raw, counter)
+        result = self._get_counter_value(device.raw, self.raw, counter)
         device.check(result, "vkGetSemaphoreCounterValue")
         return counter[0]
 
@@ -82,18 +87,18 @@ class TimelineSemaphore(Handle):
             DeviceLostError: the device is lost, or hangs: see `watchdog`.
         """
         if self._device.is_cpu:
-            self._block(value)
+            if not self.wait_slice(value):
+                self._keep_waiting(value)
             return
-        start, usual = _clock_ns(), self._usual_ns
-        if usual > _LONG_NS or not self._spin_until(value, start + max(2 * usual, _LEAST_SPIN_NS)):
-            self._block(value)
+        start = _clock_ns()
         # One long wait is soon forgotten: each counts as twice the bound at most.
-        elapsed = min(_clock_ns() - start, 2 * _LONG_NS)
-        self._usual_ns += (elapsed - usual) // 4
+        self._usual_ns = usual = self._usual_ns + (min(self._last_ns, 2 * _LONG_NS) - self._usual_ns) // 4
+        if usual > _LONG_NS or not self._spin_until(value, start, start + max(2 * usual, _LEAST_SPIN_NS)):
+            if not self.wait_slice(value):
+                self._keep_waiting(value)
+            self._last_ns = _clock_ns() - start
 
-    def _block(self, value: int) -> None:
-        if self.wait_slice(value):
-            return
+    def _keep_waiting(self, value: int) -> None:
         watchdog = Watchdog(self._device)
         while not self.wait_slice(value):
             watchdog.look()
@@ -105,9 +110,10 @@ class TimelineSemaphore(Handle):
         """
         device, spare = self._device, self._wait_structs
         visits = device.visits
-        visits.append(None)  # as `LogicalDevice.visit`, which takes as long as all the rest here
         try:
-            device.require_usable()
+            visits.append(None)  # as `LogicalDevice.visit`, which takes as long as all the rest here
+            if device.is_unusable:
+                device.require_usable()
             # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
             struct = spare.pop() if spare else self._new_wait_struct()
             info, target = struct
@@ -116,9 +122,9 @@ class TimelineSemaphore(Handle):
             spare.append(struct)
         finally:
             visits.pop()
-        if result == VK_TIMEOUT:
-            return False
         if result:
+            if result == VK_TIMEOUT:
+                return False
             device.check(result, "vkWaitSemaphores")
         if value > self.completed:
             self.completed = value
@@ -129,15 +135,30 @@ class TimelineSemaphore(Handle):
         info = make("VkSemaphoreWaitInfo", semaphoreCount=1, pSemaphores=self.raw_array, pValues=target)
         return info, target
 
-    def _spin_until(self, value: int, end_ns: int) -> bool:
-        """Polls until it reaches `value` or the clock `end_ns`; returns whether it has reached it."""
-        counter = ffi.new("uint64_t*")
-        device = self._device
-        read = device.vk.vkGetSemaphoreCounterValue
-        with device.visit():
-            while _clock_ns() < end_ns:
-                device.check(read(device.raw, self.raw, counter), "vkGetSemaphoreCounterValue")
-                if counter[0] >= value:
-                    self.completed = max(self.completed, counter[0])
-                    return True
+    def _spin_until(self, value: int, start_ns: int, end_ns: int) -> bool:
+        """Polls until it reaches `value` or the clock `end_ns`; returns whether it has reached it.
+
+        What happens once it is reached makes every wait longer: the clock is only read in between.
+        """
+        device, raw = self._device, self.raw
+        read, counter = self._get_counter_value, ffi.new("uint64_t*")
+        visits = device.visits
+        try:
+            visits.append(None)  # as in `wait_slice`
+            if device.is_unusable:
+                device.require_usable()
+            now = start_ns
+            while now < end_ns:
+                for _ in _POLLS:
+                    result = read(device.raw, raw, counter)
+                    if result:
+                        device.check(result, "vkGetSemaphoreCounterValue")
+                    reached = counter[0]
+                    if reached >= value:
+                        self.completed = max(self.completed, reached)
+                        self._last_ns = now - start_ns
+                        return True
+                now = _clock_ns()
+        finally:
+            visits.pop()
         return False

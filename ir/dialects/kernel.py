@@ -36,6 +36,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
+from ..attributes import i32_attribute
 from ..kernel_info import STREAM_DTYPE
 from . import kernel_atomic, kernel_image, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
@@ -126,7 +127,7 @@ class KernelParameter:
         """Returns the entry of `kernel.parameters`."""
         entry: dict[str, Attribute] = {"name": StringAttr(self.name), "dtype": StringAttr(self.dtype)}
         if self.ndim is not None:
-            entry |= {"ndim": IntegerAttr(self.ndim, i32), "access": StringAttr(self.access)}
+            entry |= {"ndim": i32_attribute(self.ndim), "access": StringAttr(self.access)}
             if self.may_alias:
                 entry["may_alias"] = UnitAttr()
             if self.is_shared:

@@ -12,6 +12,7 @@ from enum import IntEnum
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import StructMember, StructType
@@ -77,7 +78,7 @@ class ArgumentBlock:
         """Returns the value of a field, which gets a place in the block."""
         known = self._fields.get(key)
         if known is None:
-            load = spirv.LoadOp.create(result_types=(type_,), location=self._fn.location)
+            load = create(spirv.LoadOp, result_types=(type_,), location=self._fn.location)
             known = self._fields[key] = _Field(type_, load)
         return known.load.results[0]
 
@@ -133,13 +134,16 @@ class ArgumentBlock:
         self, order: list[FieldKey], variable_name: str, storage_class: StorageClass, pointer: Attribute
     ) -> None:
         fn = self._fn
-        base = spirv.AddressOfOp.create(
-            properties={"variable": fn.module.symbol(variable_name)}, result_types=(pointer,)
+        base = create(
+            spirv.AddressOfOp,
+            properties={"variable": fn.module.symbol(variable_name)},
+            result_types=(pointer,),
         )
         ops: list[Operation] = [base]
         for number, key in enumerate(order):
             field = self._fields[key]
-            chain = spirv.AccessChainOp.create(
+            chain = create(
+                spirv.AccessChainOp,
                 operands=(base.results[0], fn.index(number)),
                 result_types=(fn.module.types.pointer(field.type, storage_class),),
                 location=field.load.location,

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.aspects import Aspect
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import KernelParameter
 from ...ir.dialects.spirv.attributes import MemoryAccessAttr
@@ -115,6 +116,10 @@ class ArrayParameter:
 
     def _number(self, value: int) -> SSAValue:
         return self._fn.constant(self.index_type, value)
+
+    def stored(self, type_: Attribute) -> Attribute:
+        """Returns what the buffer holds for a scalar inside of an element: itself."""
+        return type_
 
     def field_access(self, type_: Attribute) -> Mapping[str, Attribute]:
         """Returns the properties of loads and stores of a scalar inside of an element."""
@@ -276,7 +281,7 @@ class ArrayParameter:
             fn = self._fn
 
             def first(kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
-                return fn.first(kind.create(operands=(left, right), result_types=(self.index_type,)))
+                return fn.first(create(kind, operands=(left, right), result_types=(self.index_type,)))
 
             count = self.extent(0)
             for dimension in range(1, len(self._shape)):
@@ -323,8 +328,8 @@ class ArrayParameter:
         variable.location = fn.location
         fn.module.add_global(variable)
         base = fn.first(
-            spirv.AddressOfOp.create(
-                properties={"variable": fn.module.symbol(symbol)}, result_types=(pointer,)
+            create(
+                spirv.AddressOfOp, properties={"variable": fn.module.symbol(symbol)}, result_types=(pointer,)
             )
         )
         return variable, base

@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.types import StructType
+from ...ir.walk import operands_of
 from ..narrowing import is_float_attribute, is_integer_attribute
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
 from .spec_constant_table import bf16_bits
@@ -19,7 +20,7 @@ def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) ->
     """Lowers to `kind`; on i1, where SPIR-V has no integers, to `bool_kind`."""
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
-        lhs, rhs = op.operands
+        lhs, rhs = operands_of(op)
         a, b = fn.value(lhs), fn.value(rhs)
         if a.type is not b.type:  # an index of 64 bits and one of 32
             a, b = fn.array_indices(op.operands, i64)
@@ -29,7 +30,8 @@ def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) ->
             if bool_kind is None:
                 raise TypeError(f"there is no such arithmetic on {type_}")
             chosen = bool_kind
-        fn.values[op.results[0]] = fn.emit(chosen, (a, b), type_)
+        (result,) = op.results
+        fn.values[result] = fn.emit(chosen, (a, b), type_)
 
     return lower
 
@@ -38,11 +40,12 @@ def _float(kind: type[Operation], *, contracts: bool = False) -> Handler:
     """Lowers to `kind`; `contracts` where a driver may fuse it with a neighbour."""
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
-        lhs, rhs = op.operands
+        lhs, rhs = operands_of(op)
+        (result,) = op.results
         float_type(lhs.type)
         a = fn.value(lhs)
         attributes = fn.float_attributes if contracts else NO_ATTRIBUTES
-        fn.values[op.results[0]] = fn.emit(kind, (a, fn.value(rhs)), a.type, attributes=attributes)
+        fn.values[result] = fn.emit(kind, (a, fn.value(rhs)), a.type, attributes=attributes)
 
     return lower
 
@@ -131,7 +134,7 @@ def _poison(fn: FunctionLowering, op: Operation) -> None:
 
 def _constant(fn: FunctionLowering, op: Operation) -> None:
     attribute = op.properties["value"]
-    result = op.results[0]
+    (result,) = op.results
     type_ = fn.type(result.type)
     if is_integer_attribute(attribute):
         fn.values[result] = fn.constant(type_, attribute.value.data)

@@ -179,7 +179,7 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
     _branch(fn, header, (following, *yielded))
 
     fn.block = outer
-    fn.add(spirv.LoopOp.create(properties=_LOOP, regions=[Region([entry, header, body, next_, merge])]))
+    fn.add(create(spirv.LoopOp, properties=_LOOP, regions=[Region([entry, header, body, next_, merge])]))
     _load_results(fn, op, variables)
 
 
@@ -220,7 +220,7 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
 
     fn.block = outer
     blocks = [entry, header, *(() if is_simple else (test,)), body, next_, merge]
-    fn.add(spirv.LoopOp.create(properties=_LOOP, regions=[Region(blocks)]))
+    fn.add(create(spirv.LoopOp, properties=_LOOP, regions=[Region(blocks)]))
     _load_results(fn, op, variables)
 
 

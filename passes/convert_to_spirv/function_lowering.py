@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
     FloatAttr,
-    IntegerAttr,
     IntegerType,
     LocationAttr,
     UnitAttr,
@@ -27,7 +26,7 @@ from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
 from ..errors import PassError
-from ..narrowing import is_integer_type, is_vector_type
+from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type, is_vector_type
 from .types import integer_attribute, is_float, scalar_of
 
 if TYPE_CHECKING:
@@ -119,7 +118,8 @@ class FunctionLowering:
         """Adds an instruction with one result and returns it."""
         op = create(kind, operands, (type_,), properties, attributes, self.location)
         append(self.block, op)
-        return op.results[0]
+        (result,) = op.results
+        return result
 
     def add(self, op: Operation) -> None:
         """Adds an instruction made by the caller."""
@@ -201,8 +201,10 @@ class FunctionLowering:
     def constant_number(self, value: SSAValue) -> float | None:
         """Returns the number that a lowered scalar is known to be, or None."""
         owner = value.owner
-        attribute = owner.properties["value"] if isinstance(owner, spirv.ConstantOp) else None
-        return attribute.value.data if isinstance(attribute, IntegerAttr | FloatAttr) else None
+        attribute = owner.properties["value"] if type(owner) is spirv.ConstantOp else None
+        if is_integer_attribute(attribute) or is_float_attribute(attribute):
+            return attribute.value.data
+        return None
 
     def load(self, pointer: SSAValue, type_: Attribute) -> SSAValue:
         """Adds a load."""

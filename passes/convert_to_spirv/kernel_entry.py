@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_values import integers
 from ...ir.call_graph import Function, function_name
+from ...ir.create import create
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import (
     ALIGNED_ROWS,
@@ -71,6 +72,9 @@ DEFAULT_LOCAL_SIZE = (64, 1, 1)
 """(x, y, z) of a pipeline that sets none; every device has room for 64 invocations."""
 DIMENSIONS = {gpu.DimensionEnum.X: 0, gpu.DimensionEnum.Y: 1, gpu.DimensionEnum.Z: 2}
 """Vulkan's number of each dimension."""
+
+
+_KERNEL_TYPE = FunctionType.from_lists((), ())
 
 
 @cache
@@ -181,8 +185,10 @@ class KernelEntry:
         symbol = self._module.without_notes_symbol()
         self._switch_symbol = symbol
         return self._fn.add_constant(
-            spirv.ReferenceOfOp.create(
-                properties={"spec_const": self._module.symbol(symbol)}, result_types=(i32,)
+            create(
+                spirv.ReferenceOfOp,
+                properties={"spec_const": self._module.symbol(symbol)},
+                result_types=(i32,),
             )
         )
 
@@ -195,8 +201,8 @@ class KernelEntry:
         self._length_symbols[number] = symbols
         extents = [
             fn.add_constant(
-                spirv.ReferenceOfOp.create(
-                    properties={"spec_const": module.symbol(symbol)}, result_types=(i32,)
+                create(
+                    spirv.ReferenceOfOp, properties={"spec_const": module.symbol(symbol)}, result_types=(i32,)
                 )
             )
             for symbol in symbols
@@ -250,8 +256,11 @@ class KernelEntry:
                 spirv.BitcastOp, (self._block.field(key, i32),), fn.type(VectorType(type_, [2]))
             )
             return fn.first(
-                spirv.CompositeExtractOp.create(
-                    operands=(pair,), result_types=(type_,), properties={"indices": _component(0)}
+                create(
+                    spirv.CompositeExtractOp,
+                    operands=(pair,),
+                    result_types=(type_,),
+                    properties={"indices": _component(0)},
                 )
             )
         return self._block.field(key, type_)
@@ -315,8 +324,10 @@ class KernelEntry:
             return self._fn.index(vulkan_order(self._local_size)[dimension])
         symbol = self._module.local_size_symbol(dimension)
         return self._fn.add_constant(
-            spirv.ReferenceOfOp.create(
-                properties={"spec_const": self._module.symbol(symbol)}, result_types=(i32,)
+            create(
+                spirv.ReferenceOfOp,
+                properties={"spec_const": self._module.symbol(symbol)},
+                result_types=(i32,),
             )
         )
 
@@ -341,8 +352,11 @@ class KernelEntry:
         vector = self._built_ins.get(name)
         if vector is None:
             vector = self._built_ins[name] = self._load_built_in(name)
-        op = spirv.CompositeExtractOp.create(
-            operands=(vector,), result_types=(i32,), properties={"indices": _component(dimension)}
+        op = create(
+            spirv.CompositeExtractOp,
+            operands=(vector,),
+            result_types=(i32,),
+            properties={"indices": _component(dimension)},
         )
         return self._fn.first(op)
 
@@ -359,7 +373,8 @@ class KernelEntry:
         self._built_in_symbols.append(symbol)
         type_ = module.built_in_type(name)
         base = fn.first(
-            spirv.AddressOfOp.create(
+            create(
+                spirv.AddressOfOp,
                 properties={"variable": module.symbol(symbol)},
                 result_types=(module.types.pointer(type_, StorageClass.Input),),
             )
@@ -367,7 +382,7 @@ class KernelEntry:
         return self._first(spirv.LoadOp, (base,), type_)
 
     def _first(self, kind: type[Operation], operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
-        return self._fn.first(kind.create(operands=operands, result_types=(type_,)))
+        return self._fn.first(create(kind, operands=operands, result_types=(type_,)))
 
     # Lowering and its result
 
@@ -377,16 +392,14 @@ class KernelEntry:
         terminator = fn.lower_block(only_block(self._kernel))
         assert terminator is not None
         fn.location = terminator.location
-        fn.add(spirv.ReturnOp.create())
+        fn.add(create(spirv.ReturnOp))
         fn.location = self._kernel.location
         env = self._module.env
         spill_binding = self._buffer_count if env.binding_model is BindingModel.DESCRIPTOR else 0
         arguments = self._module.reserve(f"{self.name}.arguments")
         self._block_binding = self._block.finish(env.max_push_constant_bytes, spill_binding, arguments)
         self._report_binding = self.report.bind(spill_binding + 1)
-        self._module.add_function(
-            spirv.FuncOp(self.name, FunctionType.from_lists([], []), Region(fn.finish())), self._kernel
-        )
+        self._module.add_function(spirv.FuncOp(self.name, _KERNEL_TYPE, Region(fn.finish())), self._kernel)
         if self._block.size_bytes:
             self._argument_symbol = arguments
 

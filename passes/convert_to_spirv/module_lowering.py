@@ -10,7 +10,6 @@ from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
-    FunctionType,
     MemRefType,
     SymbolRefAttr,
     VectorType,
@@ -18,7 +17,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from ...ir.call_graph import Function, SymbolTables, function_name, has_body
+from ...ir.attributes import function_type, symbol_reference
+from ...ir.call_graph import CallGraph, Function, SymbolTables, function_name, has_body
+from ...ir.create import create
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
 from ...ir.dialects.kernel_atomic import AtomicOp
@@ -27,7 +28,7 @@ from ...ir.dialects.kernel_reports import REPORT_NAMES, ROUND_OPS
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.attributes import MemorySemanticsAttr, StorageClassAttr
 from ...ir.dialects.spirv.enums import MemorySemantics, StorageClass
-from ...ir.dialects.spirv.types import PointerType
+from ...ir.dialects.spirv.types import ArrayType, PointerType, StructMember, StructType
 from ...ir.target_env import TargetEnv
 from ...ir.walk import operations
 from ..errors import PassError
@@ -35,7 +36,7 @@ from ..narrowing import is_memref_type
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
 from .spec_constant_table import SpecConstantTable
-from .types import TypeConverter, integer_attribute
+from .types import TypeConverter, integer_attribute, scalar_of, with_scalar
 
 _NEEDS_KERNEL = (
     GlobalRangeOp,
@@ -50,6 +51,7 @@ _NEEDS_KERNEL = (
 
 
 _BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
+_THREE_NUMBERS = VectorType(i32, [3])
 _DECISIVE = (*get_args(Function), AtomicOp)
 """The classes of operations that decide something for all of a module."""
 NEEDS_KERNEL_NAMES = (
@@ -114,6 +116,7 @@ class ModuleLowering:
         """SpecIds of the local size as (x, y, z), after `finish_spec_constants`."""
         self.has_imports = False
         """Whether functions of other modules are called."""
+        self._linked: set[str] = set()
         self._local_size_symbols: dict[int, str] = {}
         self._callees = SymbolTables()
         self._length_symbols: list[str] = []
@@ -130,6 +133,11 @@ class ModuleLowering:
         ops = operations(kernel_ir)
         kinds = {type(op) for op in ops}
         self.counts_rounds = not kinds.isdisjoint(ROUND_OPS)
+        if self.counts_rounds:
+            graph = CallGraph.of(kernel_ir)
+            self._linked = {
+                function_name(f) for f in graph.functions if is_kernel(f) and graph.reaches_external(f)
+            }
         decisive = {kind for kind in kinds if kind.name in _BARRIERS or issubclass(kind, _DECISIVE)}
         for op in (op for op in ops if type(op) in decisive):
             if op.name in _BARRIERS:
@@ -146,7 +154,7 @@ class ModuleLowering:
                 self.orders_memory |= op.order.data != "relaxed"
                 self.keeps_float_bits |= op.keeps_bits
                 if op.is_narrow and _is_shared(op.array.type):
-                    self.word_elements.add(op.element_type)
+                    self.word_elements.add(self.types(op.element_type))
 
     def storage_type(self, element: Attribute, *, is_atomic: bool) -> Attribute:
         """Returns what memory that atomics may reach holds for elements of a type.
@@ -158,6 +166,20 @@ class ModuleLowering:
             return self.types.bits_like(element)
         return element
 
+    def counts_rounds_of(self, kernel: str) -> bool:
+        """Whether the rounds of a kernel's loops are counted here, and not in what it is linked to."""
+        return self.counts_rounds and kernel not in self._linked
+
+    def shared_type(self, type_: Attribute) -> Attribute:
+        """Returns what memory of a work-group holds for a value, see `storage_type` and `word_elements`."""
+        if isinstance(type_, StructType):
+            return StructType.get([StructMember(self.shared_type(member.type)) for member in type_.members])
+        if isinstance(type_, ArrayType):
+            return ArrayType.get(self.shared_type(type_.element_type), type_.count.data)
+        scalar = scalar_of(type_)
+        stored = i32 if scalar in self.word_elements else self.storage_type(scalar, is_atomic=True)
+        return type_ if stored is scalar else self.types(with_scalar(type_, stored))
+
     # Symbols and globals
 
     def reserve(self, name: str) -> str:
@@ -166,7 +188,7 @@ class ModuleLowering:
         while free in self._symbols:
             number += 1
             free = f"{name}_{number}"
-        self._symbols[free] = SymbolRefAttr(free)
+        self._symbols[free] = symbol_reference(free)
         return free
 
     def symbol(self, name: str) -> SymbolRefAttr:
@@ -179,7 +201,7 @@ class ModuleLowering:
 
     def built_in_type(self, name: str) -> Attribute:
         """Returns the type of a built-in input: a number for sub-groups, else three of them."""
-        return self.types(i32) if "ubgroup" in name else self.types(VectorType(i32, [3]))
+        return self.types(i32 if "ubgroup" in name else _THREE_NUMBERS)
 
     def built_in(self, name: str) -> str:
         """Returns the symbol of a built-in input such as GlobalInvocationId."""
@@ -320,15 +342,15 @@ class ModuleLowering:
         if len(results) > 1:
             results = [fn.emit(spirv.CompositeConstructOp, results, lowered.outputs[0])]
         if results:
-            fn.add(spirv.ReturnValueOp.create(operands=results))
+            fn.add(create(spirv.ReturnValueOp, operands=results))
         else:
-            fn.add(spirv.ReturnOp.create())
+            fn.add(create(spirv.ReturnOp))
         self._add_helper(function, lowered, inputs, Region(fn.finish()))
 
     def _add_helper(
         self, function: Function, lowered: LoweredFunction, inputs: Sequence[Attribute], body: Region
     ) -> None:
-        type_ = FunctionType.from_lists(inputs, lowered.outputs)
+        type_ = function_type(inputs, lowered.outputs)
         name = lowered.symbol.root_reference.data
         self.add_function(spirv.FuncOp(name, type_, body, linkage_attributes=lowered.linkage), function)
 

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.attribute_values import integers
 from ...ir.call_graph import CallGraph
+from ...ir.create import create
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.spec_constant import HOST_DTYPES, HOST_LAYOUT, DeclareOp, GetOp
 from ...ir.dialects.spirv.types import element_count, element_type_at
@@ -143,8 +144,10 @@ class SpecConstantTable:
         known = self._constants.get(symbol)
         if known is None:
             known = self._constants[symbol] = self._define(self._declaration(fn, op))
-        return spirv.ReferenceOfOp.create(
-            properties={"spec_const": self._module.symbol(known.symbol)}, result_types=(known.type,)
+        return create(
+            spirv.ReferenceOfOp,
+            properties={"spec_const": self._module.symbol(known.symbol)},
+            result_types=(known.type,),
         )
 
     def _define(self, declaration: DeclareOp) -> _Constant:
@@ -167,8 +170,9 @@ class SpecConstantTable:
             constituents.append(self._composite(f"{name}.{index}", element, leaves))
         references = ArrayAttr([self._module.symbol(name) for name in constituents])
         self.ops.append(
-            spirv.SpecConstantCompositeOp.create(
-                properties={"type": type_, "sym_name": StringAttr(symbol), "constituents": references}
+            create(
+                spirv.SpecConstantCompositeOp,
+                properties={"type": type_, "sym_name": StringAttr(symbol), "constituents": references},
             )
         )
         return symbol
@@ -177,23 +181,12 @@ class SpecConstantTable:
         """Defines one OpSpecConstant."""
         self.spec_ids[symbol] = spec_id
         self.ops.append(
-            spirv.SpecConstantOp.create(
+            create(
+                spirv.SpecConstantOp,
                 properties={"sym_name": StringAttr(symbol), "default_value": default},
                 attributes={"spec_id": integer_attribute(spec_id, 32)},
             )
         )
-
-    def keep_positive(self, symbol: str) -> None:
-        """Gives a constant that is an array's length a default of at least 1 in the binary, where SPIR-V demands it.
-
-        Launches give every constant its value, so the default that counts stays that of the metadata, which the
-        runtime refuses by name where a launch leaves it below 1.
-        """
-        for op in self.ops:
-            if isinstance(op, spirv.SpecConstantOp) and op.sym_name.data == symbol:
-                default = op.default_value
-                if is_integer_attribute(default) and default.value.data < 1:
-                    op.default_value = IntegerAttr(1, default.type)
 
     def infos(self) -> tuple[SpecConstantInfo, ...]:
         """Returns the metadata of the constants in SpecId order; offsets pack the host values tightly."""
@@ -216,7 +209,7 @@ def _assembled(fn: FunctionLowering, type_: Attribute, leaf: Callable[[Attribute
         element = element_type_at(type_, index)
         assert element is not None
         parts.append(_assembled(fn, element, leaf))
-    return fn.first(spirv.CompositeConstructOp.create(operands=parts, result_types=(type_,)))
+    return fn.first(create(spirv.CompositeConstructOp, operands=parts, result_types=(type_,)))
 
 
 def _device_leaf(leaf: Attribute) -> Attribute:

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     NoneAttr,
     VectorType,
@@ -30,6 +29,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from ...ir.attributes import attribute
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import Decoration, StorageClass
 from ...ir.dialects.spirv.types import (
@@ -173,7 +173,8 @@ class TypeConverter:
         shape = type_.get_shape()
         if len(shape) != 1 or not 2 <= shape[0] <= 4 or type_.get_num_scalable_dims():
             raise TypeError(f"vectors have 2 to 4 components on a device, found {type_}")
-        return VectorType(self(type_.element_type), shape)
+        element = self(type_.element_type)
+        return type_ if element is type_.element_type else VectorType(element, shape)
 
     def converted(self) -> Iterable[Attribute]:
         """Returns every type that was asked for."""
@@ -188,7 +189,7 @@ class TypeConverter:
             raise TypeError(f"an extent has 31 bits, found {type_}")
         if not isinstance(type_.layout, NoneAttr):
             raise TypeError(f"array parameters have C order without a layout map, found {type_}")
-        if type_.element_type == IntegerType(1):
+        if type_.element_type == i1:
             raise TypeError("arrays of bool are arrays of i8 that hold 0 or 1, found i1 elements")
         element = self(type_.element_type)
         if not (is_scalar(type_.element_type) or _has_layout(element)):
@@ -202,7 +203,8 @@ class TypeConverter:
         key = (id(pointee), storage_class)
         known = self._pointers.get(key)
         if known is None:
-            known = self._pointers[key] = PointerType(pointee, storage_class_attribute(storage_class))
+            class_ = storage_class_attribute(storage_class)
+            known = self._pointers[key] = attribute(PointerType, pointee, class_)
         return known
 
     def bool_like(self, type_: Attribute) -> Attribute:
@@ -278,6 +280,6 @@ def with_scalar(type_: Attribute, scalar: Attribute) -> Attribute:
 
 def float_type(type_: Attribute) -> Attribute:
     """Returns a kernel-level float type; TypeError for bf16, which the device cannot compute with."""
-    if isinstance(scalar_of(type_), BFloat16Type):
+    if type(scalar_of(type_)) is BFloat16Type:
         raise TypeError("there is no arithmetic on bf16; convert with arith.extf to f32 first")
     return type_

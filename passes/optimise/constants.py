@@ -6,7 +6,9 @@ Only scalars: vectors and arrays are left as they are.
 from __future__ import annotations
 
 from functools import cache
+from typing import TypeAlias
 
+from typing_extensions import TypeIs
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     Float16Type,
@@ -23,8 +25,13 @@ from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_typ
 INDEX_WIDTH = 32
 """Bits of `index` on the device."""
 
-FoldableFloat = Float16Type | Float32Type | Float64Type
+FoldableFloat: TypeAlias = Float16Type | Float32Type | Float64Type
 """Float types whose arithmetic NumPy carries out exactly as IEEE 754 says."""
+
+
+def is_foldable(type_: Attribute) -> TypeIs[FoldableFloat]:
+    """Whether a type is one of `FoldableFloat`."""
+    return type(type_) in (Float32Type, Float64Type, Float16Type)
 
 
 def constant_attribute(value: SSAValue) -> Attribute | None:
@@ -42,7 +49,7 @@ def constant_integer(value: SSAValue) -> int | None:
 def constant_float(value: SSAValue) -> float | None:
     """Returns a constant float of a type that folds, or None."""
     attribute = constant_attribute(value)
-    if is_float_attribute(attribute) and isinstance(attribute.type, FoldableFloat):
+    if is_float_attribute(attribute) and is_foldable(attribute.type):
         return attribute.value.data
     return None
 

@@ -54,6 +54,8 @@ def _block(block: Block) -> bool:
 
 def _is_free(op: Operation) -> bool:
     """Whether an operation may go where nothing uses its results, once what is dead inside of it has gone."""
+    if not op.regions:
+        return is_removable_class(type(op))
     # All blocks are gone through, also behind one with an effect.
     inner = [_block(block) for region in op.regions for block in reversed(region.blocks)]
     return all(inner) if isinstance(op, scf.IfOp | scf.ForOp) else is_removable_class(type(op))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from functools import cache
 
 from xdsl.dialects import arith, gpu, memref, scf
@@ -12,7 +12,7 @@ from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
 
 from ...ir.call_graph import functions
 from ...ir.dialects.kernel_reports import REPORT_NAMES
-from ...ir.walk import operations
+from ...ir.walk import block_operations, operations
 from ..narrowing import is_array_attribute
 from .constants import constant_integer
 
@@ -139,7 +139,7 @@ def is_speculatable(op: Operation) -> bool:
 def array_of(value: SSAValue) -> SSAValue:
     """Returns the array of which a value is another shape."""
     owner = value.owner
-    return array_of(owner.operands[0]) if isinstance(owner, memref.CollapseShapeOp) else value
+    return array_of(owner.operands[0]) if type(owner) is memref.CollapseShapeOp else value
 
 
 def read_only_arrays(function: Operation) -> frozenset[SSAValue]:
@@ -162,19 +162,22 @@ def functions_of(module: Operation) -> list[Operation]:
     return list(functions(module))
 
 
-def loops_of(function: Operation, kinds: Container[type[Operation]]) -> Iterator[Operation]:
-    """Yields the loops of a function, inner ones before those around them; a loop may be changed when it is yielded."""
+def loops_of(function: Operation, kinds: Container[type[Operation]]) -> list[Operation]:
+    """Returns the loops of a function in order, but inner ones before those around them."""
+    found: list[Operation] = []
     for block in body_blocks(function):
-        yield from _loops(block, kinds)
+        _add_loops(block, kinds, found)
+    return found
 
 
-def _loops(block: Block, kinds: Container[type[Operation]]) -> Iterator[Operation]:
-    for op in tuple(block.ops):
-        for region in op.regions:
-            for inner in region.blocks:
-                yield from _loops(inner, kinds)
-        if type(op) in kinds:
-            yield op
+def _add_loops(block: Block, kinds: Container[type[Operation]], found: list[Operation]) -> None:
+    for op in block_operations(block):
+        if op.regions:
+            for region in op.regions:
+                for inner in region.blocks:
+                    _add_loops(inner, kinds, found)
+            if type(op) in kinds:
+                found.append(op)
 
 
 def body_blocks(function: Operation) -> list[Block]:

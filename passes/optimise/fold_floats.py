@@ -22,8 +22,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.walk import operands_of
 from ..narrowing import is_integer_attribute
-from .constants import FoldableFloat, bool_attribute, constant_float
+from .constants import FoldableFloat, bool_attribute, constant_float, is_foldable
 from .fold_integers import Fold, Folded
 
 _SCALARS: dict[type[Attribute], type[np.floating[Any]]] = {
@@ -74,9 +75,10 @@ def _is(value: float | None, wanted: float) -> bool:
 
 def fold_binary(op: Operation) -> Folded:
     """Folds a float operation on two operands."""
-    lhs, rhs = op.operands
-    type_ = op.results[0].type
-    if not isinstance(type_, FoldableFloat):
+    lhs, rhs = operands_of(op)
+    (result,) = op.results
+    type_ = result.type
+    if not is_foldable(type_):
         return None
     a, b = constant_float(lhs), constant_float(rhs)
     if a is None or b is None:
@@ -106,7 +108,7 @@ def fold_unary(op: Operation) -> Folded:
     (operand,) = op.operands
     type_ = op.results[0].type
     a = constant_float(operand)
-    if a is not None and isinstance(type_, FoldableFloat):
+    if a is not None and is_foldable(type_):
         with np.errstate(all="ignore"):
             return FloatAttr(float(_UNARY[type(op)](_SCALARS[type(type_)](a))), type_)
     owner = operand.owner
@@ -139,7 +141,7 @@ _FIRST_UNORDERED = 8
 
 def fold_cmpf(op: Operation) -> Folded:
     """Folds a float comparison of constants."""
-    lhs, rhs = op.operands
+    lhs, rhs = operands_of(op)
     predicate = op.properties["predicate"]
     a, b = constant_float(lhs), constant_float(rhs)
     if a is None or b is None or not is_integer_attribute(predicate):
@@ -154,7 +156,7 @@ def fold_float_cast(op: Operation) -> Folded:
     """Folds `extf` and `truncf` of a constant."""
     type_ = op.results[0].type
     a = constant_float(op.operands[0])
-    if a is None or not isinstance(type_, FoldableFloat) or isinstance(type_, BFloat16Type):
+    if a is None or not is_foldable(type_) or isinstance(type_, BFloat16Type):
         return None
     return float_attribute(a, type_)
 

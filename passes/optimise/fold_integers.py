@@ -11,6 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.walk import operands_of
 from ..narrowing import is_any_integer, is_integer_attribute, is_integer_type
 from .constants import bool_attribute, constant_integer, integer_attribute, integer_width, unsigned, wrap
 
@@ -128,9 +129,9 @@ def computes(kind: type[Operation], a: int, b: int, width: int) -> int | None:
 
 def fold_binary(op: Operation) -> Folded:
     """Folds an integer operation on two operands."""
-    lhs, rhs = op.operands
-    kind = type(op)
-    type_ = op.results[0].type
+    lhs, rhs = operands_of(op)
+    (result,) = op.results
+    kind, type_ = type(op), result.type
     if not is_any_integer(type_):
         return None
     a, b = constant_integer(lhs), constant_integer(rhs)

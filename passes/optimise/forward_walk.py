@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.create import create
 from ...ir.dialects.kernel_fields import LoadFieldOp
+from ...ir.walk import operands_of
 from .effects import (
     array_of,
     body_blocks,
@@ -139,7 +140,7 @@ class ForwardWalk:
         if is_pure_class(kind):
             self._merge(op, self._known)
         elif kind is memref.LoadOp or kind is LoadFieldOp:
-            self._merge(op, self._known if array_of(op.operands[0]) in self._read_only else self._loads)
+            self._merge(op, self._known if array_of(operands_of(op)[0]) in self._read_only else self._loads)
         elif is_write_class(kind):
             self._loads.clear()
 
@@ -174,10 +175,12 @@ class ForwardWalk:
 
 def _key(op: Operation) -> Key:
     kind = type(op)
-    operands: tuple[SSAValue, ...] = tuple(op.operands)
-    if kind in _COMMUTATIVE and id(operands[0]) > id(operands[1]):
-        operands = (operands[1], operands[0])
-    types = tuple(result.type for result in op.results)
+    operands: tuple[SSAValue, ...] = operands_of(op)
+    if kind in _COMMUTATIVE:
+        one, other = operands
+        if id(one) > id(other):
+            operands = (other, one)
+    types = tuple([result.type for result in op.results])
     if not op.properties and not op.attributes:
         return (kind, operands, types)
     return (kind, operands, types, tuple(op.properties.items()), tuple(op.attributes.items()))

@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ...ir.create import create
 from ...ir.dialects.kernel import WIDE
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
@@ -100,8 +101,11 @@ class _View:
         size = DYNAMIC_INDEX if DYNAMIC_INDEX in shape else prod(shape)
         flat = MemRefType(type_.element_type, [size], memory_space=type_.memory_space)
         self.flat = self._define(
-            memref.CollapseShapeOp.create(
-                operands=(array,), result_types=(flat,), properties={"reassociation": whole}
+            create(
+                memref.CollapseShapeOp,
+                operands=(array,),
+                result_types=(flat,),
+                properties={"reassociation": whole},
             )
         )
         self._extents = [self._extent(dimension, shape[dimension]) for dimension in range(1, len(shape))]
@@ -117,11 +121,11 @@ class _View:
         if known != DYNAMIC_INDEX:
             return self._constant(known)
         number = self._constant(dimension)
-        return self._define(memref.DimOp.create(operands=(self._array, number), result_types=(_INDEX,)))
+        return self._define(create(memref.DimOp, operands=(self._array, number), result_types=(_INDEX,)))
 
     def _constant(self, number: int) -> SSAValue:
         value = IntegerAttr(number, _INDEX)
-        return self._define(arith.ConstantOp.create(result_types=(_INDEX,), properties={"value": value}))
+        return self._define(create(arith.ConstantOp, result_types=(_INDEX,), properties={"value": value}))
 
     def _define(self, op: Operation) -> SSAValue:
         op.location = self._location
@@ -138,7 +142,7 @@ class _View:
 
 
 def _before(op: Operation, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-    made = kind.create(operands=(a, b), result_types=(_INDEX,), location=op.location)
+    made = create(kind, operands=(a, b), result_types=(_INDEX,), location=op.location)
     assert op.parent is not None
     op.parent.insert_op_before(made, op)
     return made.results[0]

@@ -33,6 +33,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ...ir.attribute_values import vector_elements
+from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.walk import has_any
 from ..narrowing import is_array_attribute, is_integer_type, is_memref_type
@@ -210,7 +211,7 @@ class _Promotion:
             attribute = (
                 IntegerAttr(0, type_) if is_integer_type(type_) else FloatAttr(0.0, type_)  # pyright: ignore
             )
-            op = arith.ConstantOp.create(result_types=(type_,), properties={"value": attribute})
+            op = create(arith.ConstantOp, result_types=(type_,), properties={"value": attribute})
             first = self._entry.first_op
             assert first is not None
             self._entry.insert_op_before(op, first)
@@ -228,8 +229,11 @@ class _Promotion:
                 if number is not None:
                     _replace(use.operation, values[number])
             if result.uses:
-                whole = spirv.CompositeConstructOp.create(
-                    operands=values, result_types=(result.type,), location=op.location
+                whole = create(
+                    spirv.CompositeConstructOp,
+                    operands=values,
+                    result_types=(result.type,),
+                    location=op.location,
                 )
                 assert op.parent is not None
                 op.parent.insert_op_before(whole, op)
@@ -253,7 +257,8 @@ class _Promotion:
             return list(owner.operands)
         parts: list[SSAValue] = []
         for number in range(count):
-            part = spirv.CompositeExtractOp.create(
+            part = create(
+                spirv.CompositeExtractOp,
                 operands=(value,),
                 result_types=(scalar,),
                 properties={"indices": ArrayAttr([IntegerAttr(number, i32)])},
@@ -282,7 +287,7 @@ class _Promotion:
         before = dict(self._state)
         for region in op.regions:
             if not region.blocks and slots:
-                region.add_block(Block([scf.YieldOp.create(location=op.location)]))
+                region.add_block(Block([create(scf.YieldOp, location=op.location)]))
             self._state = dict(before)
             for block in region.blocks:
                 self._block(block)

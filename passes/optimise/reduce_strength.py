@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ...ir.create import create
 from .constants import constant_integer
 from .effects import functions_of, loops_of
 from .fold_control_flow import replace
@@ -101,7 +102,8 @@ def _carry(loop: scf.ForOp, products: Sequence[_Product]) -> None:
         following.append(_before(last, arith.AddiOp, (carried, increment), increment.type))
     last.operands = [*last.operands, *following]
     regions: list[Region] = [loop.detach_region(region) for region in tuple(loop.regions)]
-    made = scf.ForOp.create(
+    made = create(
+        scf.ForOp,
         operands=(*loop.operands, *starts),
         result_types=[*(result.type for result in loop.results), *(value.type for value in starts)],
         properties=loop.properties,
@@ -126,7 +128,7 @@ def _times(loop: scf.ForOp, value: SSAValue, product: _Product) -> SSAValue:
 
 
 def _before(op: Operation, kind: type[Operation], operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
-    made = kind.create(operands=operands, result_types=(type_,), location=op.location)
+    made = create(kind, operands=operands, result_types=(type_,), location=op.location)
     assert op.parent is not None
     op.parent.insert_op_before(made, op)
     return made.results[0]

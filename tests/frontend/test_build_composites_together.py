@@ -41,18 +41,6 @@ def atomic_of_a_vector(x: lp.Array[lp.i32]):
 
 
 @lp.kernel
-def shared_structs(x: lp.Array[lp.i32]):
-    table = lp.local.array(4, Pair)
-    x[0] = table[0].b
-
-
-@lp.kernel
-def private_fixed_arrays(x: lp.Array[lp.i32]):
-    table = lp.private.array(4, lp.FixedArray[lp.i32, 2])
-    x[0] = table[0][1]
-
-
-@lp.kernel
 def shape_is_a_vector(x: lp.Array[lp.i32]):
     table = lp.private.array(lp.i32x2(2, 2), lp.i32)
     x[0] = table[0, 1]
@@ -84,8 +72,6 @@ ERRORS = {
     atomic_on_shared_vectors: "works on numbers, found lp.u32x4",
     atomic_at_a_vector: "must be an integer, found lp.i32x2",
     atomic_of_a_vector: "lp.i32x2",
-    shared_structs: "holds numbers and vectors, found Pair",
-    private_fixed_arrays: "holds numbers and vectors",
     shape_is_a_vector: "is an integer or a tuple of them, found lp.i32x2",
     group_of_a_vector: "takes a number, found lp.f32x2",
     broadcast_of_a_struct: "takes a number, found Pair",

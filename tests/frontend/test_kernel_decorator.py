@@ -15,6 +15,7 @@ from lapilli.frontend.arguments import bind_arguments
 from lapilli.frontend.definition import KernelOptions
 from lapilli.frontend.kernel import KernelFunction, LaunchConfiguration, func, kernel
 from lapilli.frontend.kernel_from_source import kernel_from_source
+from lapilli.frontend.ranges import NdRange, Range
 from lapilli.frontend.spec_constant import SpecializationId
 from lapilli.ir.errors import CompileError, InvalidError, KernelArgumentError, NdRangeError
 
@@ -168,6 +169,22 @@ def test_configurations_can_be_kept(launches: list[tuple[Any, ...]]) -> None:
     plain.spec({FACTOR: 1.0})
     plain.on(object())
     assert (plain.queue, plain.wait_events, plain.spec_values) == (None, (), None)
+
+
+def test_equal_ranges_are_one_configuration(launches: list[tuple[Any, ...]]) -> None:
+    k = kernel(scale.function)
+    for make in (
+        lambda: 1000 + len(launches),
+        lambda: (3, 4),
+        lambda: NdRange(1000, 10),
+        lambda: NdRange((8, 8), (4, 4)),
+    ):
+        assert k[make()] is k[make()]
+    assert k[(8, 4)] is not k[NdRange(8, 4)]
+    assert k[Range(3, 4)] is k[3, 4]
+    for value in (True, 1.0, (True, 1), NdRange(1, True), NdRange((1.0,), 1), [1]):  # type: ignore[arg-type]
+        k[1], k[1, 1], k[NdRange(1, 1)]
+        assert k[value].range is value
 
 
 def test_spec_takes_a_mapping() -> None:

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region
 
-from lapilli.ir.create import append, create
+from lapilli.ir.create import append, create, move_all
 from lapilli.ir.dialects import spirv
 
 LOCATION = FileLineColLoc(StringAttr("k.py"), IntAttr(3), IntAttr(5))
@@ -95,3 +95,15 @@ def test_appends_as_add_op_does():
     assert block.first_op is ours[0] and block.last_op is ours[2] and ours[1].parent is block
     block.detach_op(ours[1])
     assert list(block.ops) == [ours[0], ours[2]]
+
+
+@pytest.mark.parametrize(("moved", "before"), [(0, 2), (3, 0), (3, 2), (1, 1)])
+def test_moves_all_operations_of_a_block(moved: int, before: int):
+    source, target = Block([_constant() for _ in range(moved)]), Block([_constant() for _ in range(before)])
+    expected = [*target.ops, *source.ops]
+    move_all(source, target)
+    assert list(target.ops) == expected and list(reversed(target.ops)) == expected[::-1]
+    assert not list(source.ops) and source.last_op is None
+    assert all(op.parent is target for op in expected)
+    target.add_op(last := _constant())
+    assert list(target.ops) == [*expected, last]

@@ -1,34 +1,19 @@
-"""Ctrl-C at any point of a launch or a wait: the runtime goes on, and no work is done twice.
-
-Python looks for signals after each call and at each backward jump.  A trace function raises KeyboardInterrupt
-at exactly these points, one after the other, which no signal could do reliably.
-"""
+"""Ctrl-C at any point of a launch or a wait: the runtime goes on, and no work is done twice."""
 
 from __future__ import annotations
 
-import dis
 import gc
-import sys
 import threading
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import graph_recording
-from lapilli.vk_runtime import queue as queue_module
+from tests.interruption import interrupted_at
 
 pytestmark = pytest.mark.device
-
-FOLDER = str(Path(queue_module.__file__).parent)
-CHECKED = {
-    code
-    for name, code in dis.opmap.items()
-    if name.startswith(("CALL", "JUMP_BACKWARD", "RESUME")) and "INTRINSIC" not in name
-}
-"""Opcodes after which Python runs signal handlers."""
 
 
 @lp.kernel
@@ -40,41 +25,6 @@ def add_one(x: lp.Array[lp.f32]):
 @lp.kernel
 def add_value(x: lp.Array[lp.f32], a: lp.f32):
     x[lp.global_id(0)] += a
-
-
-def interrupted_at(count, action):
-    """Runs `action` with Ctrl-C at the `count`-th possible point in the runtime; whether it has so many."""
-    before: dict[object, int] = {}
-    left = count
-
-    def trace(frame, event, argument):
-        nonlocal left
-        del argument
-        code = frame.f_code
-        # Python swallows what is raised while an object is finalised.
-        is_finaliser = code.co_name in ("_bury", "__del__")
-        if event == "call" and (is_finaliser or not code.co_filename.startswith(FOLDER)):
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            last, before[frame] = before.get(frame), frame.f_lasti
-            if last is not None and frame.f_code.co_code[last] in CHECKED:
-                left -= 1
-                if left < 0:
-                    raise KeyboardInterrupt
-        return trace
-
-    sys._getframe().f_trace_opcodes = (
-        True  # Python 3.12 looks when tracing begins whether any frame wants them
-    )
-    sys.settrace(trace)
-    try:
-        action()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-    return False
 
 
 def lock_is_free(device):
@@ -157,6 +107,51 @@ def test_an_interrupt_anywhere_in_equal_launches(device):
         if not is_interrupted:
             break
     assert count > 50, "there were points to interrupt at"
+
+
+def test_an_interrupt_anywhere_in_launches_in_turn(device):
+    """Each is bound again behind the other; a kept recording behind another's, too."""
+    x, y = lp.zeros(64, device=device), lp.zeros(64, device=device)
+    queue = device.default_queue
+    queue.wait()
+    expected = (0.0, 0.0)
+
+    def launch():
+        for _ in range(3):
+            add_one[64](x)
+            add_value[64](y, 2.0)
+
+    for count in range(10_000):
+        is_interrupted = interrupted_at(count, launch)
+        add_value[64](y, 2.0)
+        add_one[64](x)
+        found = x.numpy(), y.numpy()
+        assert all(one.min() == one.max() for one in found)
+        steps = (found[0][0] - expected[0] - 1, (found[1][0] - expected[1] - 2) / 2)
+        assert 3 >= steps[0] >= steps[1] >= steps[0] - 1 >= -1, f"point {count}"
+        expected = float(found[0][0]), float(found[1][0])
+        assert lock_is_free(device), f"point {count}"
+        if not is_interrupted:
+            break
+    assert count > 50, "there were points to interrupt at"
+
+
+def test_an_interrupt_anywhere_in_a_kept_launch_on_a_queue(device):
+    x = lp.zeros(64, device=device)
+    queue = lp.Queue(device)
+    expected = 0.0
+    for count in range(10_000):
+        for _ in range(14):
+            add_value[64].on(queue)(x, 1.0).wait()
+        is_interrupted = interrupted_at(count, lambda: add_value[64].on(queue)(x, 1.0).wait())
+        found = x.numpy()
+        assert found.min() == found.max()
+        assert found[0] in (expected + 14, expected + 15), f"point {count}"
+        expected = float(found[0])
+        assert lock_is_free(device), f"point {count}"
+        if not is_interrupted:
+            break
+    assert count > 10, "there were points to interrupt at"
 
 
 def test_an_interrupt_anywhere_in_making_an_array(device):

@@ -192,9 +192,7 @@ def test_finding_names_the_python_line(parse: Parse) -> None:
     while words[position] & 0xFFFF != opcode_f_mul:
         position += words[position] >> 16
     words[position + 1] = words[position + 4]  # the result type becomes a value: invalid
-    broken = Emitted(
-        binary=b"".join(word.to_bytes(4, "little") for word in words), locations=emitted.locations
-    )
+    broken = Emitted(binary=b"".join(word.to_bytes(4, "little") for word in words), marks=emitted.marks)
     with pytest.raises(SpirvValidationError, match="please report") as caught:
         check_binary(broken, ENV)
     assert "k.py:7:9" in {str(diagnostic.location) for diagnostic in caught.value.diagnostics}

@@ -161,7 +161,7 @@ def test_locations_follow_instructions(parse: Parse) -> None:
         for index, line in enumerate(line for line in lines if line and not line.startswith(";"))
         if "OpFNegate" in line
     )
-    assert Location("kernel.py", 12, 5) == emitted.locations[ordinal]
+    assert Location("kernel.py", 12, 5) == emitted.location(ordinal)
     with_lines = emit(module, TargetEnv(debug_info=True)).binary
     assert "OpLine %1 12 5" in spirv_tools().disassemble(with_lines, indent=False).replace(
         next(line.split()[0] for line in _disassembly(with_lines) if "OpString" in line), "%1"

@@ -55,7 +55,7 @@ def test_locations_cover_every_instruction(golden: Path, parse: Parse) -> None:
     emitted = emit(parse(golden.read_text()), TargetEnv(debug_info=True))
     listing = spirv_tools().disassemble(emitted.binary, friendly_names=False, indent=False)
     instructions = [line for line in listing.splitlines() if line and not line.startswith(";")]
-    assert len(instructions) == len(emitted.locations)
+    assert len(instructions) == len(emitted.marks)
 
 
 def _tool(name: str) -> str:

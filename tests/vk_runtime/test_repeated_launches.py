@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import repeated_launches
+from lapilli.vk_runtime.arguments import ArgumentChecker
 from lapilli.vk_runtime.command_stream import CommandStream
 from lapilli.vk_runtime.launch import launch
 
@@ -145,6 +147,134 @@ def test_what_it_wrote_is_seen_by_another_queue_and_back(device, queue, x, y):
     saxpy(queue, 1.0, x, y).wait()
     assert np.all(x.numpy() == 2 * TIMES + 2)
     assert np.all(y.numpy() == 4 * TIMES + 3)
+
+
+@lp.kernel
+def increment(out: lp.Array[lp.f32]):
+    out[lp.global_id(0)] += 1.0
+
+
+@lp.kernel
+def add(out: lp.Array[lp.f32], a: lp.f32):
+    out[lp.global_id(0)] += a
+
+
+@pytest.fixture
+def checks(monkeypatch):
+    """The kernels whose arguments were checked, one entry each time."""
+    found, really_check = [], ArgumentChecker.quick_check
+
+    def count(self, args, device):
+        found.append(self)
+        return really_check(self, args, device)
+
+    monkeypatch.setattr(ArgumentChecker, "quick_check", count)
+    return found
+
+
+def wait_for_each(x, times=TIMES, a=2.0):
+    """Two kernels in turn."""
+    for _ in range(times):
+        increment[SIZE](x).wait()
+        add[SIZE](x, a).wait()
+
+
+def test_the_same_objects_are_not_checked_again(x, checks, opened):
+    wait_for_each(x)
+    checks.clear(), opened.clear()
+    wait_for_each(x)
+    assert not checks
+    assert not opened
+    assert np.all(x.numpy() == 1 + 3 * 2 * TIMES)
+
+
+def test_other_arguments_are_looked_at(device, x, checks):
+    y = lp.zeros(SIZE, device=device)
+    wait_for_each(x)
+    wait_for_each(y)
+    add[SIZE](x, 5.0).wait()
+    checks.clear()
+    add[SIZE](x, 7.0).wait()
+    with pytest.raises(lp.KernelArgumentError, match="expected a value for parameter"):
+        add[SIZE](x)
+    with pytest.raises(lp.KernelArgumentError, match=r"expected lp\.f32"):
+        add[SIZE](x, True)
+    with pytest.raises(lp.KernelArgumentError):
+        add[SIZE](np.zeros(SIZE, np.float32), 7.0)
+    assert checks
+    assert np.all(x.numpy() == 1 + 3 * TIMES + 12)
+    assert np.all(y.numpy() == 3 * TIMES)
+
+
+def test_an_array_that_moved_or_went_is_looked_at(device, x):
+    wait_for_each(x)
+    other = lp.full(SIZE, 100, np.float32, device=device)
+    old = x.buffer
+    x.replace_buffer(other.buffer)
+    increment[SIZE](x).wait()
+    assert np.all(x.numpy() == 101)
+    x.replace_buffer(old)
+    increment[SIZE](x).wait()
+    assert np.all(x.numpy() == 2 + 3 * TIMES)
+    x.release()
+    with pytest.raises(lp.KernelArgumentError, match="released"):
+        increment[SIZE](x)
+
+
+def test_a_launch_that_is_not_waited_for_comes_first(x):
+    wait_for_each(x)
+    for _ in range(5):
+        add[SIZE](x, 3.0)
+        increment[SIZE](x).wait()
+    assert np.all(x.numpy() == 1 + 3 * TIMES + 20)
+
+
+def test_a_graph_records_it(x):
+    wait_for_each(x)
+    with lp.graph() as g:
+        increment[SIZE](x)
+    assert np.all(x.numpy() == 1 + 3 * TIMES)
+    g.replay().wait()
+    assert np.all(x.numpy() == 2 + 3 * TIMES)
+
+
+def test_threads_that_wait_for_each(device):
+    arrays = [lp.zeros(SIZE, device=device) for _ in range(3)]
+    threads = [threading.Thread(target=wait_for_each, args=(array, 60)) for array in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [float(array.numpy()[0]) for array in arrays] == [180.0] * 3
+
+
+def test_threads_that_wait_for_one_array(device):
+    array = lp.zeros(SIZE, device=device)
+    wait_for_each(array)
+    threads = [threading.Thread(target=wait_for_each, args=(array, 60)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.all(array.numpy() == 3 * (TIMES + 180))
+
+
+def test_no_array_of_a_kernel_is_kept_alive(device):
+    y = lp.zeros(SIZE, device=device)
+    wait_for_each(y)
+    array, buffer = weakref.ref(y), weakref.ref(y.buffer)
+    del y
+    gc.collect()
+    assert array() is None and buffer() is None
+
+
+def test_a_released_array_gives_its_memory_back(device):
+    y = lp.zeros(SIZE, device=device)
+    wait_for_each(y)
+    buffer = weakref.ref(y.buffer)
+    y.release()
+    gc.collect()
+    assert buffer() is None
 
 
 def test_traces_count_it(queue, x, y):

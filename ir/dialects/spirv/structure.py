@@ -1,4 +1,7 @@
-"""Modules, functions, entry points and globals (SPIR-V 1.6 §2.4 and §3.52.9)."""
+"""Modules, functions, entry points and globals (SPIR-V 1.6 §2.4 and §3.52.9).
+
+Their constructors call that of `Operation`: IRDL's sorts operands and results into segments, of which there are none.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     SymbolRefAttr,
-    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import (
@@ -32,6 +34,7 @@ from xdsl.traits import (
     SymbolTable,
 )
 
+from ...attributes import i32_attribute, symbol_reference
 from .attributes import (
     AddressingModelAttr,
     ExecutionModeAttr,
@@ -80,15 +83,15 @@ class ModuleOp(IRDLOperation):
         vce_triple: VerCapExtAttr | None = None,
         sym_name: str | None = None,
     ):
-        super().__init__(
-            properties={
-                "addressing_model": AddressingModelAttr(addressing_model),
-                "memory_model": MemoryModelAttr(memory_model),
-                "vce_triple": vce_triple,
-                "sym_name": None if sym_name is None else StringAttr(sym_name),
-            },
-            regions=[Region(Block(ops))],
-        )
+        properties: dict[str, Attribute] = {
+            "addressing_model": AddressingModelAttr(addressing_model),
+            "memory_model": MemoryModelAttr(memory_model),
+        }
+        if vce_triple is not None:
+            properties["vce_triple"] = vce_triple
+        if sym_name is not None:
+            properties["sym_name"] = StringAttr(sym_name)
+        Operation.__init__(self, properties=properties, regions=[Region(Block(ops))])
 
 
 @irdl_op_definition
@@ -116,15 +119,15 @@ class FuncOp(IRDLOperation):
         function_control: FunctionControl = FunctionControl.None_,
         linkage_attributes: LinkageAttributesAttr | None = None,
     ):
-        super().__init__(
-            properties={
-                "sym_name": StringAttr(name),
-                "function_type": function_type,
-                "function_control": FunctionControlAttr(function_control),
-                "linkage_attributes": linkage_attributes,
-            },
-            regions=[body or Region(Block(arg_types=function_type.inputs.data))],
-        )
+        properties: dict[str, Attribute] = {
+            "sym_name": StringAttr(name),
+            "function_type": function_type,
+            "function_control": FunctionControlAttr(function_control),
+        }
+        if linkage_attributes is not None:
+            properties["linkage_attributes"] = linkage_attributes
+        body = body or Region(Block(arg_types=function_type.inputs.data))
+        Operation.__init__(self, properties=properties, regions=[body])
 
     @property
     def is_import(self) -> bool:
@@ -168,12 +171,13 @@ class EntryPointOp(IRDLOperation):
         interface: Sequence[str] = (),
         execution_model: ExecutionModel = ExecutionModel.GLCompute,
     ):
-        super().__init__(
+        Operation.__init__(
+            self,
             properties={
                 "execution_model": ExecutionModelAttr(execution_model),
-                "fn": SymbolRefAttr(fn),
-                "interface": ArrayAttr([SymbolRefAttr(name) for name in interface]),
-            }
+                "fn": symbol_reference(fn),
+                "interface": ArrayAttr(map(symbol_reference, interface)),
+            },
         )
 
     def verify_(self) -> None:
@@ -213,14 +217,14 @@ class ExecutionModeOp(IRDLOperation):
     values = prop_def(ArrayAttr[IntegerAttr | SymbolRefAttr])
 
     def __init__(self, fn: str, execution_mode: ExecutionMode, values: Sequence[int | SymbolRefAttr] = ()):
-        super().__init__(
+        numbers = [v if isinstance(v, SymbolRefAttr) else i32_attribute(v) for v in values]
+        Operation.__init__(
+            self,
             properties={
-                "fn": SymbolRefAttr(fn),
+                "fn": symbol_reference(fn),
                 "execution_mode": ExecutionModeAttr(execution_mode),
-                "values": ArrayAttr(
-                    [v if isinstance(v, SymbolRefAttr) else IntegerAttr(v, i32) for v in values]
-                ),
-            }
+                "values": ArrayAttr(numbers),
+            },
         )
 
     @property
@@ -271,16 +275,16 @@ class GlobalVariableOp(IRDLOperation):
         initializer: str | Attribute | None = None,
         built_in: str | None = None,
     ):
-        super().__init__(
-            properties={
-                "sym_name": StringAttr(name),
-                "type": type_,
-                "binding": None if binding is None else IntegerAttr(binding, i32),
-                "descriptor_set": None if descriptor_set is None else IntegerAttr(descriptor_set, i32),
-                "initializer": SymbolRefAttr(initializer) if isinstance(initializer, str) else initializer,
-            },
-            attributes={"built_in": None if built_in is None else StringAttr(built_in)},
-        )
+        properties: dict[str, Attribute] = {"sym_name": StringAttr(name), "type": type_}
+        if binding is not None:
+            properties["binding"] = i32_attribute(binding)
+        if descriptor_set is not None:
+            properties["descriptor_set"] = i32_attribute(descriptor_set)
+        if initializer is not None:
+            is_symbol = isinstance(initializer, str)
+            properties["initializer"] = symbol_reference(initializer) if is_symbol else initializer
+        attributes = {} if built_in is None else {"built_in": StringAttr(built_in)}
+        Operation.__init__(self, properties=properties, attributes=attributes)
 
     def verify_(self) -> None:
         storage_class = self.type.storage_class.data
@@ -306,7 +310,7 @@ class AddressOfOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, variable: str, type_: PointerType):
-        super().__init__(properties={"variable": SymbolRefAttr(variable)}, result_types=[type_])
+        Operation.__init__(self, properties={"variable": symbol_reference(variable)}, result_types=[type_])
 
     def verify_(self) -> None:
         if not inside_spirv_module(self):

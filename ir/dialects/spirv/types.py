@@ -30,6 +30,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...attributes import attribute, number_attribute
 from .attributes import CooperativeMatrixUseAttr, ScopeAttr, StorageClassAttr, parse_enumerant
 from .enums import CooperativeMatrixUse, Decoration, Scope, StorageClass
 
@@ -140,7 +141,7 @@ class RuntimeArrayType(ParametrizedAttribute, TypeAttribute):
     @classmethod
     def get(cls, element_type: Attribute, stride_bytes: int = 0) -> RuntimeArrayType:
         """Returns the run-time array type of `element_type`."""
-        return cls(element_type, IntAttr(stride_bytes))
+        return attribute(cls, element_type, number_attribute(stride_bytes))
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -354,22 +355,24 @@ def _print_member(printer: Printer, member: StructMember) -> None:
 
 def is_vector(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
     """Whether `type_` is a vector; unlike `isinstance`, tells type checkers what is in it."""
-    return isinstance(type_, VectorType)
+    return (
+        type(type_) is VectorType
+    )  # no class here has subclasses, and `isinstance` of abstract ones is dear
 
 
 def is_integer_type(type_: Attribute) -> TypeGuard[IntegerType]:
     """Whether `type_` is an integer of any width, i1 included."""
-    return isinstance(type_, IntegerType)
+    return type(type_) is IntegerType
 
 
 def is_scalar_attribute(value: Attribute) -> TypeGuard[IntegerAttr[IntegerType] | FloatAttr[AnyFloat]]:
     """Whether `value` is an integer, bool or float (`index` is not checked for)."""
-    return isinstance(value, IntegerAttr | FloatAttr)
+    return type(value) in (IntegerAttr, FloatAttr)
 
 
 def is_array_attribute(value: Attribute) -> TypeGuard[ArrayAttr[Attribute]]:
     """Whether `value` is an array attribute."""
-    return isinstance(value, ArrayAttr)
+    return type(value) is ArrayAttr
 
 
 def without_sign(type_: Attribute) -> Attribute:

@@ -51,6 +51,12 @@ def checks(monkeypatch):
     return found
 
 
+@lp.kernel
+def axpy(a: lp.f32, x: lp.In[lp.f32], y: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    y[i] = a * x[i] + y[i]
+
+
 def repeat(x, times=5):
     for _ in range(times):
         increment[SIZE](x)
@@ -62,6 +68,86 @@ def test_the_same_objects_are_not_checked_again(x, checks):
     repeat(x, 20)
     assert len(checks) <= 4, "the first may be submitted at once, and one more shows that they come again"
     assert np.all(x.numpy() == 21)
+
+
+def test_launches_in_turn_are_not_checked_again(device, x, checks):
+    y, z = lp.zeros(SIZE, device=device), lp.ones(SIZE, device=device)
+    for count in range(20):
+        increment[SIZE](x)
+        axpy[SIZE](2.0, x, y)
+        add[SIZE](z, 1.0)
+        if count == 1:
+            device.default_queue.wait()
+            checks.clear()
+    assert len(checks) <= 9, "each is looked at until it has come again in one command buffer"
+    assert (x.numpy()[0], y.numpy()[0], z.numpy()[0]) == (20, 420, 21)
+
+
+def test_arrays_that_change_places(device, x):
+    y = lp.ones(SIZE, device=device)
+    a, b = 0, 1
+    for _ in range(8):
+        increment[SIZE](x)
+        axpy[SIZE](1.0, x, y)
+        axpy[SIZE](1.0, y, x)
+        a += 1
+        b += a
+        a += b
+    assert (x.numpy()[0], y.numpy()[0]) == (a, b)
+
+
+def test_launches_in_turn_on_a_queue_with_a_local_size_are_not_checked_again(device, x, checks):
+    queue, y = lp.Queue(device), lp.zeros(SIZE, device=device)
+    range_ = lp.NdRange(SIZE, 32)
+    for count in range(20):
+        increment[range_].on(queue)(x)
+        axpy[lp.NdRange(SIZE, 32)].on(queue)(1.0, x, y)
+        if count == 1:
+            queue.wait()
+            checks.clear()
+    assert len(checks) <= 6
+    queue.wait()
+    assert np.all(x.numpy() == 20)
+    assert np.all(y.numpy() == 210)
+
+
+def test_scalars_in_turn_are_pushed_again(x):
+    for _ in range(4):
+        add[SIZE](x, 1.0)
+        increment[SIZE](x)
+        add[2 * SIZE](x, 10.0)
+    add[SIZE](x, 100.0)
+    increment[SIZE](x)
+    add[SIZE](x, 1.0)
+    assert np.all(x.numpy() == 4 * 12 + 102)
+
+
+def test_writes_of_others_in_between_are_seen(device, x):
+    """The same launch again reads what a launch, a fill and a copy in between wrote."""
+    y, z = lp.zeros(SIZE, device=device), lp.full(SIZE, 7, np.float32, device=device)
+    queue = device.default_queue
+    for _ in range(3):
+        axpy[SIZE](1.0, x, y)
+        increment[SIZE](x)
+    assert np.all(y.numpy() == 3)
+    for step in (lambda: x.fill(5.0), lambda: queue.copy(z, x)):
+        for _ in range(3):
+            axpy[SIZE](1.0, x, y)
+        step()
+        axpy[SIZE](1.0, x, y)
+    assert np.all(y.numpy() == 3 + 9 + 5 + 15 + 7)
+
+
+def test_a_released_array_is_refused_in_turn(device, x):
+    y = lp.zeros(SIZE, device=device)
+    for _ in range(3):
+        increment[SIZE](x)
+        axpy[SIZE](1.0, x, y)
+    y.release()
+    with pytest.raises(lp.KernelArgumentError, match="released"):
+        axpy[SIZE](1.0, x, y)
+    increment[SIZE](x)
+    assert np.all(x.numpy() == 4)
 
 
 def test_scalars_that_change_and_come_back(x):
@@ -157,6 +243,37 @@ def test_more_launches_than_a_command_buffer_holds(x):
     assert np.all(x.numpy() == 300)
 
 
+def test_an_option_that_changes_in_between_counts(x, checks):
+    repeat(x)
+    checks.clear()
+    with lp.config.override(interpret=True):
+        increment[SIZE](x)
+    assert checks, "the interpreter looks at the arguments"
+    repeat(x)
+    assert np.all(x.numpy() == 11)
+
+
+def test_a_launch_without_arrays_goes_where_it_is_told(device):
+    @lp.kernel
+    def nothing(a: lp.f32):
+        pass
+
+    queue = lp.Queue(device)
+    for _ in range(3):
+        assert nothing[1].on(queue)(1.0).queue is queue
+        assert nothing[1](1.0).queue is lp.device().default_queue
+
+
+def test_a_closed_queue_refuses_it(device, x):
+    queue = lp.Queue(device)
+    for _ in range(5):
+        increment[SIZE].on(queue)(x)
+    queue.close()
+    with pytest.raises(lp.InvalidError, match="closed"):
+        increment[SIZE].on(queue)(x)
+    assert np.all(x.numpy() == 5)
+
+
 def test_no_array_is_kept_alive_once_it_is_submitted(device, x):
     made = lp.zeros(SIZE, device=device)
     repeat(made)
@@ -181,6 +298,29 @@ def test_threads_with_scalars_of_their_own(device):
     for thread in threads:
         thread.join()
     assert [float(array.numpy()[0]) for array in arrays] == [400.0 * a for a in range(4)]
+
+
+def test_threads_in_turn_while_another_submits(device, x):
+    y, ended = lp.zeros(SIZE, device=device), threading.Event()
+
+    def run():
+        for _ in range(200):
+            increment[SIZE](x)
+            add[SIZE](y, 2.0)
+
+    def submit():
+        while not ended.is_set():
+            device.default_queue.wait()
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    submitting = threading.Thread(target=submit)
+    for thread in (submitting, *threads):
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ended.set()
+    submitting.join()
+    assert (x.numpy()[0], y.numpy()[0]) == (400, 800)
 
 
 def test_threads_on_one_array(x):

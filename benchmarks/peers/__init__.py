@@ -1,0 +1,1 @@
+"""lapilli beside other Python packages for Vulkan, each in its own process and environment: see ../README.md."""

