@@ -147,7 +147,9 @@ class IndirectRecord(LaunchRecord):
             command = profile.command("kernel", self.kernel.name, queue, event.value)
             command_buffer.begin_timing(event, command)
         self._plan_range(command_buffer, place, planner_set)
-        queue.order_again(command_buffer, self.device.logical.barriers.before_indirect)
+        # As behind a launch that writes what the next one uses; the epoch goes on.
+        barriers = self.device.logical.barriers
+        barriers.record(command_buffer.raw, *barriers.before_indirect)
         self._dispatch_planned(command_buffer, place, kernel_set, values)
         if command_buffer.is_timed:
             command_buffer.end_timing()
