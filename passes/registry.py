@@ -19,6 +19,7 @@ _PASSES = {
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
+    "join-loads": ("optimise.join_loads", "JoinLoads"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
     "linearise-indices": ("optimise.linearise_indices", "LineariseIndices"),
     "lower-vectors": ("lower_vectors", "LowerVectorsPass"),
