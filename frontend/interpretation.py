@@ -21,6 +21,7 @@ from ..ir.interpret.launch import (
 from ..ir.stream import Stream
 from ..vk_runtime import trace
 from ..vk_runtime.event import Event
+from ..vk_runtime.print_order import Line
 from ..vk_runtime.reports import HostReport, Output, quiet, show
 from .arguments import LaunchArguments, bind_arguments, taken_apart
 from .captures import Captures
@@ -143,7 +144,7 @@ def interpret_launch(
 
     def write(name: str, text: str) -> None:
         stream = streams.get(name)
-        printed.append((stream, text if stream is None else stream.cut(text), 0))
+        printed.append(Line(stream, text if stream is None else stream.cut(text)))
 
     failed: KernelTrap | None = None
     try:
@@ -166,7 +167,7 @@ def interpret_launch(
 
 
 def _write(stream: Stream | None, text: str) -> None:
-    show([(stream, text if stream is None else stream.cut(text), 0)])
+    show([Line(stream, text if stream is None else stream.cut(text))])
 
 
 def _range(kernel: KernelFunction, range_: object) -> LaunchRange:
