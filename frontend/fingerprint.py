@@ -40,7 +40,9 @@ def fingerprint(value: object) -> str | None:
     if struct is not None:
         return f"instance:{type_text(struct)}:{leaf_values(struct, value, struct.name)!r}"
     if isinstance(value, tuple):
-        return _of_tuple(cast("tuple[object, ...]", value))
+        text = _of_tuple(cast("tuple[object, ...]", value))
+        names = getattr(kind, "_fields", None)
+        return text if text is None or names is None else f"{text} of {names!r}"
     if isinstance(value, SpecializationId):
         return f"spec:{value.symbol}:{value.name}:{type_text(value.type)}:{value.default_bytes.hex()}"
     if isinstance(value, Type):
