@@ -27,10 +27,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from ..ir.call_graph import Function, function_name, functions, has_body
+from ..ir.call_graph import Function, SymbolTables, function_name, functions, has_body
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import is_kernel
 from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRoundsOp
+from ..ir.walk import operations
 from .errors import UncountedLoopError
 from .loop_bounds import EXACT_ROUNDS, Bounds, callee_of, has_loop_inside
 from .loop_counters import add_trips
@@ -40,14 +41,15 @@ from .unroll import unroll_for, unroll_short_loops, unroll_while
 def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
     """Changes the kernels of `module`, and their helpers, for a driver with this cap; `level` of optimisation."""
     found = [function for function in functions(module) if has_body(function)]
+    symbols = SymbolTables()
     for function in found:
-        _check_exported(function, cap)
-    bounds = Bounds()
+        _check_exported(function, cap, symbols)
+    bounds = Bounds(symbols)
     kernels = [f for f in found if is_kernel(f) and not _is_below(bounds.of_function(f), cap)]
     known: dict[Operation, int] = {}
     pending, reached = list(kernels), dict.fromkeys(kernels)
     while pending:
-        for callee in _callees(pending.pop()):
+        for callee in _callees(pending.pop(), symbols):
             if callee not in reached:
                 reached[callee] = None
                 pending.append(callee)
@@ -58,13 +60,13 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
                 left_over = unroll_for(op, level) if isinstance(op, scf.ForOp) else unroll_while(op, level)
                 if left_over:
                     known[op] = left_over + 1
-    instrument = _Instrument(Bounds(known), cap)
+    instrument = _Instrument(Bounds(symbols, known), cap, symbols)
     for function in reached:
         for block in function.body.blocks:
             instrument.block(block, is_outermost=True)
 
 
-def _check_exported(function: Function, cap: int) -> None:
+def _check_exported(function: Function, cap: int, symbols: SymbolTables) -> None:
     """Unrolls the loops of an exported function; raises where one is left, as nobody counts its rounds."""
     if is_kernel(function) or not aspect.is_external(function):
         return
@@ -82,7 +84,7 @@ def _check_exported(function: Function, cap: int) -> None:
                     op,
                     function=name,
                 )
-        for callee in _callees(reached):
+        for callee in _callees(reached, symbols):
             if callee not in seen:
                 seen.add(callee)
                 pending.append(callee)
@@ -92,8 +94,8 @@ def _is_below(bound: int | None, cap: int) -> bool:
     return bound is not None and bound < cap
 
 
-def _callees(function: Function) -> list[Function]:
-    return [callee for op in function.body.walk() if (callee := callee_of(op)) is not None]
+def _callees(function: Function, symbols: SymbolTables) -> list[Function]:
+    return [callee for op in operations(function.body) if (callee := callee_of(op, symbols)) is not None]
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,10 @@ def _ends_kernel(op: Operation) -> bool:
 class _Instrument:
     """Puts the operations on rounds into blocks."""
 
-    def __init__(self, bounds: Bounds, cap: int) -> None:
+    def __init__(self, bounds: Bounds, cap: int, symbols: SymbolTables) -> None:
         self._bounds = bounds
         self._cap = cap
+        self._symbols = symbols
 
     def block(self, block: Block, *, is_outermost: bool) -> bool:
         """Changes a block; returns whether anything is counted in it.
@@ -140,7 +143,7 @@ class _Instrument:
         if has_loop_inside(op):
             self._after(op, [self._meeting(is_outermost)])
             return True
-        callee = callee_of(op)
+        callee = callee_of(op, self._symbols)
         if callee is not None:
             return self._bounds.of_function(callee) != 0
         inner = [self.block(b, is_outermost=is_outermost) for r in op.regions for b in r.blocks]
