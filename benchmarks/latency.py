@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,7 +48,8 @@ class LatencyResult:
     device: str
     """The device's selector."""
     what: str
-    """``launch + wait``, ``enqueue``, or ``graph node``: a replay and its wait, by the number of nodes."""
+    """``launch + wait``, ``enqueue``, or a replay and its wait, by the number of nodes: ``graph node``, each after the
+    one before, and ``free graph node``, each on an array of its own."""
     is_pinned: bool
     """Whether the process, the driver's threads among it, was on one CPU from its start.
 
@@ -103,15 +104,17 @@ def measure_latency(device: lp.Device, *, rounds: int, launches: int) -> list[La
 
 def _measure_here(device: lp.Device, rounds: int, launches: int, *, is_pinned: bool) -> list[LatencyResult]:
     array = lp.zeros(WORK_GROUP, device=device)
-    raw = RawLauncher(device, cast("KernelFunction", increment), array, WORK_GROUP)
-    counter = _Counter(array, raw)
+    others = [lp.zeros(WORK_GROUP, device=device) for _ in range(GRAPH_NODES)]
+    raw = RawLauncher(device, cast("KernelFunction", increment), array, WORK_GROUP, others)
+    counter = _Counter(array, others, raw)
     try:
         counter.warm_up()
         results = _measure(device, counter, rounds, launches, is_pinned=is_pinned)
         counter.check(device)
     finally:
         raw.close()
-        array.release()
+        for each in (array, *others):
+            each.release()
     return results
 
 
@@ -135,14 +138,17 @@ def main(selector: str, rounds: str, launches: str) -> None:
 class _Counter:
     """The sides; each measures itself and counts its launches, which the kernel counts too."""
 
-    def __init__(self, array: lp.Array, raw: RawLauncher) -> None:
-        self._array = array
+    def __init__(self, array: lp.Array, others: Sequence[lp.Array], raw: RawLauncher) -> None:
+        self._array, self._others = array, others
         self._raw = raw
         self._queue = array.device.default_queue
-        self._launches = 0
+        self._launches = self._free_replays = 0
         with lp.graph() as self._graph:
             for _ in range(GRAPH_NODES):
                 increment[WORK_GROUP](array)
+        with lp.graph() as self._free_graph:
+            for other in others:
+                increment[WORK_GROUP](other)
 
     def warm_up(self) -> None:
         for _ in range(2):
@@ -204,17 +210,38 @@ class _Counter:
             self._raw.resubmit_and_wait()
         return self._microseconds(start, replays * GRAPH_NODES)
 
+    def lapilli_free_graph(self, replays: int) -> float:
+        start = time.perf_counter()
+        for _ in range(replays):
+            self._free_graph.replay().wait()
+        return self._free_microseconds(start, replays)
+
+    def raw_free_graph(self, replays: int) -> float:
+        self._raw.record_each()
+        start = time.perf_counter()
+        for _ in range(replays):
+            self._raw.resubmit_and_wait()
+        return self._free_microseconds(start, replays)
+
+    def _free_microseconds(self, start: float, replays: int) -> float:
+        self._free_replays += replays
+        return (time.perf_counter() - start) / (replays * GRAPH_NODES) * 1e6
+
     def _microseconds(self, start: float, launches: int) -> float:
         self._launches += launches
         return (time.perf_counter() - start) / launches * 1e6
 
     def check(self, device: lp.Device) -> None:
-        found = self._array.numpy()
-        if not np.array_equal(found, np.full(WORK_GROUP, self._launches, np.float32)):
-            raise WrongResultError(
-                f"latency on device '{device.name}': {self._launches} launches each added 1 to every element; "
-                f"found {found.min():.0f} to {found.max():.0f}"
-            )
+        for array, launches in (
+            (self._array, self._launches),
+            *((a, self._free_replays) for a in self._others),
+        ):
+            found = array.numpy()
+            if not np.array_equal(found, np.full(WORK_GROUP, launches, np.float32)):
+                raise WrongResultError(
+                    f"latency on device '{device.name}': {launches} launches each added 1 to every element; "
+                    f"found {found.min():.0f} to {found.max():.0f}"
+                )
 
 
 def _measure(
@@ -236,12 +263,12 @@ def _measure(
         rounds,
     )
     replays = max(launches // 50, 1)
-    replayed = interleave(
-        {
-            "lapilli": partial(counter.lapilli_graph, replays),
-            "raw": partial(counter.raw_graph, replays),
-        },
-        rounds,
+    replayed, freely = (
+        interleave({"lapilli": partial(mine, replays), "raw": partial(raw, replays)}, rounds)
+        for mine, raw in (
+            (counter.lapilli_graph, counter.raw_graph),
+            (counter.lapilli_free_graph, counter.raw_free_graph),
+        )
     )
     return [
         LatencyResult(
@@ -257,6 +284,7 @@ def _measure(
             ("launch + wait", waited),
             ("enqueue", enqueued),
             ("graph node", replayed),
+            ("free graph node", freely),
         )
     ]
 

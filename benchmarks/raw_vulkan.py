@@ -7,6 +7,7 @@ host's work.  It checks no argument, tracks no hazard and keeps nothing alive: a
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import lapilli as lp
@@ -35,9 +36,12 @@ class RawLauncher:
         kernel: takes one array; `size` work-items of it are one work-group.
         array: of `device`.
         size: work-items, and the local size.
+        others: arrays of the launches that `record_each` records.
     """
 
-    def __init__(self, device: lp.Device, kernel: KernelFunction, array: Array, size: int) -> None:
+    def __init__(
+        self, device: lp.Device, kernel: KernelFunction, array: Array, size: int, others: Sequence[Array] = ()
+    ) -> None:
         logical = device.logical
         self._vk, self._device, self._queue = logical.vk, logical.raw, logical.vk_queue
         self._barriers = logical.barriers
@@ -51,8 +55,10 @@ class RawLauncher:
             self._keep: Any = logical.pipelines.pipeline(
                 executable.image, executable.kernel, (size, 1, 1), entries, device.selector
             )
-            descriptor_set = self._keep.layout.set_layout.set_for([(array.buffer, True)])
-        self._keep = (self._keep, descriptor_set, array)
+            set_layout = self._keep.layout.set_layout
+            descriptor_set = set_layout.set_for([(array.buffer, True)])
+            self._other_sets = [set_layout.set_for([(other.buffer, True)]) for other in others]
+        self._keep = (self._keep, descriptor_set, array, others)
         self._pipeline, self._layout = self._keep[0].raw, self._keep[0].layout.raw
         self._sets = ffi.new("VkDescriptorSet[]", [descriptor_set.raw])
         block = _argument_block(executable.kernel.abi, size)
@@ -150,6 +156,16 @@ class RawLauncher:
             self.record()
         self._barrier_for_host()
         self._end(self._buffer)
+
+    def record_each(self) -> None:
+        """Records a launch for each of the other arrays, without barriers, for `resubmit_and_wait`."""
+        self.begin(self._begin_reusable)
+        buffer, point = self._buffer, VK_PIPELINE_BIND_POINT_COMPUTE
+        for descriptor_set in self._other_sets:
+            self._bind_sets(buffer, point, self._layout, 0, 1, (descriptor_set.raw,), 0, NULL)
+            self._dispatch(buffer, 1, 1, 1)
+        self._barrier_for_host()
+        self._end(buffer)
 
     def submit_and_wait(self) -> None:
         """Closes the command buffer, runs it and waits for the timeline semaphore."""

@@ -319,7 +319,8 @@ def negate(fb: FunctionBuilder, value: Scalar) -> Scalar:
 def _invert(fb: FunctionBuilder, value: Scalar, node: ast.AST) -> Scalar:
     value = _as_number(fb, value)
     if not value.type.is_integer:
-        raise fb.error(node, f"operator ~ takes an integer, found {describe(value)}", "LP2033")
+        hint = "reinterpret the bits: ~lp.bitcast(x, lp.u32)"
+        raise fb.error(node, f"operator ~ takes an integer, found {describe(value)}", "LP2033", hint=hint)
     if value.is_weak and value.const is not None:
         return constant(~int(value.const))
     return _integer_binary(

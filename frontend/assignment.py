@@ -9,6 +9,7 @@ from .composites import convert_composite
 from .conversions import settle, store_convert
 from .dispatch import expression, statement
 from .function_builder import FunctionBuilder, VariableType
+from .named_objects import named_object
 from .parts import load_part, resolve_part, store_part
 from .promotion import join
 from .struct_types import StructType, value_type_of
@@ -259,6 +260,8 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
         raise fb.error(
             node.target, "only variables are annotated in kernels", "LP2053", hint="leave the annotation out"
         )
+    if getattr(named_object(fb, node.annotation), "__module__", None) == "typing":
+        return  # Final and the like say nothing about the type
     annotation = fb.evaluate(node.annotation)
     obj = annotation.obj if isinstance(annotation, Static) else None
     scalar = scalar_of(obj)

@@ -39,6 +39,8 @@ def atomic_place(fb: FunctionBuilder, node: ast.expr, array: Array, index: Value
     """
     values, nodes = _flattened(index, node)
     count = _index_count(values)
+    if not isinstance(array.type.element, ScalarType):
+        count = min(count, array.type.ndim)  # what follows leads into the element, by name or by number
     indices = [_index(fb, array, value, where) for value, where in zip(values[:count], nodes, strict=False)]
     element = element_at(fb, array, indices, node)
     kind, path = array.type.element, ()

@@ -129,14 +129,6 @@ def _checked_type(fb: FunctionBuilder, node: ast.Call, place: AtomicPlace, name:
             "LP2033",
             hint="change a bool with or_, and_, xor, exchange or compare_exchange",
         )
-    if place.path and (found.is_float or found.bits < 32) and isinstance(array, LocalArray):
-        raise fb.error(
-            node.args[1],
-            f"lp.atomic.{name} works on components of shared vectors of integers of 32 bits or more, "
-            f"found {describe(array)}",
-            "LP2033",
-            hint=f"use a shared array of lp.{found.name} with one more dimension",
-        )
     if found.is_float and name in _INTEGERS_ONLY:
         raise fb.error(
             node.args[0],

@@ -425,8 +425,12 @@ def same_object(first: Value, second: Value) -> bool:
 
 def _path(node: ast.AST, is_then: bool) -> str:
     match node:
-        case ast.If():
+        case ast.If() | ast.IfExp():
             return "where the condition is " + ("true" if is_then else "false")
+        case ast.BoolOp():
+            return "where the operands before it decide"
+        case ast.Compare():
+            return "where a comparison before it fails"
         case _:
             return "on another path"
 

@@ -156,9 +156,9 @@ def _relative_bytes(image: DeviceImage, functions: Sequence[FunctionType]) -> by
 def load_compiler() -> None:
     """Imports the compiler the fast way; whoever imports it before pays the full price and nothing else."""
     from ..ir.deferred_definitions import deferred_definitions
-    from ..ir.deferred_formats import deferred_formats
+    from ..ir.deferred_operations import deferred_operations
 
-    with span("compile", "import of the compiler"), deferred_definitions(), deferred_formats():
+    with span("compile", "import of the compiler"), deferred_definitions(), deferred_operations():
         from ..passes import pipeline
         from ..passes.convert_to_spirv import convert
         from ..passes.optimise import pipeline as optimise

@@ -108,7 +108,7 @@ def compile_options(
         opt_level: 0 folds nothing, 1 is the default, 2 spends more time.
         disabled_passes: optimisation passes that do not run, to find out what one does or whether it is at fault:
             ``"canonicalize"``, ``"coarsen"``, ``"cse"``, ``"dce"``, ``"hoist-invariants"``,
-            ``"linearise-indices"``, ``"narrow-barriers"``, ``"promote-arrays"``,
+            ``"join-loads"``, ``"linearise-indices"``, ``"narrow-barriers"``, ``"promote-arrays"``,
             ``"reduce-strength"``.
         spec_constants: how values of specialization constants reach a kernel.
 

@@ -6,12 +6,13 @@ package system that gives all of them one time.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import sys
 from functools import lru_cache
 from pathlib import Path
+
+from ..ir.sha256 import sha256
 
 PACKAGE = __name__.rpartition(".frontend.")[0]
 """The name of lapilli's own package."""
@@ -24,7 +25,7 @@ FOLDERS = ("frontend", "ir", "passes", "spirv")
 def compiler_version() -> str:
     """Returns the fingerprint of lapilli's compiler, of xDSL and of Python as they are on disk."""
     root = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256(f"{sys.version} {getattr(sys.modules.get(PACKAGE), '__version__', '')}".encode())
+    digest = sha256(f"{sys.version} {getattr(sys.modules.get(PACKAGE), '__version__', '')}".encode())
     for folder in FOLDERS:
         for line in sorted(_files(os.fspath(root / folder))):
             digest.update(line.encode())

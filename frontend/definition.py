@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, cast
 
 from ..ir.errors import InvalidError
@@ -65,13 +66,20 @@ class KernelOptions:
         math_accuracy: object = None,
         opt_level: object = None,
         debug: object = None,
+        **others: object,
     ) -> KernelOptions:
         """Makes options of what a user gave.
 
         Raises:
             InvalidError: a value that the option does not take.
             NdRangeError: a local size that cannot be.
+            TypeError: there is no such option.
         """
+        for other in others:
+            names = [field.name for field in fields(cls)]
+            meant = next(iter(difflib.get_close_matches(other, names, 1)), None)
+            hint = f"did you mean '{meant}'?" if meant else f"there are {', '.join(names)}"
+            raise TypeError(f"@lp.kernel has no option '{other}'; {hint}")
         if name is not None and not (isinstance(name, str) and _is_entry_point_name(name)):
             raise _bad("name", "a Unicode text that is not empty and has no NUL", name)
         if index not in (None, i32, i64):

@@ -86,8 +86,6 @@ _HOST_CODES: dict[str, str] = {
     "LP2101": "SPIRV-Tools cannot assemble the text. The message gives its line and column.",
     "LP2102": "The SPIR-V module breaks a rule of SPIR-V or Vulkan; the message quotes the rule. If lapilli itself "
     "wrote the module, please report it with the kernel's source.",
-    "LP2086": "A function that another module exports has a loop, and the driver of the device ends all loops of a "
-    "kernel after some number of rounds without saying so. lapilli counts rounds in kernels, but not across modules.",
     "LP2150": "An operation of the IR breaks a rule of its dialect. The message names the operation and the rule.",
     "LP2160": "The IR has no SPIR-V form. Kernels written in Python never lead to this: please report it with the "
     "kernel's source, if one did.",

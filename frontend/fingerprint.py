@@ -6,13 +6,13 @@ source, an object whose identity matters) has none, and a kernel that reads it i
 
 from __future__ import annotations
 
-import hashlib
 import types
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
+from ..ir.sha256 import sha256
 from .function_attributes import FunctionAttributes, aspects_of_struct, attributes_of
 from .intrinsics import Intrinsic, Namespace
 from .parameter_types import ConstType
@@ -35,12 +35,14 @@ def fingerprint(value: object) -> str | None:
         return f"{kind.__module__}.{kind.__qualname__}:{number!r}"
     if isinstance(value, np.ndarray):
         array = cast("np.ndarray[Any, Any]", value)
-        return f"array:{array.dtype.str}:{array.shape}:{hashlib.sha256(array.tobytes()).hexdigest()}"
+        return f"array:{array.dtype.str}:{array.shape}:{sha256(array.tobytes()).hexdigest()}"
     struct = struct_of_value(value)
     if struct is not None:
         return f"instance:{type_text(struct)}:{leaf_values(struct, value, struct.name)!r}"
     if isinstance(value, tuple):
-        return _of_tuple(cast("tuple[object, ...]", value))
+        text = _of_tuple(cast("tuple[object, ...]", value))
+        names = getattr(kind, "_fields", None)
+        return text if text is None or names is None else f"{text} of {names!r}"
     if isinstance(value, SpecializationId):
         return f"spec:{value.symbol}:{value.name}:{type_text(value.type)}:{value.default_bytes.hex()}"
     if isinstance(value, Type):
@@ -95,7 +97,7 @@ def function_fingerprint(function: types.FunctionType) -> str | None:
         return None
     attributes = _attributes_text(attributes_of(function))
     content = f"{function.__qualname__}\0{function.__code__.co_freevars}\0{defaults}\0{attributes}\0{text}"
-    return f"function:{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"function:{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _attributes_text(attributes: FunctionAttributes) -> str:

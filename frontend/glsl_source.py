@@ -10,9 +10,12 @@ import re
 import shutil
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from ..ir.errors import BuildError, Diagnostic, InvalidError, Location, RuntimeFailure
+from ..ir.kernel_info import Site
+from ..spirv.device_image import DeviceImage
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 from .spirv_source import compiled_spirv
 
@@ -52,7 +55,21 @@ def compile_source(request: SourceRequest) -> CompiledSource:
             raise _error(findings, _without_paths(done.stdout + done.stderr, shader))
         made = compiled_spirv(binary.read_bytes(), request, LABEL)
     warnings = tuple(str(found) for found in findings if found.severity == "warning")
-    return CompiledSource(images=made.images, warnings=(*warnings, *made.warnings), left_out=made.left_out)
+    images = tuple(_with_label(image, shader) for image in made.images)
+    return CompiledSource(images=images, warnings=(*warnings, *made.warnings), left_out=made.left_out)
+
+
+def _with_label(image: DeviceImage, shader: Path) -> DeviceImage:
+    """Returns an image whose loops are not in a temporary file."""
+
+    def labelled(site: Site) -> Site:
+        place = site.location
+        if place is None or Path(place.file).name != shader.name:
+            return site
+        return replace(site, location=replace(place, file=LABEL))
+
+    kernels = (replace(k, sites=tuple(map(labelled, k.sites))) for k in image.kernels)
+    return replace(image, kernels=tuple(kernels))
 
 
 def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
@@ -75,7 +92,8 @@ def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
 def _arguments(path: str, request: SourceRequest, shader: Path, binary: Path) -> list[str]:
     version = ".".join(map(str, min(max(request.env.vulkan_version, (1, 1)), (1, 3))))
     options = [*_definitions(request), *_folders(request)]
-    debug = ["-g"] if request.options.debug else []
+    # Loops that a driver ends are told by their lines.
+    debug = ["-g"] if request.options.debug or request.env.loop_iteration_cap is not None else []
     if Path(path).stem == "glslc":
         level = ["-O0"] if request.options.opt_level == 0 else ["-O"]
         target = f"--target-env=vulkan{version}"

@@ -12,7 +12,6 @@ validated again: it was when it was made, and only its owner can have changed it
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import struct
@@ -24,6 +23,7 @@ from typing import Final, Protocol, cast
 from ..ir.device_config import device_config
 from ..ir.errors import Location
 from ..ir.kernel_info import KernelInfo
+from ..ir.sha256 import sha256
 from ..ir.target_env import TargetEnv
 from .captures import Captures
 from .compile_options import options_of
@@ -123,7 +123,7 @@ class CachedKernel:
         for number in range(VARIANTS):
             if self.store.load(self._name(number)) is None:
                 return number
-        return hashlib.sha256(header).digest()[0] % VARIANTS
+        return sha256(header).digest()[0] % VARIANTS
 
     def _name(self, number: int) -> str:
         return f"image-{self.key}-{number}"
@@ -162,7 +162,7 @@ def cached_kernel(
     if env.debug_info:  # the code itself holds file and lines then
         code = kernel.function.__code__
         content += [code.co_filename, code.co_firstlineno]
-    digest = hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
+    digest = sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
     return CachedKernel(store, kernel, digest[:40])
 
 

@@ -18,6 +18,7 @@ from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import CompileError, InvalidError, KernelArgumentError
+from ..ir.start_up import import_at_start_up
 from . import units
 from .annotations import Signature, enclosing_names, resolve_signature
 from .compile_options import note_kernel
@@ -73,6 +74,7 @@ class KernelFunction:
         self._configurations: dict[object, LaunchConfiguration] = {}
         self._last: tuple[object, Any] = _NO_CONFIGURATION
         units.register(self)
+        import_at_start_up(_launching)
 
     @property
     def qualified_name(self) -> str:
@@ -116,10 +118,7 @@ class KernelFunction:
     @cached_property
     def launcher(self) -> Callable[..., Any]:
         """``frontend.launch.launch``, imported at the first launch and then at hand."""
-        with deferred_definitions():
-            from . import launch as composition_root
-
-        return composition_root.launch
+        return _launching().launch
 
     def submit(self, request: Any) -> Any:
         """Launches the kernel as a command group asks for, a `LaunchRequest`; returns an `lp.Event`."""
@@ -304,6 +303,13 @@ def kernel(
         return _define(function, checked, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
 
     return decorate
+
+
+def _launching() -> types.ModuleType:
+    with deferred_definitions():
+        from . import launch
+
+    return launch
 
 
 def _define(function: object, options: KernelOptions, frame: types.FrameType) -> KernelFunction:

@@ -22,13 +22,14 @@ from xdsl.ir import Operation, SSAValue
 
 from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.enums import StorageClass
+from .aspect_lowering import use_struct
 from .conversions import as_index, convert
 from .dispatch import intrinsic
 from .function_builder import AccessUse, FunctionBuilder
 from .ir_types import INDEX_TYPE, IR_INDEX, integer_attribute, ir_type
 from .storage import local_element_type
-from .struct_types import StructType, value_type_of
-from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType
+from .struct_types import value_type_of
+from .types import MAX_DIMENSIONS, ArrayType, ScalarType, Type
 from .types import i32 as lapilli_i32
 from .values import Composite, LocalArray, Scalar, Static, Tuple, Value, describe
 from .vector_types import MAX_SHARED_COMPONENTS, VecType
@@ -64,15 +65,8 @@ def compile_array(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -
     return new_array(fb, node, lengths, element, is_shared=name == "local.array")
 
 
-def _element(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> ScalarType | VecType:
+def _element(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Type:
     element = value_type_of(value.obj) if isinstance(value, Static) else None
-    if isinstance(element, StructType | FixedArrayType):
-        raise fb.error(
-            node.args[1],
-            f"lp.{name} holds numbers and vectors, found {element!r}",
-            "LP2033",
-            hint="make one array for each member",
-        )
     if isinstance(element, VecType) and not 2 <= element.size <= MAX_SHARED_COMPONENTS:
         raise fb.error(
             node.args[1],
@@ -80,7 +74,7 @@ def _element(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Sc
             "LP2033",
             hint="add a dimension instead",
         )
-    if not isinstance(element, ScalarType | VecType):
+    if element is None:
         raise fb.error(
             node.args[1],
             f"lp.{name} needs a type such as lp.f32 or lp.f32x4, found {describe(value)}",
@@ -146,7 +140,7 @@ def new_array(
     fb: FunctionBuilder,
     node: ast.AST,
     lengths: list[tuple[Scalar, str]],
-    element: ScalarType | VecType,
+    element: Type,
     *,
     is_shared: bool,
 ) -> LocalArray:
@@ -173,6 +167,7 @@ def new_array(
         extents=extents,
         is_shared=is_shared,
     )
+    use_struct(fb, element)
     if not fb.is_dry:
         sizes = [fb.cast_to_index(_required(fb, e)) for e in extents if e.const is None]
         op = _ALLOCATIONS[is_shared].create(

@@ -16,6 +16,7 @@ from ..ir.device_config import device_config
 from ..ir.errors import Diagnostic, InvalidError
 from ..ir.property_set import requirement_properties
 from ..ir.target_env import TargetEnv
+from ..spirv.count_rounds import for_driver
 from ..spirv.empty_module import EMPTY_MODULE
 from ..spirv.file_table import TableRow, write_table
 from ..spirv.lpk import write_file
@@ -205,7 +206,10 @@ class _Writer:
         if not is_environment_supported(image.image.target_env, target.device):
             self._notes.append(f"target {target.name}: its device is too old for the images")
             return None
-        native = compile_native(image.image, image.ids, target.device, target.name)
+        code = for_driver(
+            image.image, target.device.target_env.loop_iteration_cap
+        )  # as it is when it is loaded
+        native = compile_native(code, image.ids, target.device, target.name)
         if native is None:
             self._notes.append(f"target {target.name}: its driver gives no native code away")
         return native

@@ -31,6 +31,8 @@ from ..ir.kernel_info import (
     ValueParameter,
 )
 from ..ir.lpk_records import ConstantRecord, KernelRecord
+from ..ir.target_env import smallest_cap
+from ..spirv.count_rounds import for_driver
 from ..spirv.device_image import DeviceImage as SpirvImage
 from ..spirv.empty_module import EMPTY_MODULE
 from ..spirv.image_checks import check_image
@@ -214,7 +216,7 @@ class LoadedFile:
     ) -> list[DeviceImage]:
         """Returns the SPIR-V images that a device can run, as they are in the file."""
         return [
-            self._image(record, state, self._spirv(record, record.code))
+            self._image(record, state, self._spirv(record, record.code, devices))
             for record in records
             if record.native is None and record.code is not None and _able(record, devices)
         ]
@@ -242,7 +244,7 @@ class LoadedFile:
                 logger.info("%s", error)
                 continue
             native = NativeCode(record.target, record.native, data)
-            binary = self._spirv(record, record.code)
+            binary = self._spirv(record, record.code, devices)
             found.append(self._image(record, BundleState.EXECUTABLE, binary, native))
         return found
 
@@ -254,14 +256,14 @@ class LoadedFile:
         symbols = {symbol: self._constants[symbol] for symbol in record.symbols}
         return of_file(state, binary, ids, symbols, toolchain, native)
 
-    def _spirv(self, record: ImageRecord, code: int | None) -> SpirvImage:
-        """Returns an image with its code, checked."""
+    def _spirv(self, record: ImageRecord, code: int | None, devices: Sequence[Device]) -> SpirvImage:
+        """Returns an image with its code, checked; for drivers that end loops early it counts their rounds."""
         assert code is not None, "the header of an image with native code was checked to have some"
         image = record.image(self._file.blob(code))
         problem = _code_problem(image)
         if problem is not None:
             raise self._file.error(f"code {code}: {problem}")
-        return image
+        return for_driver(image, smallest_cap(device.target_env for device in devices))
 
     def _refused(
         self, records: Sequence[ImageRecord], images: Sequence[DeviceImage]

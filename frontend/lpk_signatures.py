@@ -375,8 +375,8 @@ def _image(record: TypeRecord) -> ImageType:
 
 def _local(record: TypeRecord) -> LocalArrayType:
     element = None if record.element is None else _type(record.element, 1)
-    if not isinstance(element, ScalarType | VecType):
-        raise InvalidError("an array in the memory of a work-group has scalars or vectors")
+    if not isinstance(element, ScalarType | VecType | StructType | FixedArrayType):
+        raise InvalidError("an array in the memory of a work-group has values as elements")
     return LocalArrayType(element, record.shape[0])
 
 

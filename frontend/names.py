@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import types as python_types
+from dataclasses import is_dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +23,7 @@ from .folding import MAXIMUM_LITERAL_BITS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .intrinsics import Intrinsic, Namespace
 from .kernel import KernelFunction
+from .named_objects import named_object
 from .parts import array_part, composite_attribute, load_part
 from .scope import MISSING
 from .spec_constant import SpecializationId, placeholder_id
@@ -29,9 +32,21 @@ from .streams import KernelStream
 from .struct_types import StructType
 from .struct_values import struct_of_value
 from .subscripts import array_attribute
-from .suggestions import attribute_hint, builtin_hint, closest, function_hint
+from .suggestions import attribute_hint, builtin_hint, closest, function_hint, public_name_hint
 from .types import ArrayType, ScalarType, Type, bool_, scalar_of, type_of_dtype
-from .values import Array, Composite, FixedArray, Scalar, Static, Tuple, Unset, Value, constant, describe
+from .values import (
+    Array,
+    Composite,
+    FixedArray,
+    NamedTuple,
+    Scalar,
+    Static,
+    Tuple,
+    Unset,
+    Value,
+    constant,
+    describe,
+)
 from .vector_types import VecType
 from .work_item_members import id_member, member
 from .work_item_values import WorkItem
@@ -95,8 +110,9 @@ def _unknown_hint(fb: FunctionBuilder, name: str) -> str:
     if name in ("np", "numpy"):
         return "NumPy does not run on devices; use lp.math and the builtins"
     meant = closest(name, [n for n in fb.local_names if not n.startswith("$")] + list(BUILTINS))
-    if meant:
-        return f"did you mean '{meant}'?"
+    known = public_name_hint(name)
+    if meant or known:
+        return known or f"did you mean '{meant}'?"
     return "check the spelling, or define it before the kernel is compiled"
 
 
@@ -243,6 +259,10 @@ def _numpy_type(obj: object) -> ScalarType | None:
 
 
 def _captured_hint(obj: object) -> str:
+    if isinstance(obj, enum.Enum):
+        return f"use the number that it stands for: {type(obj).__name__}.{obj.name}.value"
+    if is_dataclass(obj) and not isinstance(obj, type):
+        return "make it an @lp.struct, or capture the fields that the kernel needs as numbers"
     if isinstance(obj, list | dict | set):
         return "capture a tuple instead, or pass the data as an lp.Array argument"
     if callable(obj):
@@ -270,7 +290,9 @@ def _captured_tuple(fb: FunctionBuilder, obj: tuple[object, ...], name: str, nod
             "LP2032",
             hint="pass the data as an lp.Array argument",
         )
-    return Tuple(tuple(captured(fb, item, f"{name}[{i}]", node) for i, item in enumerate(obj)))
+    items = tuple(captured(fb, item, f"{name}[{i}]", node) for i, item in enumerate(obj))
+    fields = getattr(type(obj), "_fields", None)
+    return Tuple(items) if fields is None else NamedTuple(items, tuple(map(str, fields)))
 
 
 @expression(ast.Attribute)
@@ -282,7 +304,12 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     place = array_part(fb, node)
     if place is not None:
         return load_part(fb, place, node)
+    number = _enum_value(fb, node)
+    if number is not None:
+        return number
     base = fb.evaluate(node.value)
+    if isinstance(base, NamedTuple) and node.attr in base.names:
+        return base.items[base.names.index(node.attr)]
     if isinstance(base, Static) and isinstance(base.obj, WorkItem):
         return member(fb, base.obj, node)
     if isinstance(base, Static) and isinstance(base.obj, KernelStream):
@@ -302,8 +329,25 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
         node,
         f"{describe(base)} has no attribute '{node.attr}' in kernels",
         "LP2046",
-        hint="convert with the type's name: lp.i32(x)" if node.attr in ("astype", "to", "cast") else None,
+        hint=_member_hint(base, node.attr),
     )
+
+
+def _member_hint(base: Value, name: str) -> str | None:
+    """Returns what to write instead of a member that only hosts have."""
+    if isinstance(base, NamedTuple):
+        return f"its items are {', '.join(base.names)}"
+    if isinstance(base, Static) and isinstance(base.obj, str):
+        return 'texts are written out: print(f"{x:.3f}"), or print("x =", x)'
+    if name in ("astype", "to", "cast"):
+        return "convert with the type's name: lp.i32(x)"
+    return "it is a number as it stands" if name in ("value", "item", "real") else None
+
+
+def _enum_value(fb: FunctionBuilder, node: ast.Attribute) -> Value | None:
+    """Returns what ``Kind.FAST.value`` is, None for any other attribute."""
+    found = named_object(fb, node.value) if node.attr == "value" else None
+    return captured(fb, found.value, ast.unparse(node), node) if isinstance(found, enum.Enum) else None
 
 
 def _stream_member(fb: FunctionBuilder, base: Static, node: ast.Attribute) -> Value:

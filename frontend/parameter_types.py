@@ -11,8 +11,8 @@ from typing import Final, Literal, NoReturn, cast
 
 from ..ir.errors import CompileError, InvalidError
 from ..ir.kernel_info import STREAM_DTYPE
-from .struct_types import StructType, value_type_of
-from .types import MAX_DIMENSIONS, FixedArrayType, ScalarType, Type, integer_of
+from .struct_types import value_type_of
+from .types import MAX_DIMENSIONS, Type, integer_of
 from .vector_types import MAX_SHARED_COMPONENTS, VecType
 
 WorkItemKind = Literal["item", "nd_item", "group", "sub_group", "id", "nd_range"]
@@ -71,11 +71,11 @@ class LocalArrayType(Type):
     """Type of an array in the memory of a work-group whose shape each launch gives (SYCL's ``local_accessor``).
 
     Args:
-        element: a scalar or vector type.
+        element: a type of values.
         ndim: 1 to 3.
     """
 
-    element: ScalarType | VecType
+    element: Type
     ndim: int = 1
 
     @property
@@ -189,14 +189,11 @@ class LocalArray(_Annotation):
         element = value_type_of(parts[0]) if parts else None
         ndim = parts[1] if len(parts) > 1 else 1
         is_long = isinstance(element, VecType) and not 2 <= element.size <= MAX_SHARED_COMPONENTS
-        if not isinstance(element, ScalarType | VecType) or is_long or len(parts) > 2:
-            hint = (
-                "; make one array for each member" if isinstance(element, StructType | FixedArrayType) else ""
-            )
+        if element is None or is_long or len(parts) > 2:
             found = ", ".join(map(repr, parts)) or "nothing"
             raise CompileError(
-                "lp.LocalArray[element, ndim]: expected a scalar or vector type such as lp.f32 and 1 to "
-                f"{MAX_DIMENSIONS} dimensions, found {found}{hint}",
+                "lp.LocalArray[element, ndim]: expected a type such as lp.f32 or lp.f32x4 and 1 to "
+                f"{MAX_DIMENSIONS} dimensions, found {found}",
                 code="LP2018",
             )
         return LocalArrayType(element, _rank("LocalArray", ndim))

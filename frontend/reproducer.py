@@ -6,7 +6,6 @@ With ``LAPILLI_REPRODUCER=DIR`` (`lp.config.reproducer`) the compiler's input is
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import traceback
 from collections.abc import Callable, Generator
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from ..ir.config import config
 from ..ir.errors import BuildError, Diagnostic, Error
+from ..ir.sha256 import sha256
 from ..ir.target_env import TargetEnv
 
 INTERNAL_CODES = frozenset({"LP2100", "LP2102", "LP2150", "LP2160"})
@@ -63,7 +63,7 @@ def _keep(name: str, env: TargetEnv, source: str, ir: Callable[[], str], error: 
     if folder is None:
         return "set LAPILLI_REPRODUCER=DIR to keep the compiler's input, and report it with that file"
     content = reproducer(name, env, source, ir, error)
-    digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:12]
+    digest = sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:12]
     plain = "".join(c if c.isalnum() or c == "_" else "-" for c in name)[:60]
     path = folder / f"{plain}-{digest}.mlir"
     try:

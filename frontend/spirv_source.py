@@ -7,6 +7,7 @@ from typing import Final
 
 from ..ir.errors import BuildError
 from ..spirv.binary import parse
+from ..spirv.count_rounds import counts_rounds
 from ..spirv.device_image import DeviceImage
 from ..spirv.foreign import foreign_kernels
 from ..spirv.selection_depth import selection_depth
@@ -34,9 +35,16 @@ def compiled_spirv(binary: bytes, request: SourceRequest, label: str) -> Compile
     Raises:
         BuildError: the module is wrong, or a driver of the context would run it wrongly.
     """
-    found = foreign_kernels(binary, spec_values=request.spec_values, label=label, is_object=request.is_object)
+    cap = request.env.loop_iteration_cap
+    found = foreign_kernels(
+        binary,
+        spec_values=request.spec_values,
+        label=label,
+        is_object=request.is_object,
+        loop_cap=cap,
+    )
     _check_depth(binary, request, label)
-    warnings = [*found.warnings, *_loop_warnings(found.images, request.env.loop_iteration_cap)]
+    warnings = [*found.warnings, *_loop_warnings(found.images, cap)]
     return CompiledSource(images=found.images, warnings=tuple(warnings), left_out=found.left_out)
 
 
@@ -55,10 +63,11 @@ def _check_depth(binary: bytes, request: SourceRequest, label: str) -> None:
 
 
 def _loop_warnings(images: Sequence[DeviceImage], cap: int | None) -> Iterator[str]:
-    """Yields what to say of kernels with loops where a driver ends loops: nobody counts the rounds of foreign ones."""
-    for kernel in (kernel for image in images for kernel in image.kernels):
-        if cap is not None and kernel.has_loops:
-            yield (
-                f"kernel '{kernel.name}' has loops, and the driver leaves all loops of a sub-group without a word once "
-                f"they have run {cap:,} rounds in total: results are wrong where they run longer"
-            )
+    """Yields what to say of kernels whose rounds nobody counts, where a driver ends loops."""
+    for image in images:
+        for kernel in image.kernels:
+            if cap is not None and kernel.has_loops and not counts_rounds(image, kernel):
+                yield (
+                    f"kernel '{kernel.name}' has loops, and the driver leaves all loops of a sub-group without a word "
+                    f"once they have run {cap:,} rounds in total: results are wrong where they run longer"
+                )

@@ -7,7 +7,7 @@ buffers agree: those align a vector of three like one of four, and a struct's ve
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import prod
 
 from xdsl.dialects.builtin import VectorType, i8
@@ -34,7 +34,12 @@ def is_loaded_whole(kind: Type) -> bool:
 def local_element_type(kind: Type) -> Attribute:
     """Returns the type of the elements of an array that a kernel makes, which has no layout."""
     if isinstance(kind, VecType):
-        return VectorType(ir_type(kind.element), [kind.size])
+        element = ir_type(kind.element)
+        return VectorType(element, [kind.size]) if 2 <= kind.size <= 4 else ArrayType.get(element, kind.size)
+    if isinstance(kind, FixedArrayType):
+        return reduce(ArrayType.get, reversed(kind.shape), ir_type(kind.element))
+    if isinstance(kind, StructType):
+        return SpirvStructType.get([StructMember(local_element_type(field.type)) for field in kind.fields])
     assert isinstance(kind, ScalarType)
     return ir_type(kind)
 

@@ -239,9 +239,17 @@ def _index(fb: FunctionBuilder, node: ast.expr, what: str) -> Scalar:
 def _checked_index(fb: FunctionBuilder, value: Value, node: ast.expr, what: str) -> Scalar:
     if not isinstance(value, Scalar) or not value.type.is_integer:
         raise fb.error(
-            node, f"{what} must be an integer, found {describe(value)}", "LP2041", hint="convert it: int(…)"
+            node, f"{what} must be an integer, found {describe(value)}", "LP2041", hint=_index_hint(value)
         )
     return value
+
+
+def _index_hint(value: Value) -> str | None:
+    if isinstance(value, Scalar):
+        return "convert it: int(…)"
+    if isinstance(value, Static):
+        return "elements are named by position: a[i]; members of a struct by attribute: a[i].x"
+    return number_hint(value)
 
 
 def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:

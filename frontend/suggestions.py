@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from .builtins import BUILTINS
-from .intrinsics import ATOMIC_FUNCTIONS, MATH_FUNCTIONS
+from .intrinsics import ATOMIC_FUNCTIONS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
+from .types import SCALAR_TYPES
 
 _LP = {
     "threadIdx": "lp.local_id(d); dimension 0 is the slowest",
@@ -71,6 +71,8 @@ _BUILTIN = {
     "open": "files are read on the host; pass their data as an array",
     "input": "pass values as arguments",
 }
+_OPERATIONS = {"sum": "add", "plus": "add", "prod": "mul", "minimum": "min", "maximum": "max"}
+"""What others call the operations of group functions."""
 _MEMORY_ORDERS = {
     "seq_cst": 'the Vulkan memory model has no sequential consistency: "acq_rel" is the strongest order',
     "consume": 'use "acquire"',
@@ -90,6 +92,8 @@ _CUTOFF = 0.65
 
 def closest(name: str, names: Iterable[str]) -> str:
     """Returns the name that is spelt almost like `name`, "" where there is none."""
+    import difflib  # only wrong kernels need it
+
     return next(iter(difflib.get_close_matches(name, sorted(names), 1, _CUTOFF)), "")
 
 
@@ -103,6 +107,8 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
     """
     if base.endswith("atomic") and name in _ATOMIC:
         return f"write {_ATOMIC[name]}"
+    if base.endswith("group") and name in (*_OPERATIONS, "add", "min", "max", "mul"):
+        return f'write {base}.reduce(v, "{_OPERATIONS.get(name, name)}")'
     namespace, _, _ = base.partition(".")
     if base == namespace:
         if name in _LP:
@@ -115,6 +121,15 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
             return f"did you mean {base}.atomic.{name}?"
     meant = closest(name, names)
     return f"did you mean {base}.{meant}?" if meant else "check the spelling"
+
+
+def public_name_hint(name: str) -> str | None:
+    """Returns where a name is that was written without its module, None where lapilli has none like it."""
+    if name in MATH_FUNCTIONS:
+        return f"did you mean lp.math.{name}?"
+    if name in _LP:
+        return f"write {_LP[name]}"
+    return f"did you mean lp.{name}?" if name in WORK_ITEM_FUNCTIONS or name in SCALAR_TYPES else None
 
 
 def builtin_hint(name: str) -> str:
@@ -138,8 +153,11 @@ def function_hint(obj: object) -> str:
     )
 
 
-def memory_word_hint(word: object) -> str | None:
-    """Returns what to write instead of a memory order or scope of other models."""
-    if not isinstance(word, str):
+def word_hint(word: object, words: Iterable[str]) -> str | None:
+    """Returns what to write instead of a word, or a function by that name, that is none of `words`."""
+    name = word if isinstance(word, str) else getattr(word, "name", getattr(word, "__name__", ""))
+    if not isinstance(name, str):
         return None
-    return _MEMORY_ORDERS.get(word) or _MEMORY_SCOPES.get(word)
+    known = _MEMORY_ORDERS.get(name) or _MEMORY_SCOPES.get(name)
+    meant = _OPERATIONS.get(name, name)
+    return f'write "{meant}"' if known is None and meant in words else known

@@ -105,11 +105,25 @@ class Tuple:
 
     def matches(self, other: Value) -> bool:
         """Whether `other` is made of as many items, and is a value of the same type where it has one."""
-        return type(other) is Tuple and len(other.items) == len(self.items)
+        return (
+            isinstance(other, Tuple)
+            and not isinstance(other, Composite)
+            and len(other.items) == len(self.items)
+        )
 
     def with_items(self, items: Iterable[Value]) -> Tuple:
         """Returns the same kind of value with other items."""
         return Tuple(tuple(items))
+
+
+@dataclass(slots=True, eq=False)
+class NamedTuple(Tuple):
+    """A tuple whose items have names too."""
+
+    names: tuple[str, ...]
+
+    def with_items(self, items: Iterable[Value]) -> NamedTuple:
+        return NamedTuple(tuple(items), self.names)
 
 
 @dataclass(slots=True, eq=False)

@@ -55,6 +55,10 @@ class CallGraph:
                 callers[call.callee].append((function, call))
         return callers
 
+    def reaches_external(self, function: Function) -> bool:
+        """Returns whether a function is, or calls, one that other modules define or call."""
+        return any(map(is_external, self.reachable([function])))
+
     def reachable(self, roots: Iterable[Function]) -> set[Function]:
         """Returns the roots and all that they call, directly or not; cycles are no harm."""
         seen: set[Function] = set()

@@ -45,14 +45,14 @@ def create(
     regions: Sequence[Region] = (),
 ) -> _Op:
     """Returns a new operation, in no block, as ``kind.create`` would make it; the regions are in no other operation."""
-    op = kind.__new__(kind)
+    default_properties, default_attributes = _defaults(kind)  # asks for the definition, which may be to come
+    op = object.__new__(kind)
     # What stays empty is that of the class.
     if operands:
         op._operands = values = SSAValues(operands)
         op._operand_uses = _uses(op, values)
     if result_types:
         op.results = SSAValues([OpResult(type_, op, index) for index, type_ in enumerate(result_types)])
-    default_properties, default_attributes = _defaults(kind)
     op.properties = made = dict(properties)
     for name, default in default_properties:
         made.setdefault(name, default)

@@ -3,8 +3,9 @@
 CPython 3.11 and 3.12 compile the text of each method that a dataclass gets, one by one, which is half of the time
 that importing xDSL takes and half of lapilli's own: 1400 methods, of which a program calls a few dozen.  Within
 `deferred_definitions` a class gets a small function instead, which compiles the real method when it is called
-and puts it in its own place.  Newer versions of Python build a class with one compilation and are left alone, and
-so is every other thread; the garbage collector pauses.  Standard library only.
+and puts it in its own place, and no docstring that spells out its signature.  Newer versions of Python build a class
+with one compilation and are left alone, and so is every other thread; the garbage collector pauses.  Standard library
+only.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Any
 
 _PARAMETERS = ("name", "args", "body", "globals", "locals", "return_type")
 
-MANY_OBJECTS = 20_000
-"""So many new objects come of importing a compiler; importing one small module leaves the collector as it was."""
+MANY_OBJECTS = 1_000
+"""So many new objects come of importing a few modules; importing one small one leaves the collector as it was."""
 
 _lock = threading.RLock()
 
@@ -42,18 +43,24 @@ def deferred_definitions() -> Generator[None]:
     was_collecting = gc.isenabled()
     gc.disable()
     module: Any = dataclasses
-    original, thread = module._create_fn, threading.get_ident()
+    original, process_class, thread = module._create_fn, module._process_class, threading.get_ident()
 
     def create(name: str, args: Any, body: Any, **scope: Any) -> Any:
         if threading.get_ident() != thread:
             return original(name, args, body, **scope)
         return _deferred(name, lambda: original(name, args, body, **scope))
 
-    module._create_fn = create
+    def process(cls: Any, *options: Any, **more: Any) -> Any:
+        # A class without a docstring would get its signature for one, which takes as long as the rest of it.
+        if not cls.__doc__ and threading.get_ident() == thread:
+            cls.__doc__ = cls.__name__
+        return process_class(cls, *options, **more)
+
+    module._create_fn, module._process_class = create, process
     try:
         yield
     finally:
-        module._create_fn = original
+        module._create_fn, module._process_class = original, process_class
         if was_collecting:
             _resume_collecting()
         _lock.release()

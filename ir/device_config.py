@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -215,7 +214,10 @@ def _target(name: str, value: object, old: Target | None, where: str) -> Target:
         sources |= _sources(members["source"], f"{where}: source")
     if old is not None:
         return replace(old, **cast("dict[str, Any]", {**checked, "sources": sources}))
-    checked.setdefault("aspect_number", FIRST_USER_NUMBER + zlib.crc32(name.encode()) % FIRST_USER_NUMBER)
+    if "aspect_number" not in checked:
+        from zlib import crc32
+
+        checked["aspect_number"] = FIRST_USER_NUMBER + crc32(name.encode()) % FIRST_USER_NUMBER
     return Target(name=name, **cast("dict[str, Any]", {**checked, "sources": sources}))
 
 

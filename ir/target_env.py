@@ -48,6 +48,7 @@ OPTIMISATION_PASSES = (
     "cse",
     "dce",
     "hoist-invariants",
+    "join-loads",
     "linearise-indices",
     "narrow-barriers",
     "promote-arrays",

@@ -35,12 +35,6 @@ class PassError(BuildError):
         return self.log
 
 
-class UncountedLoopError(PassError):
-    """A loop of an exported function, for a device whose driver cuts loops short."""
-
-    code = "LP2086"
-
-
 def operation_location(op: Operation, function: str = "") -> Location | None:
     """Returns the place in source of an operation inside `function`, or None where it has none."""
     location = location_of(op.location)

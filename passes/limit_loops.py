@@ -14,7 +14,9 @@ the other way at a branch, learn the number where they meet again (`kernel.agree
 that run.
 
 Invariant: a kernel either provably stays below the cap, and is not changed, or every outermost loop of it is
-checked.  Short loops are unrolled first (`unroll`): the rest then lasts longer.
+checked.  Short loops are unrolled first (`unroll`): the rest then lasts longer.  Kernels that reach functions of other
+modules, and such functions, are only unrolled: their rounds are counted in what they are linked to
+(`spirv.count_rounds`).
 """
 
 from __future__ import annotations
@@ -27,12 +29,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from ..ir.call_graph import Function, SymbolTables, function_name, functions, has_body
+from ..ir.call_graph import CallGraph, Function, SymbolTables, has_body
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import is_kernel
 from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRoundsOp
-from ..ir.walk import operations
-from .errors import UncountedLoopError
 from .loop_bounds import EXACT_ROUNDS, Bounds, callee_of, has_loop_inside
 from .loop_counters import add_trips
 from .unroll import unroll_for, unroll_short_loops, unroll_while
@@ -40,20 +40,17 @@ from .unroll import unroll_for, unroll_short_loops, unroll_while
 
 def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
     """Changes the kernels of `module`, and their helpers, for a driver with this cap; `level` of optimisation."""
-    found = [function for function in functions(module) if has_body(function)]
+    graph = CallGraph.of(module)
+    linked = [f for f in graph.functions if has_body(f) and _is_root(f) and graph.reaches_external(f)]
     symbols = SymbolTables()
-    for function in found:
-        _check_exported(function, cap, symbols)
     bounds = Bounds(symbols)
-    kernels = [f for f in found if is_kernel(f) and not _is_below(bounds.of_function(f), cap)]
+    kernels = [
+        f
+        for f in graph.functions
+        if has_body(f) and is_kernel(f) and f not in linked and not _is_below(bounds.of_function(f), cap)
+    ]
     known: dict[Operation, int] = {}
-    pending, reached = list(kernels), dict.fromkeys(kernels)
-    while pending:
-        for callee in _callees(pending.pop(), symbols):
-            if callee not in reached:
-                reached[callee] = None
-                pending.append(callee)
-    for function in reached:
+    for function in _reached(graph, [*kernels, *linked]):
         unroll_short_loops(function)
         for op in tuple(function.body.walk()):
             if isinstance(op, scf.ForOp | scf.WhileOp) and not _is_below(bounds.of_op(op), EXACT_ROUNDS):
@@ -61,41 +58,23 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
                 if left_over:
                     known[op] = left_over + 1
     instrument = _Instrument(Bounds(symbols, known), cap, symbols)
-    for function in reached:
+    for function in _reached(graph, kernels):
         for block in function.body.blocks:
             instrument.block(block, is_outermost=True)
 
 
-def _check_exported(function: Function, cap: int, symbols: SymbolTables) -> None:
-    """Unrolls the loops of an exported function; raises where one is left, as nobody counts its rounds."""
-    if is_kernel(function) or not aspect.is_external(function):
-        return
-    name = function_name(function)
-    pending, seen = [function], {function}
-    while pending:
-        reached = pending.pop()
-        unroll_short_loops(reached)
-        for op in reached.body.walk():
-            if isinstance(op, scf.ForOp | scf.WhileOp):
-                raise UncountedLoopError(
-                    f"the exported function '{name}' has a loop here; the device's driver ends all loops of a kernel "
-                    f"after {cap:,} rounds without saying so, and rounds are not counted across modules: give the "
-                    "loop few rounds that are known now, write it in the kernel, or make the function a plain helper",
-                    op,
-                    function=name,
-                )
-        for callee in _callees(reached, symbols):
-            if callee not in seen:
-                seen.add(callee)
-                pending.append(callee)
+def _is_root(function: Function) -> bool:
+    return is_kernel(function) or aspect.is_external(function)
+
+
+def _reached(graph: CallGraph, roots: list[Function]) -> list[Function]:
+    """Returns functions with what they call, in the order of the module."""
+    reached = graph.reachable(roots)
+    return [function for function in graph.functions if function in reached and has_body(function)]
 
 
 def _is_below(bound: int | None, cap: int) -> bool:
     return bound is not None and bound < cap
-
-
-def _callees(function: Function, symbols: SymbolTables) -> list[Function]:
-    return [callee for op in operations(function.body) if (callee := callee_of(op, symbols)) is not None]
 
 
 @dataclass(frozen=True)

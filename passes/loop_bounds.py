@@ -19,9 +19,10 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ..ir.call_graph import Function, SymbolTables, has_body
 from ..ir.dialects.kernel import GlobalRangeOp
 from ..ir.dialects.kernel_atomic import AtomicOp
-from .optimise.constants import constant_integer, integer_width, unsigned
+from .optimise.constants import INDEX_WIDTH, constant_integer, integer_width, unsigned
 from .optimise.fold_control_flow import trip_count
 from .optimise.fold_integers import compares, computes
+from .optimise.linearise_indices import has_wide_ids
 
 EXACT_ROUNDS = 256
 """A loop with so many rounds or fewer, if it always has them, is counted as a whole."""
@@ -118,11 +119,20 @@ def is_natural(value: SSAValue) -> bool:
     """Whether a number is an id or a size, or one of them and a constant, which are never negative."""
     owner = value.owner
     if isinstance(owner, arith.IndexCastOp):
-        return is_natural(owner.operands[0])
+        return _keeps_sizes(owner) and is_natural(owner.operands[0])
     if isinstance(owner, arith.SelectOp):
         return all(is_natural(operand) for operand in owner.operands[1:])
     number = constant_integer(value)
     return isinstance(owner, _SIZES) or (number is not None and number >= 0)
+
+
+def _keeps_sizes(cast: arith.IndexCastOp) -> bool:
+    """Whether a cast leaves no size negative: narrow integers do, and 32 bits where sizes have 64."""
+    width = integer_width(cast.results[0].type) or 0
+    if width != INDEX_WIDTH:
+        return width > INDEX_WIDTH
+    module = cast.get_toplevel_object()
+    return isinstance(module, Operation) and not has_wide_ids(module)
 
 
 def _most_rounds(op: scf.WhileOp) -> int | None:

@@ -23,7 +23,7 @@ from ..ir.dialects.kernel import is_kernel
 from ..ir.errors import Diagnostic
 from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
 from ..ir.split_module import SplitModule
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import BindingModel, TargetEnv
 from ..ir.verify import verify_module
 from ..ir.verify_attributes import verify_attributes
 from .aspect_usage import AspectUsage
@@ -125,7 +125,13 @@ def analyse(
         trap_cooperation(module)
         done("trap-cooperation", module)
     keeps = env.lanes_per_invocation > 1
-    optimise(module, env.optimisation_level, disabled=env.disabled_passes, keeps_dimensions=keeps)
+    optimise(
+        module,
+        env.optimisation_level,
+        disabled=env.disabled_passes,
+        keeps_dimensions=keeps,
+        joins_loads=env.binding_model is BindingModel.DESCRIPTOR,
+    )
     done("optimise", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)

@@ -19,6 +19,7 @@ _PASSES = {
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
+    "join-loads": ("optimise.join_loads", "JoinLoads"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
     "linearise-indices": ("optimise.linearise_indices", "LineariseIndices"),
     "lower-vectors": ("lower_vectors", "LowerVectorsPass"),
@@ -27,6 +28,7 @@ _PASSES = {
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "reduce-strength": ("optimise.reduce_strength", "ReduceStrength"),
     "split-modules": ("split_modules", "SplitModulesPass"),
+    "trap-accesses": ("traps.accesses", "TrapAccesses"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),
 }
 """Name: module in this folder and the class."""

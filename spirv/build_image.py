@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..ir.config import config
+from ..ir.dialects.spirv import FuncOp
 from ..ir.errors import Diagnostic, Location
 from ..ir.split_module import SplitModule
 from ..ir.target_env import TargetEnv
@@ -34,7 +36,7 @@ def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
         EmissionError: the IR has no SPIR-V form.
         SpirvToolsMissingError: SPIRV-Tools is not installed.
     """
-    emitted = emit(split.spirv, env)
+    emitted = emit(split.spirv, _with_lines_of_loops(split, env))
     reflection = reflect(emitted.binary)
     imports, exports = (
         tuple(sorted({s.name for s in found})) for found in (reflection.imports, reflection.exports)
@@ -54,6 +56,13 @@ def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
         imports=imports,
         exports=exports,
     )
+
+
+def _with_lines_of_loops(split: SplitModule, env: TargetEnv) -> TargetEnv:
+    """Returns the environment to emit for: `count_rounds`, which sees only what was linked, says where loops are."""
+    functions = (op for op in split.spirv.regions[0].ops if isinstance(op, FuncOp))
+    is_linked = any(function.linkage_attributes is not None for function in functions)
+    return replace(env, debug_info=True) if is_linked and env.loop_iteration_cap is not None else env
 
 
 def check_binary(emitted: Emitted, env: TargetEnv, *, is_object: bool = False) -> None:

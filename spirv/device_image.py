@@ -7,7 +7,6 @@ every field and raises `InvalidError`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Final
 from ..ir.aspects import Aspect
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
+from ..ir.sha256 import sha256
 from ..ir.target_env import TargetEnv
 from .image_checks import check_image
 from .image_codec import decode, encode
@@ -51,7 +51,7 @@ class DeviceImage:
     """SHA-256 over everything else; identifies the image in caches."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "digest", hashlib.sha256(_header(self) + b"\0" + self.spirv).digest())
+        object.__setattr__(self, "digest", sha256(_header(self) + b"\0" + self.spirv).digest())
 
     @property
     def is_object(self) -> bool:

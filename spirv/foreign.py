@@ -15,6 +15,7 @@ from ..ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, LocalParameter, R
 from ..ir.target_env import SPIRV_VERSION_OF_VULKAN, TargetEnv
 from .binary import Module, parse, serialise
 from .clspv import ClspvArgument, kernel_arguments
+from .count_rounds import counted
 from .device_image import DeviceImage
 from .errors import SpirvError
 from .foreign_capabilities import Needs, needs_of
@@ -50,6 +51,7 @@ def foreign_kernels(
     spec_values: Mapping[int | str, SpecValue] | None = None,
     label: str = "SPIR-V",
     is_object: bool = False,
+    loop_cap: int | None = None,
 ) -> ForeignKernels:
     """Returns the kernels of a module.
 
@@ -58,6 +60,7 @@ def foreign_kernels(
         spec_values: values of specialization constants by SpecId or by name.
         label: what messages call the module.
         is_object: whether the module is to be linked, and may import and export.
+        loop_cap: rounds after which the driver ends all loops; kernels then count theirs, see `count_rounds`.
 
     Raises:
         BuildError: the bytes are no valid SPIR-V for Vulkan; its log has every finding.
@@ -73,8 +76,8 @@ def foreign_kernels(
         if _has_linkage(module):
             # SpecIds of several modules would clash: what is linked has the values that were given here.
             module = parse(freeze_spec_constants(serialise(module)))
-        found = _kernels(module, frozenset(values), label)
-        return replace(found, images=(*found.images, *_library(module))) if is_object else found
+        found = _kernels(module, frozenset(values), label, loop_cap)
+        return replace(found, images=(*found.images, *_library(module, loop_cap))) if is_object else found
     except SpirvError as error:
         raise _build_error(label, [error.message]) from error
 
@@ -107,7 +110,7 @@ def _has_linkage(module: Module) -> bool:
     return any((item.opcode, item.operands) == linkage for item in module.instructions)
 
 
-def _library(module: Module) -> tuple[DeviceImage, ...]:
+def _library(module: Module, loop_cap: int | None) -> tuple[DeviceImage, ...]:
     """Returns the image of the functions that a module exports, if it does."""
     exported = [symbol for symbol in reflect(module).exports if symbol.is_function]
     if not exported:
@@ -124,7 +127,7 @@ def _library(module: Module) -> tuple[DeviceImage, ...]:
         kernels=(),
         spec_constants=(),
         requirements=Requirements(aspects=tuple(needs.aspects), features=needs.features),
-        target_env=_environment(part, 0, ()),
+        target_env=replace(_environment(part, 0, ()), loop_iteration_cap=loop_cap),
         imports=_names(reflection.imports),
         exports=_names(reflection.exports),
     )
@@ -161,7 +164,7 @@ def _by_spec_id(reflection: Reflection, values: Mapping[int | str, SpecValue]) -
     return found
 
 
-def _kernels(module: Module, given: frozenset[int], label: str) -> ForeignKernels:
+def _kernels(module: Module, given: frozenset[int], label: str, loop_cap: int | None) -> ForeignKernels:
     images: list[DeviceImage] = []
     warnings: list[str] = []
     left_out: dict[str, str] = {}
@@ -182,7 +185,7 @@ def _kernels(module: Module, given: frozenset[int], label: str) -> ForeignKernel
         if image is None:
             left_out[entry.name] = lacking
         else:
-            images.append(image)
+            images.append(image if loop_cap is None else _counting(image, loop_cap))
     return ForeignKernels(images=tuple(images), warnings=tuple(warnings), left_out=left_out)
 
 
@@ -230,6 +233,18 @@ def _image(
     check_image(image)
     _check_rewritten(image)
     return image, ""
+
+
+def _counting(image: DeviceImage, loop_cap: int) -> DeviceImage:
+    """Returns an image that counts its rounds, or will when it is linked; itself where it cannot."""
+    if image.is_object:
+        return replace(image, target_env=replace(image.target_env, loop_iteration_cap=loop_cap))
+    found = counted(image, loop_cap)
+    if found is None:
+        return image
+    check_image(found)
+    _check_rewritten(found)
+    return found
 
 
 def _check_rewritten(image: DeviceImage) -> None:

@@ -24,6 +24,7 @@ from ..ir.kernel_info import (
 )
 from ..ir.target_env import TargetEnv, most_checks, smallest_cap
 from .binary import Module
+from .count_rounds import for_driver
 from .device_image import DeviceImage
 from .image_agreement import disagreements, internal_spec_ids
 from .link_input import read_module
@@ -78,6 +79,7 @@ def link_images(
         imports=tuple(sorted({symbol.name for symbol in reflection.imports})),
         exports=tuple(sorted({symbol.name for symbol in reflection.exports})),
     )
+    linked = for_driver(linked, env.loop_iteration_cap)
     _check(linked)
     return linked
 

@@ -111,7 +111,7 @@ def _driver(manifest: DriverManifest) -> Finding:
         repair = f"unset {manifest.origin}" if manifest.origin in _VARIABLES else None
         return missing(subject, manifest.problem, repair)
     alone = dict.fromkeys(_VARIABLES, "") | {"VK_DRIVER_FILES": str(manifest.path)}
-    return _judge(subject, probe_apart((), alone))
+    return _judge(subject, probe_apart(("--loader", manifest.library_path), alone))
 
 
 def _embedded() -> Finding:

@@ -1,12 +1,13 @@
-"""Tries one Vulkan driver in a process of its own: ``python -m lapilli.tools.driver_probe [LIBRARY]``.
+"""Tries one Vulkan driver in a process of its own: ``python -m lapilli.tools.driver_probe [--loader] LIBRARY``.
 
 A driver that is broken or was built for another system may end its process, which `lapilli doctor` must
-survive and report.  Without an argument the loader is asked, with whatever VK_DRIVER_FILES the caller has
-set; with one, the library is opened directly.  Prints one JSON object.
+survive and report.  The library is opened directly, or with ``--loader`` by the loader, for which the caller has set
+VK_DRIVER_FILES to the file that names it.  Prints one JSON object.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
@@ -16,9 +17,14 @@ from pathlib import Path
 from typing import TypedDict
 
 from ..ir.errors import Error
+from ..vk_runtime.constants import VK_ERROR_INCOMPATIBLE_DRIVER
+from ..vk_runtime.errors import VulkanError
 from ..vk_runtime.instance import Instance
 from ..vk_runtime.loader import EntryPointError, open_driver, open_loader
 from ..vk_runtime.physical_device import UnusableDeviceError, read_physical_device
+
+_ENTRY_POINT = "vk_icdGetInstanceProcAddr"
+"""What every driver exports for the loader, but for those of the first interface, which is gone."""
 
 TIMEOUT_S = 60
 """How long a driver may take to name its devices."""
@@ -33,13 +39,17 @@ class Answer(TypedDict):
     """Why each other device, or the driver as a whole, cannot."""
 
 
-def probe(library: str | None) -> Answer:
-    """Opens a driver in this process and reads its devices; see the module for `library`."""
+def probe(library: str, *, by_loader: bool = False) -> Answer:
+    """Opens a driver in this process and reads its devices; see the module."""
     answer = Answer(devices=[], refused=[])
     try:
-        instance = Instance(open_loader() if library is None else open_driver(Path(library)))
+        instance = Instance(open_loader() if by_loader else open_driver(Path(library)))
     except (EntryPointError, Error) as error:
-        answer["refused"].append(str(error))
+        reason = str(error)
+        if by_loader and isinstance(error, VulkanError) and error.result == VK_ERROR_INCOMPATIBLE_DRIVER:
+            reason = _why_not_loaded(library)
+        if reason:
+            answer["refused"].append(reason)
         return answer
     for raw in instance.physical_devices():
         try:
@@ -48,6 +58,19 @@ def probe(library: str | None) -> Answer:
             answer["refused"].append(str(error))
     instance.close()
     return answer
+
+
+def _why_not_loaded(library: str) -> str:
+    """Says what the loader cannot use about a driver library; empty where it is one that has nothing to do here.
+
+    The loader has one answer for both, VK_ERROR_INCOMPATIBLE_DRIVER: a driver gives it as well where the machine lacks
+    its device (Mesa's virtio).
+    """
+    try:
+        opened = ctypes.CDLL(library)
+    except OSError as error:
+        return str(error)
+    return "" if hasattr(opened, _ENTRY_POINT) else f"{library} is no Vulkan driver: it has no {_ENTRY_POINT}"
 
 
 def probe_apart(arguments: Sequence[str], variables: Mapping[str, str]) -> Answer:
@@ -73,4 +96,4 @@ def probe_apart(arguments: Sequence[str], variables: Mapping[str, str]) -> Answe
 
 
 if __name__ == "__main__":
-    print(json.dumps(probe(sys.argv[1] if len(sys.argv) > 1 else None)))
+    print(json.dumps(probe(sys.argv[-1], by_loader="--loader" in sys.argv[1:-1])))

@@ -1,7 +1,8 @@
 """Array: a typed, C-ordered block of device memory; SYCL's buffer.
 
 Reading and writing it on the host waits for the launches that use it.  How one is made: `array_creation`; how its
-memory is shared with NumPy, DLPack and other processes: `array_sharing`.
+memory is shared with NumPy, DLPack and other processes: `array_sharing`.  Annotations of kernels name the class, so
+the module loads none of the runtime.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from . import tracked
 from .array_hints import missing_attribute
 from .dtypes import numpy_dtype
 from .host_data import element, host_array
-from .transfer import copy_buffer, download, fill, upload
 
 if TYPE_CHECKING:
     from .device import Device
@@ -143,6 +143,8 @@ class Array:
         return out
 
     def _download(self, out: np.ndarray[Any, Any]) -> None:
+        from .transfer import download
+
         buffer = self.buffer
         download(self._device.default_queue, self._device.logical, buffer, out)
 
@@ -171,6 +173,8 @@ class Array:
         Raises:
             InvalidError: another shape or dtype, or a value in a sequence that does not fit the dtype.
         """
+        from .transfer import copy_buffer, upload
+
         queue, logical, buffer = self._device.default_queue, self._device.logical, self.buffer
         if isinstance(source, Array):
             self.require_same(source.host_shape, source.dtype.base, "copy_from: the source")
@@ -203,6 +207,8 @@ class Array:
         Raises:
             InvalidError: `value` is no number, or does not fit the dtype.
         """
+        from .transfer import fill
+
         pattern = element(value, self.spelling)
         fill(self._device.default_queue, self._device.logical, self.buffer, pattern, self.size)
         return self

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ..ir.errors import InvalidError
 from .array import Array, normalise_shape
-from .device import Device, resolve_device
 from .dtypes import numpy_dtype, spelling_of
 from .host_data import element, host_array
-from .queue import Queue
+from .runtime import runtime
+
+if TYPE_CHECKING:
+    from .device import Device
+    from .queue import Queue
 
 
 def device_of(device: Device | str | None, queue: Queue | None) -> Device:
@@ -21,6 +24,10 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
         InvalidError: they do not agree, or are neither, or the queue was closed.
         DeviceLostError: the queue's device is gone.
     """
+    runtime()  # before the imports, many of which it does while the drivers start
+    from .device import resolve_device
+    from .queue import Queue
+
     if queue is None:
         return resolve_device(device)
     if not isinstance(queue, Queue):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users

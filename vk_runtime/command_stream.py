@@ -29,7 +29,7 @@ from .timeline_semaphore import TimelineSemaphore
 from .watcher import Watcher, call
 
 if TYPE_CHECKING:
-    from .barriers import Barrier, Barriers
+    from .barriers import Barriers
     from .device import Device
     from .graph_commands import Batch
     from .launch_record import LaunchRecord
@@ -95,8 +95,6 @@ class CommandStream(Handle):
         self._submitted = 0
         self._epoch = 0
         self._waits: dict[Timeline, int] = {}
-        self.vk_queue: Any = logical.vk_queue
-        """The VkQueue that it submits to; queues of a device mostly share one."""
         with self._lock:
             logical.require_usable()  # under the lock: nothing may be made on a VkDevice that is gone
             # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
@@ -127,6 +125,15 @@ class CommandStream(Handle):
     def device(self) -> Device:
         """The device that it runs on."""
         return self._device
+
+    @property
+    def vk_queue(self) -> Any:
+        """The VkQueue that it submits to; queues of a device mostly share one."""
+        return self._submitter.vk_queue
+
+    @vk_queue.setter
+    def vk_queue(self, vk_queue: Any) -> None:
+        self._submitter.vk_queue = vk_queue
 
     @property
     def semaphore(self) -> Any:
@@ -238,17 +245,6 @@ class CommandStream(Handle):
         self._epoch += 1
         return self._epoch
 
-    def order_again(self, command_buffer: CommandBuffer, barrier: Barrier | None = None) -> None:
-        """Does what `order` does for a command that uses what the command before it uses, and writes some of it.
-
-        The epoch goes on: what the commands behind the barrier use is marked with it already.
-
-        Args:
-            command_buffer: the open one.
-            barrier: another than `Barriers.between`.
-        """
-        self._record_barrier(command_buffer.raw, *(barrier or self._between))
-
     def _take_over(self, buffer: Tracked, value: int) -> None:
         """Makes this queue the one that orders the uses of `buffer`, from the submission of `value` on."""
         other = buffer.queue
@@ -338,9 +334,12 @@ class CommandStream(Handle):
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
         """
-        busy = self._logical.busy
+        logical = self._logical
+        if logical.is_unusable:
+            logical.require_usable()
         if self.recording is not None:
             self.flush()
+        busy = logical.busy
         if self.in_flight or self.is_closed or len(busy) >= MAX_BUSY:
             self._make_room()
         busy.add(self)
@@ -358,38 +357,45 @@ class CommandStream(Handle):
                         buffer.write_epoch, buffer.last_write = epoch, value
                     else:
                         buffer.read_epoch = epoch
-                self._submit(batch)
+                self._hand_over(batch)
             except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                 interrupt = error
         if interrupt is not None:
             raise interrupt
 
-    def _submit(self, command_buffer: CommandBuffer | Batch) -> None:
+    def _submit(self, command_buffer: CommandBuffer) -> None:
         """Ends and submits the open command buffer.  Ctrl-C may stop it anywhere; a second call goes on there."""
-        logical, submitter = self._logical, self._submitter
-        if logical.is_unusable:
-            logical.require_usable()
+        logical = self._logical
+        logical.require_usable()
         if command_buffer.end_result is None:
-            submitter.end(command_buffer)
+            self._submitter.end(command_buffer)
         ended = command_buffer.end_result
         if ended is not None and ended < 0:
             self._stop_recording()
             logical.fail(ended, "vkEndCommandBuffer")
-        if command_buffer.submit_result is None:
+        self._hand_over(command_buffer)
+        self._stop_recording()
+
+    def _hand_over(self, submission: CommandBuffer | Batch) -> None:
+        """Submits what has been ended; as `_submit`."""
+        if submission.submit_result is None:
             if profile.active:
-                profile.note_submission(command_buffer)
-            submitter.submit(self.vk_queue, command_buffer, self._waits)
-        submitted = command_buffer.submit_result
-        if submitted is not None and submitted < 0:
+                profile.note_submission(submission)
+            submitter, waits = self._submitter, self._waits
+            if submission.submitted is not submitter.submitted or waits or submitter.has_waits:
+                submitter.prepare(submission, waits)
+            submitter.value[0] = submission.value
+            for submission.submit_result in submitter.submitting:
+                break  # one call, whose result is noted already
+        result = submission.submit_result
+        if result is not None and result < 0:
             self._stop_recording()
-            logical.fail(submitted, "vkQueueSubmit")
-        if not self.in_flight or self.in_flight[-1] is not command_buffer:
-            self.in_flight.append(command_buffer)
+            self._logical.fail(result, "vkQueueSubmit")
+        if not self.in_flight or self.in_flight[-1] is not submission:
+            self.in_flight.append(submission)
         if self._waits:
             self._waits = {}
-        self._submitted = command_buffer.value
-        if self.recording is not None:
-            self._stop_recording()
+        self._submitted = submission.value
 
     def _stop_recording(self) -> None:
         self.recording = self.latest = None

@@ -12,7 +12,6 @@ refused, and so is a file of another owner; who can write there as the user can 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import os
 import stat
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from ..ir.config import config
+from ..ir.sha256 import sha256
 from .user_folders import user_cache_folder
 
 logger = logging.getLogger(__name__)
@@ -171,7 +171,7 @@ def _payload(name: str, data: bytes) -> bytes | None:
 
 
 def _digest(name: str, payload: bytes) -> bytes:
-    return hashlib.sha256(name.encode() + b"\0" + payload).digest()
+    return sha256(name.encode() + b"\0" + payload).digest()
 
 
 def _read_own(path: Path) -> bytes | None:

@@ -48,6 +48,11 @@ class DriverManifest:
     problem: str = ""
     """What is wrong with the file; empty where nothing is."""
 
+    @property
+    def library_path(self) -> str:
+        """What the dynamic linker is asked for: a name without a slash it searches itself."""
+        return str(self.path.parent / self.library) if "/" in self.library else self.library
+
 
 def driver_manifests() -> tuple[DriverManifest, ...]:
     """Returns the driver manifests that the Vulkan loader would look at (Linux), in its order."""
@@ -92,10 +97,10 @@ def _read_manifest(path: Path, origin: str) -> DriverManifest:
     library = cast("dict[str, Any]", driver).get("library_path") if isinstance(driver, dict) else None
     if not isinstance(library, str):
         return record(problem="names no library (ICD.library_path)")
-    # A name without a slash is searched by the dynamic linker, any other is relative to the manifest.
-    if "/" in library and not (path.parent / library).exists():
+    found = record(library)
+    if "/" in library and not Path(found.library_path).exists():
         return record(library, f"its driver library {library} does not exist")
-    return record(library)
+    return found
 
 
 def diagnosis(records: Sequence[DriverRecord]) -> str:

@@ -134,6 +134,7 @@ class IndirectRecord(LaunchRecord):
         reports = [queue.reports.of(self.device.logical, (self._binding, "range"), self._reported, 1)]
         if self._has_report:
             reports.append(self._report_of(queue, args))
+        queue.reports.order.begin(queue, reports)
         place = queue.argument_block(self._block_at + self._block_bytes)
         planner_set, kernel_set = self._descriptors(place, uses, values, reports)
         command_buffer = queue.open()
@@ -146,7 +147,9 @@ class IndirectRecord(LaunchRecord):
             command = profile.command("kernel", self.kernel.name, queue, event.value)
             command_buffer.begin_timing(event, command)
         self._plan_range(command_buffer, place, planner_set)
-        queue.order_again(command_buffer, self.device.logical.barriers.before_indirect)
+        # As behind a launch that writes what the next one uses; the epoch goes on.
+        barriers = self.device.logical.barriers
+        barriers.record(command_buffer.raw, *barriers.before_indirect)
         self._dispatch_planned(command_buffer, place, kernel_set, values)
         if command_buffer.is_timed:
             command_buffer.end_timing()

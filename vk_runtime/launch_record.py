@@ -64,7 +64,9 @@ class LaunchRecord(KernelCommands):
         """Names it in caches; never used again."""
         self._spec_values = spec_values
         self._rest = rest
-        self.lock = device.logical.lock
+        self.lock, self.locking = device.logical.lock, device.logical.locking
+        barriers = device.logical.barriers
+        self._record_barrier, self._between = barriers.record, barriers.between
         self._default_queue: Queue | None = None
         self._checker = binding.checker
         self._takes_scalars_only = binding.packer.is_scalars_only
@@ -247,6 +249,8 @@ class LaunchRecord(KernelCommands):
         if queue.recording is None:
             queue.open()  # first: it refuses where the device cannot be used any more
         report = self._report_of(queue, args) if self._has_report else None
+        if report is not None:
+            queue.reports.order.begin(queue, (report,))
         place = None if self._is_block_pushed else queue.argument_block(self._block_bytes)
         descriptor_set = self._show(place, uses, hidden, values, report)
         command_buffer = queue.recording or queue.open()
@@ -316,7 +320,8 @@ class LaunchRecord(KernelCommands):
         raw, value = command_buffer.raw, command_buffer.value
         if queue.latest is recorded:
             if self._writes or queue.is_in_order:  # what only prints has its order there, too
-                queue.order_again(command_buffer)
+                # The epoch goes on: its arrays are marked with it, and so is nothing else behind the last barrier.
+                self._record_barrier(raw, *self._between)
             self._dispatch_groups(raw, *first[1])
         else:
             queue.order(recorded.uses, value)
@@ -343,7 +348,8 @@ class LaunchRecord(KernelCommands):
         kept = repeated.find(self, args, uses, block)
         if kept is None:
             return False
-        kept.submit(queue, uses)
+        kept.keep = [uses]
+        queue.submit_batch(kept, uses)
         event.value = kept.value
         if queue.known.get(self) is kept:
             if are_fixed(args):

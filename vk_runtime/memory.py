@@ -292,6 +292,7 @@ class MemoryAllocator:
         try:
             if is_sparse:
                 bindings.append(SparseBinding(device, raw, places))
+                bindings[0].begin()
                 bindings[0].wait()
             else:
                 result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)

@@ -8,13 +8,13 @@ each binary the sizes of key and data, key, data.  Sizes and numbers are u32.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import struct
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..ir.errors import DeviceLostError, Error, InvalidError, RuntimeFailure
+from ..ir.sha256 import sha256
 from .pipeline_binary import (
     MAX_BINARIES,
     MAX_KEY_BYTES,
@@ -44,7 +44,7 @@ def pipeline_digest(spirv: bytes, *parts: Hashable) -> bytes:
         spirv: the module.
         parts: all else that it is made of, as values whose `repr` says everything.
     """
-    return hashlib.sha256(hashlib.sha256(spirv).digest() + repr(parts).encode()).digest()
+    return sha256(sha256(spirv).digest() + repr(parts).encode()).digest()
 
 
 def encoded(global_key: bytes, pipelines: Mapping[bytes, Binaries]) -> bytes:

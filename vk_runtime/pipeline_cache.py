@@ -7,11 +7,11 @@ ownership checks of `disk_cache`.  Saved when the device is closed, if the drive
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
+from ..ir.sha256 import sha256
 from .disk_cache import DiskCache, open_cache
 from .handle import Handle
 from .headers import NULL, ffi, make
@@ -160,4 +160,4 @@ def _entry_name(device: LogicalDevice) -> str:
         physical.device_uuid,
         sorted(device.features),
     )
-    return f"pipelines-{hashlib.sha256(repr(identity).encode()).hexdigest()[:40]}"
+    return f"pipelines-{sha256(repr(identity).encode()).hexdigest()[:40]}"

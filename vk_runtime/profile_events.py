@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..ir.errors import FeatureNotSupportedError
@@ -116,34 +117,67 @@ def chrome_trace(
     """Returns the events as JSON in Chrome's trace event format, which Perfetto reads too.
 
     One process of the trace per device, with a row for each queue, and one for the host, with a row for each thread.
+    Intervals of a row lie in each other or apart, as viewers demand, which drop others; what overlaps, as commands that
+    the host has timed may, is in further rows.
 
-    Source: "Trace Event Format", the document of Chromium's trace viewer.
+    Sources: "Trace Event Format", the document of Chromium's trace viewer; Perfetto's json_trace_utils.cc and
+    slice_tracker.cc.
     """
     processes: dict[str, int] = {}
-    rows: dict[tuple[int, int], int] = {}
+    lanes: dict[tuple[int, int], list[_Lane]] = {}
     found: list[dict[str, object]] = []
-    for event in events:
+    row_count = 0
+    for event in sorted(events, key=lambda event: (event.start_ns, -event.duration_ns)):
         on_device = not event.thread
         process = f"device {event.device}" if on_device else "host"
         pid = processes.setdefault(process, len(processes) + 1)
-        row = rows.setdefault((pid, event.queue if on_device else event.thread), len(rows) + 1)
+        of_row = lanes.setdefault((pid, event.queue if on_device else event.thread), [])
+        lane = next((lane for lane in of_row if lane.has_room(event)), None)
+        if lane is None:
+            row_count += 1
+            of_row.append(lane := _Lane(row_count))
+        lane.ends.append(event.start_ns + event.duration_ns)
         entry: dict[str, object] = {
             "name": event.name or event.kind,
             "cat": event.kind,
             "ph": "X" if event.duration_ns else "i",
-            "ts": event.start_ns / 1e3,
+            "ts": _microseconds(event.start_ns),
             "pid": pid,
-            "tid": row,
+            "tid": lane.row,
             "args": {key: value for key, value in asdict(event).items() if value not in ("", 0)},
         }
-        entry |= {"dur": event.duration_ns / 1e3} if event.duration_ns else {"s": "t"}
+        entry |= {"dur": _microseconds(event.duration_ns)} if event.duration_ns else {"s": "t"}
         found.append(entry)
     for process, pid in processes.items():
         found.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": process}})
     threads = {thread.ident: thread.name for thread in threading.enumerate()}  # of those that have not ended
-    for (pid, number), row in rows.items():
+    for (pid, number), of_row in lanes.items():
         name = threads.get(number, f"thread {number}") if pid == processes.get("host") else f"queue {number}"
-        found.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": row, "args": {"name": name}})
+        for lane in of_row:
+            label = {"name": name if lane is of_row[0] else f"{name}, further"}
+            found.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": lane.row, "args": label})
     other = {"notes": list(notes), "calibrated_within_ns": dict(calibrated or {})}
-    content = {"traceEvents": found, "displayTimeUnit": "ns", "otherData": other}
+    content = {"displayTimeUnit": "ns", "traceEvents": found, "otherData": other}
     return json.dumps(content, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """A row of the trace, with the ends of the intervals that are open in it, the innermost last."""
+
+    row: int
+    ends: list[int] = field(default_factory=list[int])
+
+    def has_room(self, event: ProfileEvent) -> bool:
+        """Whether an event that begins no earlier than those before lies in the open intervals, or behind them."""
+        while self.ends and self.ends[-1] <= event.start_ns:
+            self.ends.pop()
+        return not self.ends or event.start_ns + event.duration_ns <= self.ends[-1]
+
+
+def _microseconds(nanoseconds: int) -> float:
+    """Returns a number of which Perfetto, which cuts off what is below a nanosecond, gets the nanoseconds back."""
+    found = nanoseconds / 1e3
+    while int(found * 1e3) < nanoseconds:
+        found = math.nextafter(found, math.inf)
+    return found

@@ -200,13 +200,19 @@ class Queue(VulkanObject, CommandStream):
             if profile.active:
                 with profile.span("wait", "queue", device=self._device.selector):
                     self._clock.block_until(value)
-            else:
+            elif not self._logical.is_cpu or not self._clock.wait_slice(value):
                 self._clock.block_until(value)
         if self.in_flight:
-            with self._lock:
+            logical, is_locked = self._logical, False
+            try:
+                for is_locked in logical.locking:  # noqa: B007 - read in `finally`
+                    break
                 self.retire()
-                if self._logical.graveyard.pending:
-                    self._logical.drain()
+                if logical.graveyard.pending:
+                    logical.drain()
+            finally:
+                if is_locked:
+                    self._lock.release()
         if self.reports.pending and not is_quiet():
             self._read_reports()
 
@@ -312,6 +318,7 @@ class Queue(VulkanObject, CommandStream):
 
         Raises:
             MemoryAllocationError: the driver could not wait; the queue stays as it is, and so after Ctrl-C.
+            Exception: whatever an ``async_handler`` raises; the queue is given up.
         """
         if self.is_closed:
             return
@@ -322,6 +329,11 @@ class Queue(VulkanObject, CommandStream):
             pass
         except KernelTrap as trap:  # nobody waits here for what a kernel did
             logger.error("%s", trap)
+        except Error:
+            raise
+        except Exception:  # of a handler: everything has ended
+            super().close()
+            raise
         super().close()
 
     def __repr__(self) -> str:

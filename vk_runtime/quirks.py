@@ -47,8 +47,8 @@ LOOP_CAP = Quirk(
     mended_in=(25, 0),  # tried: 25.0.7 and 26.2.6
     fault="Ends every loop of a sub-group once its loops have run 65,535 rounds in total "
     "(LP_MAX_TGSI_LOOP_ITERATIONS), nested and consecutive ones added up, and goes on behind it as if nothing were.",
-    remedy="TargetEnv.loop_iteration_cap: passes/limit_loops.py unrolls, counts rounds, and traps.  Other versions "
-    "of the driver are tried with `loop_probe`.",
+    remedy="TargetEnv.loop_iteration_cap: passes/limit_loops.py unrolls, counts rounds, and traps; of foreign "
+    "and linked kernels spirv/count_rounds.py.  Other versions of the driver are tried with `loop_probe`.",
     test="tests/device/test_long_loops.py",
     shown_by="tests/vk_runtime/test_quirks.py",
 )

@@ -86,12 +86,18 @@ class RecordedLaunch:
         record = self.record
         event = _new_event(Event)
         event._queue, event.elapsed_ticks = queue, None
-        with record.lock:
+        is_locked = False
+        try:
+            for is_locked in record.locking:  # noqa: B007 - read in `finally`
+                break
             if queue.known is not known or self._args is not before:
                 return None
             event.value = record.dispatch_recorded(queue, self)
             if trace.active:
                 record.note_launch()
+        finally:
+            if is_locked:
+                record.lock.release()
         return event
 
     def pushed(self) -> Any:

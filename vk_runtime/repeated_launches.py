@@ -165,16 +165,18 @@ class KeptLaunch(Batch):
                 return None
         event = _new_event(Event)
         event._queue, event.elapsed_ticks = queue, None
-        with self._record.lock:
+        record, is_locked = self._record, False
+        try:
+            for is_locked in record.locking:  # noqa: B007 - read in `finally`
+                break
             if queue.known is not known or queue.in_flight:
                 return None
-            self.submit(queue, uses)
+            self.keep = [uses]
+            queue.submit_batch(self, uses)
             event.value = self.value
             if trace.active:
-                self._record.note_launch()
+                record.note_launch()
+        finally:
+            if is_locked:
+                record.lock.release()
         return event
-
-    def submit(self, queue: Queue, uses: Uses) -> None:
-        """Submits it.  Call it with the device's lock held, and no earlier submission of it in flight."""
-        self.keep = [uses]
-        queue.submit_batch(self, uses)

@@ -11,12 +11,13 @@ import atexit
 import logging
 import os
 import threading
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..ir.config import config
+from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import Error, RuntimeFailure
-from . import log_topics, profile
+from ..ir.start_up import import_now, side_by_side
+from . import log_topics
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
 from .errors import VulkanError
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _making = threading.RLock()
+_made: list[Runtime] = []
+"""The runtime, once it is there."""
 
 
 class _Attempt:
@@ -56,12 +59,15 @@ class Runtime:
     """All drivers and devices of the process."""
 
     def __init__(self) -> None:
-        from .device import make_devices, visible_devices
-
         self._instances: list[Instance] = []
         self._process_id = os.getpid()
-        attempts = [self._try_loader()]
-        attempts.append(self._try_embedded(attempts[0].found))
+        if config.validate:  # the layer's messages name the line of the program, which only this thread knows
+            attempts = self._open_drivers()
+        else:
+            _load_libraries()
+            attempts = side_by_side(self._open_drivers, _import_the_rest)
+        from .device import make_devices, visible_devices
+
         found = make_devices([physical for attempt in attempts for physical in attempt.found])
         self.devices = visible_devices(found)
         """Every usable device, best first; those of the option `visible_devices`, where it is set."""
@@ -71,6 +77,11 @@ class Runtime:
         self.foreign: list[Device] = []
         """Devices on instances or VkDevices of the application.  They are in no list, and left alone at the end:
         the application may have destroyed what is theirs by then."""
+
+    def _open_drivers(self) -> list[_Attempt]:
+        attempts = [self._try_loader()]
+        attempts.append(self._try_embedded(attempts[0].found))
+        return attempts
 
     def _try_loader(self) -> _Attempt:
         try:
@@ -161,6 +172,8 @@ class Runtime:
         """Destroys every device, then every instance; idempotent."""
         if os.getpid() != self._process_id:
             return  # a forked child does not own the driver's threads
+        from . import profile
+
         for device in self.devices:
             device.shut_down()
         opened = [logical for logical in tuple(profile.devices) if not logical.is_adopted]
@@ -174,19 +187,38 @@ class Runtime:
         self._instances.clear()
 
 
-@lru_cache(maxsize=1)
-def _make_runtime() -> Runtime:
-    log_topics.set_up()
-    made = Runtime()
-    atexit.register(made.close)
-    made.watch_forks()
-    return made
+def _load_libraries() -> None:
+    """Imports the extension modules of `_import_the_rest`: while a driver is opened, no other library can be."""
+    import bisect
+    import heapq
+    import mmap
+
+    from ..ir import sha256
+
+    del bisect, heapq, mmap, sha256
+
+
+def _import_the_rest() -> None:
+    """Imports what arrays need beyond this module, and what launches do where there are kernels."""
+    with deferred_definitions():
+        from . import array_sharing, device, logical_device, queue, transfer
+
+        del array_sharing, device, logical_device, queue, transfer
+    import_now()
 
 
 def runtime() -> Runtime:
     """Returns the process's runtime, made at the first call; a machine without devices has one too."""
-    with _making:  # lru_cache alone lets two threads make two
-        return _make_runtime()
+    if _made:  # without the lock, which an interrupt could leave taken: arrays ask each time
+        return _made[0]
+    with _making:
+        if not _made:
+            log_topics.set_up()
+            made = Runtime()
+            atexit.register(made.close)
+            made.watch_forks()
+            _made.append(made)
+        return _made[0]
 
 
 def require_devices() -> Runtime:

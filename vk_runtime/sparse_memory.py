@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import Error
@@ -37,7 +38,9 @@ def part_sizes(nbytes: int, alignment: int, max_allocation_bytes: int) -> list[i
 
 
 class SparseBinding:
-    """Memory that is being put under a buffer.  Make it with the device's lock held.
+    """Memory that is to be put under a buffer.  Use it with the device's lock held.
+
+    Ctrl-C may come at any point of `begin` and `wait`; `end` knows what the driver has been told.
 
     Args:
         device: borrowed.
@@ -45,12 +48,14 @@ class SparseBinding:
         places: what lies under it, in order.
 
     Raises:
-        MemoryAllocationError: the driver has no memory for its tables.
-        DeviceLostError: the device is lost.
+        MemoryAllocationError: the driver has no memory for a semaphore.
     """
 
     def __init__(self, device: LogicalDevice, buffer: Any, places: Sequence[Place]) -> None:
+        self._device = device
         self._semaphore = TimelineSemaphore(device)
+        self._results: list[int] = []
+        """What vkQueueBindSparse returned, once it was called."""
         binds = ffi.new("VkSparseMemoryBind[]", len(places))
         start = 0
         for bind, place in zip(binds, places, strict=True):
@@ -63,7 +68,7 @@ class SparseBinding:
             pSignalSemaphoreValues=ffi.new("uint64_t[]", [1]),
         )
         of_buffer = make("VkSparseBufferMemoryBindInfo", buffer=buffer, bindCount=len(places), pBinds=binds)
-        info = make(
+        self._info = make(
             "VkBindSparseInfo",
             pNext=timeline,
             bufferBindCount=1,
@@ -71,7 +76,19 @@ class SparseBinding:
             signalSemaphoreCount=1,
             pSignalSemaphores=self._semaphore.raw_array,
         )
-        device.check(device.vk.vkQueueBindSparse(device.vk_queue, 1, info, NULL), "vkQueueBindSparse")
+
+    def begin(self) -> None:
+        """Tells the driver.
+
+        Raises:
+            MemoryAllocationError: the driver has no memory for its tables.
+            DeviceLostError: the device is lost.
+        """
+        device = self._device
+        arguments = (device.vk_queue, 1, self._info, NULL)
+        # `starmap` notes the result before Python looks for signals, as in `submitter`.
+        self._results.extend(starmap(device.vk.vkQueueBindSparse, (arguments,)))
+        device.check(self._results[0], "vkQueueBindSparse")
 
     def wait(self) -> None:
         """Waits until the memory is there.
@@ -83,6 +100,7 @@ class SparseBinding:
             self._semaphore.block_until(1)
 
     def end(self) -> None:
-        """Waits where Ctrl-C ended `wait`, so that the buffer may go; not on a device that is lost or being closed."""
-        with contextlib.suppress(Error):
-            self.wait()
+        """Waits where Ctrl-C kept `wait` from it, so that the buffer may go; on a lost device nothing waits."""
+        if self._results and self._results[0] >= 0:
+            with contextlib.suppress(Error):
+                self.wait()

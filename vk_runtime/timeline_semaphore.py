@@ -110,8 +110,8 @@ class TimelineSemaphore(Handle):
         """
         device, spare = self._device, self._wait_structs
         visits = device.visits
-        visits.append(None)  # as `LogicalDevice.visit`, which takes as long as all the rest here
         try:
+            visits.append(None)  # as `LogicalDevice.visit`, which takes as long as all the rest here
             if device.is_unusable:
                 device.require_usable()
             # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
@@ -143,8 +143,8 @@ class TimelineSemaphore(Handle):
         device, raw = self._device, self.raw
         read, counter = self._get_counter_value, ffi.new("uint64_t*")
         visits = device.visits
-        visits.append(None)  # as in `wait_slice`
         try:
+            visits.append(None)  # as in `wait_slice`
             if device.is_unusable:
                 device.require_usable()
             now = start_ns

@@ -87,7 +87,10 @@ class Watcher:
             while self._jobs and self._jobs[0][0] <= value:
                 ready.append(heapq.heappop(self._jobs)[2])
         for function in ready:
-            call(function)
+            try:
+                call(function)
+            except BaseException:  # SystemExit: the thread goes on, for whoever else waits for events
+                logger.exception("a done callback raised")
 
 
 def call(function: Callable[[], Any]) -> None:

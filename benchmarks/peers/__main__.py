@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,8 +98,9 @@ def run(device: lp.Device, peers: Mapping[str, str], settings: Settings, console
         comparison = Comparison(device, peers, settings, report, Path(name))
         for part in PARTS:
             if part in settings.parts:
-                before = len(report.results)
+                before, began = len(report.results), time.monotonic()
                 comparison.measure(part)
+                console.print(f"{part}: {time.monotonic() - began:.0f} s")
                 if len(report.results) > before:
                     print_table(console, *overview(report.results[before:]))
     for line in report.skipped:

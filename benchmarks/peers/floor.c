@@ -9,7 +9,7 @@
 #include <time.h>
 #include <vulkan/vulkan.h>
 
-enum { ITEMS = 64, MOST_LAUNCHES = 1000000 };
+enum { ITEMS = 64, MOST_LAUNCHES = 1000000, MOST_TIMED = 1000 };
 
 static VkDevice device;
 static VkQueue queue;
@@ -28,9 +28,9 @@ static void must(VkResult result, const char *what) {
     }
 }
 
-static double now(void) {
+static double seconds_of(clockid_t id) {
     struct timespec clock;
-    clock_gettime(CLOCK_MONOTONIC, &clock);
+    clock_gettime(id, &clock);
     return (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
 }
 
@@ -202,15 +202,28 @@ static void run(enum kind kind, int launches) {
         for (int i = 0; i < launches; i++) submit(one, kind == WAITED || i == launches - 1);
 }
 
+static void write_numbers(const char *name, const double *values, int count) {
+    printf("\"%s\": [", name);
+    for (int i = 0; i < count; i++) printf("%s%.9f", i ? ", " : "", values[i]);
+    printf("]");
+}
+
 static void measure(const char *request, enum kind kind, int launches, long *runs) {
+    static double seconds[MOST_TIMED], cpu[MOST_TIMED];
     int untimed = number(request, "\"untimed\": "), timed = number(request, "\"timed\": ");
-    printf("{\"seconds\": [");
-    for (int i = 0; i < untimed + timed; i++, ++*runs) {
-        double start = now();
+    if (timed > MOST_TIMED) timed = MOST_TIMED;
+    for (int i = -untimed; i < timed; i++, ++*runs) {
+        double cpu_start = seconds_of(CLOCK_PROCESS_CPUTIME_ID), start = seconds_of(CLOCK_MONOTONIC);
         run(kind, launches);
-        if (i >= untimed) printf("%s%.9f", i > untimed ? ", " : "", now() - start);
+        if (i < 0) continue;
+        seconds[i] = seconds_of(CLOCK_MONOTONIC) - start;
+        cpu[i] = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
     }
-    printf("]}\n");
+    printf("{");
+    write_numbers("seconds", seconds, timed);
+    printf(", ");
+    write_numbers("cpu_seconds", cpu, timed);
+    printf("}\n");
 }
 
 int main(int count, char **arguments) {

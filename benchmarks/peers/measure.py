@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from .processes import Peer, PeerError, PeerProcess, Session, UnsupportedError
 
 LAPILLI = "lapilli"
 """The side that all others are compared with."""
+Turn = tuple[float, float]
+"""Seconds on the clock, and of CPU."""
 FLOORS = ("C floor", "memcpy")
 """Sides that are no packages and say what the machine can do."""
 
@@ -35,6 +38,10 @@ class PeerResult:
     unit: str
     ratio: Spread | None
     """lapilli's time / this side's within each round: below 1 lapilli is faster.  None for lapilli."""
+    ratio_of_minima: float | None
+    """lapilli's fastest round / this side's fastest: what other programs disturb least."""
+    cpu_ratio: Spread | None
+    """As `ratio`, of CPU time with all threads of a process, the driver's too; None where a clock shows no time."""
 
     def as_dict(self) -> dict[str, object]:
         """Returns plain values, for JSON."""
@@ -45,6 +52,8 @@ class PeerResult:
             "time": self.time.as_dict(),
             "unit": self.unit,
             "ratio": self.ratio and self.ratio.as_dict(),
+            "ratio_of_minima": self.ratio_of_minima,
+            "cpu_ratio": self.cpu_ratio and self.cpu_ratio.as_dict(),
         }
 
 
@@ -75,18 +84,28 @@ def measure_case(
             session.drop(process, f"{case.name}: {error}")
         else:
             ready.append(process)
-    times = _rounds(session, ready, case, min(rounds, case.most_rounds), baseline)
-    for process in ready:
+    by_name = {process.peer.name: process for process in ready}
+
+    def failed(name: str, error: PeerError) -> None:
+        session.drop(by_name[name], f"{case.name}: {error}")
+
+    sides = {name: partial(_turn, process, case) for name, process in by_name.items()}
+    if baseline:
+        sides[baseline] = partial(_copy, case.arrays[0])
+    turns = Rounds(sides, failed).measure(min(rounds, case.most_rounds))
+    for name, process in by_name.items():
+        if name not in turns:
+            continue
         try:
             if case.counts_runs:
                 _check(process, case, folder)
             process.release()
         except PeerError as error:
-            times.pop(process.peer.name, None)
-            session.drop(process, f"{case.name}: {error}")
+            del turns[name]
+            failed(name, error)
     for path in inputs:
         path.unlink()
-    return results_of(case.name, setting, case.unit, _scaled(times, case.per_second))
+    return results_of(case.name, setting, case.unit, turns, case.per_second)
 
 
 def _write_inputs(case: PeerCase, folder: Path) -> list[Path]:
@@ -108,42 +127,55 @@ def _check(process: PeerProcess, case: PeerCase, folder: Path) -> None:
         raise PeerError(f"{process.peer.name}: the result differs from NumPy's; its time would mean nothing")
 
 
-class _Failed(Exception):
-    """Ends the rounds of a side."""
+class Rounds:
+    """Turns of several sides, and what they took.
 
+    Args:
+        sides: each has a turn and returns its seconds on the clock and of CPU; a `PeerError` is the last of its turns.
+        failed: called with the name of a side that fails, and why.
+    """
 
-def _rounds(
-    session: Session, ready: list[PeerProcess], case: PeerCase, rounds: int, baseline: str
-) -> dict[str, list[float]]:
-    """Returns seconds; a side that fails is dropped and the rounds begin again without it."""
+    def __init__(
+        self, sides: Mapping[str, Callable[[], Turn]], failed: Callable[[str, PeerError], None]
+    ) -> None:
+        self._sides, self._failed = dict(sides), failed
+        self._cpu: dict[str, list[float]] = {name: [] for name in sides}
 
-    def turn(process: PeerProcess) -> float:
+    def measure(self, rounds: int) -> dict[str, list[Turn]]:
+        """Returns the turns of each side that did not fail."""
+        seconds = interleave({name: partial(self._turn, name) for name in self._sides}, rounds)
+        return {name: list(zip(seconds[name], self._cpu[name], strict=True)) for name in self._sides}
+
+    def _turn(self, name: str) -> float:
+        if name not in self._sides:
+            return 0.0
         try:
-            return median(process.measure(untimed=case.untimed, timed=case.timed))
+            seconds, cpu = self._sides[name]()
         except PeerError as error:
-            ready.remove(process)
-            session.drop(process, f"{case.name}: {error}")
-            raise _Failed from error
-
-    while True:
-        sides = {process.peer.name: partial(turn, process) for process in ready}
-        if baseline:
-            sides[baseline] = partial(_copy, case.arrays[0])
-        try:
-            return interleave(sides, rounds)
-        except _Failed:
-            continue
+            del self._sides[name]
+            self._failed(name, error)
+            return 0.0
+        self._cpu[name].append(cpu)
+        return seconds
 
 
-def _copy(source: np.ndarray) -> float:
+def _turn(process: PeerProcess, case: PeerCase) -> Turn:
+    runs = process.measure(untimed=case.untimed, timed=case.timed)
+    return median(seconds for seconds, _ in runs), median(cpu for _, cpu in runs)
+
+
+def _copy(source: np.ndarray) -> Turn:
+    """Returns what `np.copyto` takes, as another turn does: the median of three, into memory that is there."""
     target = np.zeros_like(source)
     np.copyto(target, source)
     seconds: list[float] = []
+    cpu: list[float] = []
     for _ in range(3):
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         np.copyto(target, source)
         seconds.append(time.perf_counter() - start)
-    return median(seconds)
+        cpu.append(time.process_time() - cpu_start)
+    return median(seconds), median(cpu)
 
 
 def measure_cold(
@@ -161,17 +193,22 @@ def measure_cold(
             skipped.append(f"cold start: {name}: {error}")
             del cold[name]
     sides = {name: partial(start_to_result, command, environment) for name, command in cold.items()}
-    times = interleave(sides, rounds)
-    return results_of("cold start", setting, "ms", _scaled(times, 1e3))
+
+    def failed(name: str, error: PeerError) -> None:
+        skipped.append(f"cold start: {name}: {error}")
+
+    return results_of("cold start", setting, "ms", Rounds(sides, failed).measure(rounds), 1e3)
 
 
-def start_to_result(command: Sequence[str], environment: Mapping[str, str]) -> float:
-    """Returns the seconds until a program of cold/ has its result; CLOCK_MONOTONIC is one for all processes.
+def start_to_result(command: Sequence[str], environment: Mapping[str, str]) -> Turn:
+    """Returns the seconds until a program of cold/ has its result, and of CPU until it has ended.
+
+    CLOCK_MONOTONIC, which the program prints, is one clock for all processes.
 
     Raises:
         PeerError: it fails.
     """
-    began = time.monotonic()
+    cpu_before, began = _cpu_of_children(), time.monotonic()
     try:
         done = subprocess.run(
             command, env=dict(environment), capture_output=True, text=True, check=False, timeout=300
@@ -180,26 +217,44 @@ def start_to_result(command: Sequence[str], environment: Mapping[str, str]) -> f
         raise PeerError(str(error)) from error
     words = done.stdout.split()
     try:
-        return float(words[-1]) - began
+        return float(words[-1]) - began, _cpu_of_children() - cpu_before
     except (IndexError, ValueError):
         raise PeerError(done.stderr.strip()[-1000:] or f"wrote {done.stdout[-200:]!r}") from None
 
 
-def _scaled(times: Mapping[str, Sequence[float]], factor: float) -> dict[str, list[float]]:
-    return {side: [seconds * factor for seconds in found] for side, found in times.items()}
+def _cpu_of_children() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
 
 
-def results_of(case: str, setting: str, unit: str, times: Mapping[str, Sequence[float]]) -> list[PeerResult]:
-    """Returns each side beside lapilli, round by round."""
-    mine = times.get(LAPILLI)
-    return [
-        PeerResult(
-            case=case,
-            setting=setting,
-            side=side,
-            time=Spread.of(found),
-            unit=unit,
-            ratio=ratios(mine, found) if mine and side != LAPILLI else None,
+def results_of(
+    case: str, setting: str, unit: str, turns: Mapping[str, Sequence[Turn]], per_second: float
+) -> list[PeerResult]:
+    """Returns each side beside lapilli, round by round.
+
+    Args:
+        case: its name.
+        setting: what was different for all sides.
+        unit: of the results.
+        turns: of each side, as many for all.
+        per_second: of the unit.
+    """
+    seconds = {side: [turn[0] for turn in found] for side, found in turns.items()}
+    cpu = {side: [turn[1] for turn in found] for side, found in turns.items()}
+    results: list[PeerResult] = []
+    for side, found in seconds.items():
+        is_compared = LAPILLI in turns and side != LAPILLI
+        has_cpu = is_compared and min(cpu[side]) > 0
+        results.append(
+            PeerResult(
+                case=case,
+                setting=setting,
+                side=side,
+                time=Spread.of([value * per_second for value in found]),
+                unit=unit,
+                ratio=ratios(seconds[LAPILLI], found) if is_compared else None,
+                ratio_of_minima=min(seconds[LAPILLI]) / min(found) if is_compared else None,
+                cpu_ratio=ratios(cpu[LAPILLI], cpu[side]) if has_cpu else None,
+            )
         )
-        for side, found in times.items()
-    ]
+    return results

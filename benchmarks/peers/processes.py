@@ -83,11 +83,10 @@ class PeerProcess:
         """
         self._ask(do="prepare", case=case, inputs=[str(path) for path in inputs], parameters=parameters)
 
-    def measure(self, *, untimed: int, timed: int) -> list[float]:
-        """Runs the case; returns the seconds of each timed run."""
-        return [
-            float(seconds) for seconds in self._ask(do="measure", untimed=untimed, timed=timed)["seconds"]
-        ]
+    def measure(self, *, untimed: int, timed: int) -> list[tuple[float, float]]:
+        """Runs the case; returns the seconds of each timed run, on the clock and of CPU."""
+        reply = self._ask(do="measure", untimed=untimed, timed=timed)
+        return list(zip(map(float, reply["seconds"]), map(float, reply["cpu_seconds"]), strict=True))
 
     def result(self, path: Path) -> int:
         """Writes the case's result as .npy; returns how often the case has run."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..report import FORMAT_VERSION, markdown_table
-from ..rounds import Spread
 from .measure import FLOORS, LAPILLI, PeerResult
 
 
@@ -52,7 +51,10 @@ Table = tuple[Sequence[str], list[tuple[str, ...]]]
 
 def overview(results: Sequence[PeerResult]) -> Table:
     """Returns a row a case: lapilli beside the package with the smallest median, and the floor."""
-    columns = ("case", "unit", "lapilli", "best peer", "its", "lapilli / it: min", "median", "max", "floor")
+    columns = (
+        *("case", "unit", "lapilli", "best peer", "its"),
+        *("lapilli / it: min", "median", "max", "of minima", "CPU", "floor"),
+    )
     return columns, [_overview_row(group) for group in _by_case(results)]
 
 
@@ -67,21 +69,24 @@ def _overview_row(group: Sequence[PeerResult]) -> tuple[str, ...]:
         _figure(mine),
         "-" if best is None else best.side,
         _figure(best),
-        *_ratio(None if best is None else best.ratio),
+        *_ratios(best),
         _figure(floors[0]) if floors else "-",
     )
 
 
 def every_side(results: Sequence[PeerResult]) -> Table:
     """Returns a row for each side of each case."""
-    columns = ("case", "unit", "side", "min", "median", "max", "lapilli / it: min", "median", "max")
+    columns = (
+        *("case", "unit", "side", "min", "median", "max"),
+        *("lapilli / it: min", "median", "max", "of minima", "CPU"),
+    )
     return columns, [
         (
             _title(result),
             result.unit,
             result.side,
             *(f"{value:.4g}" for value in (result.time.min, result.time.median, result.time.max)),
-            *_ratio(result.ratio),
+            *_ratios(result),
         )
         for result in results
     ]
@@ -102,7 +107,9 @@ def _figure(result: PeerResult | None) -> str:
     return "-" if result is None else f"{result.time.median:.4g}"
 
 
-def _ratio(ratio: Spread | None) -> tuple[str, str, str]:
-    if ratio is None:
-        return ("-", "-", "-")
-    return f"{ratio.min:.2f}", f"{ratio.median:.2f}", f"{ratio.max:.2f}"
+def _ratios(result: PeerResult | None) -> tuple[str, ...]:
+    if result is None or result.ratio is None:
+        return ("-",) * 5
+    ratio, of_minima, cpu = result.ratio, result.ratio_of_minima, result.cpu_ratio
+    numbers = (ratio.min, ratio.median, ratio.max, of_minima, None if cpu is None else cpu.median)
+    return tuple("-" if number is None else f"{number:.2f}" for number in numbers)

@@ -6,7 +6,7 @@ One JSON object a line, a request on standard input, its answer on standard outp
 goes to standard error.  Requests, by ``"do"``:
 
 ``prepare``  {"case", "inputs": paths of .npy files, "parameters"}: makes what the case needs
-``measure``  {"untimed": n, "timed": n}: runs the prepared case; answers {"seconds": one number a timed run}
+``measure``  {"untimed": n, "timed": n}: runs the prepared case; answers {"seconds", "cpu_seconds": one a timed run}
 ``result``   {"path"}: writes the case's result there as .npy; answers {"runs": how often the case has run}
 ``release``  forgets the case
 
@@ -95,14 +95,16 @@ class _Process:
 
     def _measure(self, work: Work, untimed: int, timed: int) -> dict[str, Any]:
         seconds: list[float] = []
+        cpu: list[float] = []
         for number in range(untimed + timed):
-            start = time.perf_counter()
+            cpu_start, start = time.process_time(), time.perf_counter()
             work.run(self._runs)
-            elapsed = time.perf_counter() - start
+            elapsed, cpu_elapsed = time.perf_counter() - start, time.process_time() - cpu_start
             self._runs += 1
             if number >= untimed:
                 seconds.append(elapsed)
-        return {"seconds": seconds}
+                cpu.append(cpu_elapsed)
+        return {"seconds": seconds, "cpu_seconds": cpu}
 
 
 if __name__ == "__main__":

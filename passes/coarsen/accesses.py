@@ -1,8 +1,8 @@
 """Which elements the work-items of an invocation reach together, and where they lie.
 
 An access along the last dimension is *in line* where its index is the work-item's plus a constant: lane x reaches
-element 4·g + x + c.  Four such elements from a multiple of four on are one wide access.  An access is *fixed* where the
-last index is a constant, as in a row of coordinates: what a work-item needs of four neighbours is one wide load.
+element 4·g + x + c.  Four such elements from a multiple of four on are one wide access.  Fixed accesses
+(`optimise/rows`) need nothing of the lanes: what a work-item needs of four neighbours is one wide load.
 """
 
 from __future__ import annotations
@@ -11,18 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, gpu, memref
-from xdsl.dialects.builtin import BFloat16Type, IntegerType, VectorType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...ir.attribute_values import memref_element_type, memref_rank
-from ..narrowing import is_integer_type
 from ..optimise.constants import constant_integer
 from ..optimise.effects import writes_memory
+from ..optimise.rows import WIDTH, Row, fixed, has_wide_form
 from .axes import Axes
 from .lanes import Lanes, X
-
-WIDTH = 4
-"""Elements of a wide access, and work-items along the last dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +34,12 @@ def in_line(op: Operation, axes: Axes) -> tuple[Line, int] | None:
     first = 1 if isinstance(op, memref.StoreOp) else 0
     array, *indices = op.operands[first:]
     rank = memref_rank(array.type)
-    if rank is None or rank != len(indices) or not _has_wide_form(memref_element_type(array.type)):
+    if rank is None or rank != len(indices) or not has_wide_form(memref_element_type(array.type)):
         return None
     if not isinstance(array, BlockArgument) or axes.of_all(indices[:-1]) & X:
         return None
     offset = _offset(indices[-1])
     return None if offset is None else (Line(array, tuple(indices[:-1])), offset)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Part of an array in which fixed accesses differ by a constant only."""
-
-    array: SSAValue
-    leading: tuple[SSAValue, ...]
-
-
-def fixed(op: Operation) -> tuple[Row, int] | None:
-    """Returns where a `memref.load` with a constant last index goes, and that; None for others, and for arrays of one
-    dimension, which need not have the three neighbours."""
-    array, *indices = op.operands
-    if not isinstance(array, BlockArgument) or len(indices) < 2 or memref_rank(array.type) != len(indices):
-        return None
-    number = constant_integer(indices[-1])
-    if number is None or number < 0 or not _has_wide_form(memref_element_type(array.type)):
-        return None
-    return Row(array, tuple(indices[:-1])), number
 
 
 def fixed_loads_of_run(op: Operation, row: Row) -> set[int]:
@@ -76,29 +52,6 @@ def fixed_loads_of_run(op: Operation, row: Row) -> set[int]:
             found.add(place[1])
         following = following.next_op
     return found
-
-
-def arrays_of_whole_rows(body: Block) -> frozenset[SSAValue]:
-    """Returns the arrays whose rows seem to be multiples of `WIDTH`: the last constant index in use ends such a part.
-
-    A row of three or five weights does not, and must not keep the kernel from being coarsened.
-    """
-    last: dict[SSAValue, int] = {}
-    for op in body.walk():
-        place = fixed(op) if isinstance(op, memref.LoadOp) else None
-        if place is not None:
-            row, number = place
-            last[row.array] = max(number, last.get(row.array, 0))
-    return frozenset(array for array, number in last.items() if (number + 1) % WIDTH == 0)
-
-
-def _has_wide_form(element: Attribute | None) -> bool:
-    """Whether four elements make a vector of the device: numbers other than bool and bf16."""
-    if element is None or isinstance(element, VectorType | BFloat16Type):
-        return False
-    if is_integer_type(element):
-        return element != IntegerType(1)
-    return hasattr(element, "bitwidth")
 
 
 def _offset(index: SSAValue) -> int | None:

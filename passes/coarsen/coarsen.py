@@ -39,8 +39,8 @@ from ..errors import PassError
 from ..optimise.dce import eliminate_dead_code
 from ..optimise.effects import functions_of
 from ..optimise.forward_walk import ForwardWalk
+from ..optimise.rows import WIDTH
 from ..unroll import unroll_short_loops
-from .accesses import WIDTH
 from .axes import Axes, NotCoarsenableError
 from .lanes import Lanes
 from .speculate import speculate

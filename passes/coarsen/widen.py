@@ -12,10 +12,9 @@ serves the case that it holds for all of them, and the other goes through the la
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 
 from xdsl.dialects import arith, gpu, memref, scf
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, VectorType, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...ir.attribute_values import memref_element_type
@@ -24,12 +23,9 @@ from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_reports import ROUND_OPS
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
 from ..optimise.effects import is_write_class
+from ..optimise.rows import WIDTH, Row, arrays_of_whole_rows, extract_index, fixed
 from .accesses import (
-    WIDTH,
     Line,
-    Row,
-    arrays_of_whole_rows,
-    fixed,
     fixed_loads_of_run,
     in_line,
     loads_of_run,
@@ -308,7 +304,7 @@ class Widening:
                 spirv.CompositeExtractOp.create(
                     operands=(vector,),
                     result_types=(op.results[0].type,),
-                    properties={"indices": _extract_index(number - start)},
+                    properties={"indices": extract_index(number - start)},
                     location=op.location,
                 )
             ).results[0]
@@ -495,8 +491,3 @@ class Widening:
 
 def _has_write(op: Operation) -> bool:
     return any(is_write_class(type(inner)) for inner in op.walk())
-
-
-@cache
-def _extract_index(number: int) -> Attribute:
-    return ArrayAttr([IntegerAttr(number, i32)])

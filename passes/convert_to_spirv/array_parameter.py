@@ -117,6 +117,10 @@ class ArrayParameter:
     def _number(self, value: int) -> SSAValue:
         return self._fn.constant(self.index_type, value)
 
+    def stored(self, type_: Attribute) -> Attribute:
+        """Returns what the buffer holds for a scalar inside of an element: itself."""
+        return type_
+
     def field_access(self, type_: Attribute) -> Mapping[str, Attribute]:
         """Returns the properties of loads and stores of a scalar inside of an element."""
         if not self._is_address:

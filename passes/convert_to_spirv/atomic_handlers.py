@@ -83,13 +83,10 @@ def _field_pointer(
     """Returns a pointer to a scalar inside of an element, and what it holds: bits of a float without instruction."""
     operands, path = field_operands(op, op.first_index)
     indices = fn.array_indices(operands, array.index_type)
-    if not op.keeps_bits:
+    if isinstance(array, LocalArray) or not op.keeps_bits:
+        field = array.stored(field)
         steps = [fn.index(step) if isinstance(step, int) else fn.value(step) for step in path]
         return array.element_pointer(indices, steps, field, is_atomic=True), field
-    if isinstance(array, LocalArray):
-        raise TypeError(
-            "atomics on floats inside of elements are of arrays that are parameters of the kernel"
-        )
     bits = fn.module.types.bits_like(field)
     steps = [step if isinstance(step, int) else fn.value(step) for step in path]
     return array.bits_pointer(indices, steps, field, bits), bits

@@ -20,12 +20,13 @@ from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.dialects.spirv.types import ArrayType, StructType
 from ...ir.errors import Location
 from ...ir.kernel_info import LocalArrayInfo
 from ...ir.location import location_of
 from ..narrowing import is_array_attribute, is_integer_type, is_memref_type, is_vector_type
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
-from .size_expressions import Size
+from .size_expressions import Size, SizeExpressions
 from .types import scalar_bytes
 
 if TYPE_CHECKING:
@@ -71,16 +72,13 @@ class LocalArray:
         self._fn = fn
         self._storage_class = storage_class
         self.element_type = fn.type(type_.element_type)
-        in_words = self.is_shared and type_.element_type in fn.module.word_elements
-        self.storage_type = (
-            i32 if in_words else fn.module.storage_type(self.element_type, is_atomic=self.is_shared)
-        )
-        """What the memory holds; an integer where floats are kept as their bits, or elements in words."""
+        self.storage_type = self.stored(self.element_type)
+        """What the memory holds; integers where floats are kept as their bits, or narrow numbers in words."""
         self.access: Mapping[str, Attribute] = NO_ATTRIBUTES
         self._extents = list(extents)
         self._lengths = [entry.sizes.of(extent) for extent in self._extents]
         self.global_symbols: tuple[str, ...] = ()
-        self._base = self._variable(entry.sizes.product(self._lengths))
+        self._base = self._variable(entry.sizes.product(self._lengths), entry.sizes)
         self._spelled = spelled
         self._location = location
 
@@ -105,6 +103,10 @@ class LocalArray:
             raise TypeError(f"the array has {len(self._extents)} dimensions, none is number {dimension}")
         return self._extents[dimension]
 
+    def stored(self, type_: Attribute) -> Attribute:
+        """Returns what the memory holds for a value of a type of the device."""
+        return self._fn.module.shared_type(type_) if self.is_shared else type_
+
     def field_access(self, type_: Attribute) -> Mapping[str, Attribute]:
         """Returns the properties of loads and stores of a scalar inside of an element."""
         return NO_ATTRIBUTES
@@ -123,14 +125,13 @@ class LocalArray:
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         return fn.emit(spirv.AccessChainOp, (self._base, linear, *path), pointer)
 
-    def _variable(self, total: Size) -> SSAValue:
+    def _variable(self, total: Size, sizes: SizeExpressions) -> SSAValue:
         fn, module = self._fn, self._fn.module
         length = total.literal
         if length is None:
-            assert isinstance(total.attribute, SymbolRefAttr)
-            length_symbol = total.attribute.root_reference.data
-            module.spec_constants.keep_positive(length_symbol)
-            array = module.types.array(self.storage_type, length_symbol)
+            positive = sizes.at_least_one(total)
+            assert isinstance(positive.attribute, SymbolRefAttr)
+            array = module.types.array(self.storage_type, positive.attribute.root_reference.data)
         else:
             if length < 1:
                 raise TypeError(f"an array has at least one element, found {length}")
@@ -149,12 +150,30 @@ class LocalArray:
 
 
 def _element_bytes(type_: Attribute) -> int:
-    if is_vector_type(type_):  # a device may align three like four
+    """Returns the bytes that an element takes at most; a device may align three like four."""
+    if isinstance(type_, StructType):
+        end = 0
+        for member in type_.members:
+            end = _rounded_up(end, _alignment(member.type)) + _element_bytes(member.type)
+        return _rounded_up(end, _alignment(type_))
+    if isinstance(type_, ArrayType):
+        return type_.count.data * _element_bytes(type_.element_type)
+    if is_vector_type(type_):
         count = type_.get_shape()[0]
         return _element_bytes(type_.element_type) * (4 if count == 3 else count)
     if is_integer_type(type_) and type_.width.data == 1:
         return 4
     return scalar_bytes(type_)
+
+
+def _alignment(type_: Attribute) -> int:
+    if isinstance(type_, StructType):
+        return max(_alignment(member.type) for member in type_.members)
+    return _alignment(type_.element_type) if isinstance(type_, ArrayType) else _element_bytes(type_)
+
+
+def _rounded_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple
 
 
 def _spelled(op: Operation) -> tuple[str, ...]:

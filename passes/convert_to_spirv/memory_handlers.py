@@ -16,7 +16,8 @@ from ...ir.dialects.spirv.types import component_count
 from ..narrowing import is_memref_type
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering, Handler
-from .words import from_word, is_narrow, to_word
+from .types import scalar_of
+from .words import by_component, from_word, is_narrow, to_word
 from .work_item_handlers import entry_of
 
 
@@ -24,8 +25,10 @@ def from_storage(fn: FunctionLowering, value: SSAValue, element_type: Attribute)
     """Returns what memory holds as an element: its bits, or a word, where atomics reach the array."""
     if value.type is element_type or value.type == element_type:
         return value
-    if is_narrow(element_type):
-        return from_word(fn, value, element_type)
+    if is_narrow(scalar_of(element_type)):
+        return by_component(
+            fn, value, element_type, lambda word: from_word(fn, word, scalar_of(element_type))
+        )
     return fn.emit(spirv.BitcastOp, (value,), element_type)
 
 
@@ -33,8 +36,8 @@ def to_storage(fn: FunctionLowering, value: SSAValue, storage_type: Attribute) -
     """Returns an element as memory holds it."""
     if value.type is storage_type or value.type == storage_type:
         return value
-    if is_narrow(value.type):
-        return to_word(fn, value)
+    if is_narrow(scalar_of(value.type)):
+        return by_component(fn, value, storage_type, lambda number: to_word(fn, number))
     return fn.emit(spirv.BitcastOp, (value,), storage_type)
 
 
@@ -61,15 +64,18 @@ def _store(fn: FunctionLowering, op: Operation) -> None:
 def _load_field(fn: FunctionLowering, op: Operation) -> None:
     array = entry_of(fn, op).array(op.operands[0])
     type_ = fn.type(op.results[0].type)
-    pointer = array.element_pointer(*_field(fn, op, 1, array.index_type), type_)
-    fn.values[op.results[0]] = fn.emit(spirv.LoadOp, (pointer,), type_, array.field_access(type_))
+    stored = array.stored(type_)
+    pointer = array.element_pointer(*_field(fn, op, 1, array.index_type), stored)
+    value = fn.emit(spirv.LoadOp, (pointer,), stored, array.field_access(type_))
+    fn.values[op.results[0]] = from_storage(fn, value, type_)
 
 
 def _store_field(fn: FunctionLowering, op: Operation) -> None:
     array = entry_of(fn, op).array(op.operands[1])
     type_ = fn.type(op.operands[0].type)
-    pointer = array.element_pointer(*_field(fn, op, 2, array.index_type), type_)
-    value = fn.value(op.operands[0])
+    stored = array.stored(type_)
+    pointer = array.element_pointer(*_field(fn, op, 2, array.index_type), stored)
+    value = to_storage(fn, fn.value(op.operands[0]), stored)
     fn.add(create(spirv.StoreOp, operands=(pointer, value), properties=array.field_access(type_)))
 
 

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...ir.attributes import function_type, symbol_reference
-from ...ir.call_graph import Function, SymbolTables, function_name, has_body
+from ...ir.call_graph import CallGraph, Function, SymbolTables, function_name, has_body
 from ...ir.create import create
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
@@ -28,7 +28,7 @@ from ...ir.dialects.kernel_reports import REPORT_NAMES, ROUND_OPS
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.attributes import MemorySemanticsAttr, StorageClassAttr
 from ...ir.dialects.spirv.enums import MemorySemantics, StorageClass
-from ...ir.dialects.spirv.types import PointerType
+from ...ir.dialects.spirv.types import ArrayType, PointerType, StructMember, StructType
 from ...ir.target_env import TargetEnv
 from ...ir.walk import operations
 from ..errors import PassError
@@ -36,7 +36,7 @@ from ..narrowing import is_memref_type
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
 from .spec_constant_table import SpecConstantTable
-from .types import TypeConverter, integer_attribute
+from .types import TypeConverter, integer_attribute, scalar_of, with_scalar
 
 _NEEDS_KERNEL = (
     GlobalRangeOp,
@@ -116,6 +116,7 @@ class ModuleLowering:
         """SpecIds of the local size as (x, y, z), after `finish_spec_constants`."""
         self.has_imports = False
         """Whether functions of other modules are called."""
+        self._linked: set[str] = set()
         self._local_size_symbols: dict[int, str] = {}
         self.kernel_symbols = SymbolTables()
         """What symbols of the kernel-level IR name."""
@@ -133,6 +134,11 @@ class ModuleLowering:
         ops = operations(kernel_ir)
         kinds = {type(op) for op in ops}
         self.counts_rounds = not kinds.isdisjoint(ROUND_OPS)
+        if self.counts_rounds:
+            graph = CallGraph.of(kernel_ir)
+            self._linked = {
+                function_name(f) for f in graph.functions if is_kernel(f) and graph.reaches_external(f)
+            }
         decisive = {kind for kind in kinds if kind.name in _BARRIERS or issubclass(kind, _DECISIVE)}
         for op in (op for op in ops if type(op) in decisive):
             if op.name in _BARRIERS:
@@ -149,7 +155,7 @@ class ModuleLowering:
                 self.orders_memory |= op.order.data != "relaxed"
                 self.keeps_float_bits |= op.keeps_bits
                 if op.is_narrow and _is_shared(op.array.type):
-                    self.word_elements.add(op.element_type)
+                    self.word_elements.add(self.types(op.element_type))
 
     def storage_type(self, element: Attribute, *, is_atomic: bool) -> Attribute:
         """Returns what memory that atomics may reach holds for elements of a type.
@@ -160,6 +166,20 @@ class ModuleLowering:
         if is_atomic and self.keeps_float_bits and isinstance(element, Float32Type | Float64Type):
             return self.types.bits_like(element)
         return element
+
+    def counts_rounds_of(self, kernel: str) -> bool:
+        """Whether the rounds of a kernel's loops are counted here, and not in what it is linked to."""
+        return self.counts_rounds and kernel not in self._linked
+
+    def shared_type(self, type_: Attribute) -> Attribute:
+        """Returns what memory of a work-group holds for a value, see `storage_type` and `word_elements`."""
+        if isinstance(type_, StructType):
+            return StructType.get([StructMember(self.shared_type(member.type)) for member in type_.members])
+        if isinstance(type_, ArrayType):
+            return ArrayType.get(self.shared_type(type_.element_type), type_.count.data)
+        scalar = scalar_of(type_)
+        stored = i32 if scalar in self.word_elements else self.storage_type(scalar, is_atomic=True)
+        return type_ if stored is scalar else self.types(with_scalar(type_, stored))
 
     # Symbols and globals
 

@@ -63,17 +63,14 @@ class _Word:
         self._bits = fn.index(scalar_width(self.type))
         self._shift: SSAValue | None = None
         """In bits; None where the word holds nothing else."""
+        operands, path = field_operands(op, first) if op.path else (list(op.operands[first:]), [])
+        steps = [step if isinstance(step, int) else fn.value(step) for step in path]
+        indices = fn.array_indices(operands, array.index_type)
         if isinstance(array, ArrayParameter):
-            operands, path = field_operands(op, first) if op.path else (list(op.operands[first:]), [])
-            steps = [step if isinstance(step, int) else fn.value(step) for step in path]
-            indices = fn.array_indices(operands, array.index_type)
             pointer, self._shift = array.word_pointer(indices, steps, self.type)
-        elif op.path:
-            raise TypeError(
-                "atomics on less than 32 bits inside of elements are of arrays that are parameters of the kernel"
-            )
         else:
-            pointer = array.element_pointer(fn.array_indices(op.operands[first:]))
+            steps = [fn.index(step) if isinstance(step, int) else step for step in steps]
+            pointer = array.element_pointer(indices, steps, i32)
         self.place = AtomicPlace(fn, op, pointer, i32)
 
     def taken(self, word: SSAValue, *, is_signed: bool = False) -> SSAValue:

@@ -82,6 +82,15 @@ class SizeExpressions:
             total = self.apply("IMul", [total, size], i32)
         return total
 
+    def at_least_one(self, size: Size) -> Size:
+        """Returns a size that SPIR-V allows as an array's length whatever values the constants have.
+
+        The runtime refuses other values by name, but only for the kernels that have the array: their module is as well
+        that of kernels without it.
+        """
+        one = self.literal(1)
+        return self.apply("Select", [self.apply("SGreaterThan", [size, one], i1), size, one], i32)
+
     def apply(self, opcode: str, operands: list[Size], type_: Attribute) -> Size:
         """Returns the expression ``opcode operands``."""
         key = (opcode, *(operand.node for operand in operands))

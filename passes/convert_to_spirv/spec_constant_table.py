@@ -189,18 +189,6 @@ class SpecConstantTable:
             )
         )
 
-    def keep_positive(self, symbol: str) -> None:
-        """Gives a constant that is an array's length a default of at least 1 in the binary, where SPIR-V demands it.
-
-        Launches give every constant its value, so the default that counts stays that of the metadata, which the
-        runtime refuses by name where a launch leaves it below 1.
-        """
-        for op in self.ops:
-            if isinstance(op, spirv.SpecConstantOp) and op.sym_name.data == symbol:
-                default = op.default_value
-                if is_integer_attribute(default) and default.value.data < 1:
-                    op.default_value = IntegerAttr(1, default.type)
-
     def infos(self) -> tuple[SpecConstantInfo, ...]:
         """Returns the metadata of the constants in SpecId order; offsets pack the host values tightly."""
         infos: list[SpecConstantInfo] = []

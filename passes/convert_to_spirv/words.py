@@ -6,17 +6,19 @@ such elements has a word for each, the upper bits zero, where the module has an 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import ArrayAttr, Float16Type, VectorType, f16, i1, i32
 from xdsl.ir import Attribute, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
-from ..narrowing import is_integer_type
+from ...ir.dialects.spirv.types import component_count
+from ..narrowing import is_integer_type, is_vector_type
 from .function_lowering import FunctionLowering
-from .types import integer_attribute
+from .types import integer_attribute, scalar_of
 
 _PAIR = VectorType(f16, [2])
-_FIRST = ArrayAttr([integer_attribute(0, 32)])
 
 
 def is_narrow(type_: Attribute) -> bool:
@@ -24,6 +26,23 @@ def is_narrow(type_: Attribute) -> bool:
     if is_integer_type(type_):
         return type_.width.data < 32
     return isinstance(type_, Float16Type)
+
+
+def by_component(
+    fn: FunctionLowering, value: SSAValue, type_: Attribute, renew: Callable[[SSAValue], SSAValue]
+) -> SSAValue:
+    """Returns the number, or the vector of type `type_`, that `renew` makes of a number or of each component."""
+    if not is_vector_type(value.type):
+        return renew(value)
+    parts = [
+        renew(fn.emit(CompositeExtractOp, (value,), scalar_of(value.type), {"indices": _path(position)}))
+        for position in range(component_count(value.type))
+    ]
+    return fn.emit(CompositeConstructOp, tuple(parts), type_)
+
+
+def _path(position: int) -> Attribute:
+    return ArrayAttr([integer_attribute(position, 32)])
 
 
 def to_word(fn: FunctionLowering, value: SSAValue) -> SSAValue:
@@ -45,4 +64,4 @@ def from_word(fn: FunctionLowering, word: SSAValue, type_: Attribute) -> SSAValu
     if is_integer_type(type_):
         return fn.emit(spirv.UConvertOp, (word,), type_)
     pair = fn.emit(spirv.BitcastOp, (word,), fn.type(_PAIR))
-    return fn.emit(CompositeExtractOp, (pair,), type_, {"indices": _FIRST})
+    return fn.emit(CompositeExtractOp, (pair,), type_, {"indices": _path(0)})

@@ -8,6 +8,7 @@ from .canonicalize import Canonicalize
 from .cse import CommonSubexpressionElimination
 from .dce import DeadCodeElimination
 from .hoist_invariants import HoistInvariants
+from .join_loads import JoinLoads
 from .linearise_indices import LineariseIndices
 from .narrow_barriers import NarrowBarriers
 from .pipeline import optimise
@@ -19,6 +20,7 @@ PASSES = (
     CommonSubexpressionElimination,
     DeadCodeElimination,
     HoistInvariants,
+    JoinLoads,
     LineariseIndices,
     NarrowBarriers,
     PromoteArrays,
@@ -32,6 +34,7 @@ __all__ = [
     "CommonSubexpressionElimination",
     "DeadCodeElimination",
     "HoistInvariants",
+    "JoinLoads",
     "LineariseIndices",
     "NarrowBarriers",
     "PromoteArrays",

@@ -32,6 +32,7 @@ _REMOVABLE_NAMES = frozenset(
     (
         "memref.load",
         "kernel.load_field",
+        "kernel.load_wide",
         "memref.alloc",
         "memref.alloca",
         "kernel.image_read",

@@ -12,6 +12,7 @@ from .dce import eliminate_dead_code
 from .effects import functions_of
 from .forward_walk import ForwardWalk
 from .hoist_invariants import hoist_invariants
+from .join_loads import join_loads
 from .linearise_indices import has_wide_ids, linearise_indices
 from .narrow_barriers import narrow_barriers
 from .promote_arrays import promote_arrays
@@ -19,7 +20,12 @@ from .reduce_strength import reduce_strength
 
 
 def optimise(
-    module: Operation, level: int, *, disabled: Collection[str] = (), keeps_dimensions: bool = False
+    module: Operation,
+    level: int,
+    *,
+    disabled: Collection[str] = (),
+    keeps_dimensions: bool = False,
+    joins_loads: bool = False,
 ) -> None:
     """Optimises every function of `module` in place; level 0 changes nothing, 2 repeats what 1 does once.
 
@@ -30,12 +36,15 @@ def optimise(
         level: of functions that have none of their own.
         disabled: names of passes that do not run.
         keeps_dimensions: whether arrays keep their dimensions, which coarsening needs; `optimise_positions` follows.
+        joins_loads: whether buffers can be seen as arrays of vectors.
     """
     positions = not (keeps_dimensions or has_wide_ids(module))
     for function in functions_of(module):
         level_here = min(_level_of(function, level), 2)
         if level_here and "promote-arrays" not in disabled:
             promote_arrays(function)
+        if level_here and positions and joins_loads and "join-loads" not in disabled:
+            join_loads(function)
         if level_here and positions and "linearise-indices" not in disabled:
             linearise_indices(function)
         for _ in range(level_here):

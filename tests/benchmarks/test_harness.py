@@ -54,7 +54,12 @@ def test_wrong_result_is_refused_on_either_side(device: lp.Device, side: str) ->
 @pytest.mark.device
 def test_latency_counts_every_launch(device: lp.Device) -> None:
     results = latency.measure_latency(device, rounds=2, launches=3)
-    assert {result.what for result in results} == {"launch + wait", "enqueue", "graph node"}
+    assert {result.what for result in results} == {
+        "launch + wait",
+        "enqueue",
+        "graph node",
+        "free graph node",
+    }
     for result in results:
         assert_is_spread(result.as_dict()["ratio"])
 

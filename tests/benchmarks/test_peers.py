@@ -106,15 +106,21 @@ def test_seconds_of_a_fresh_process_end_with_its_clock(tmp_path: Path) -> None:
 
 
 def test_the_overview_names_the_best_package_and_its_ratio() -> None:
-    times = {"lapilli": [2.0, 4.0], "slow": [8.0, 8.0], "fast": [1.0, 1.0], "C floor": [0.5, 0.5]}
-    columns, rows = results.overview(measure.results_of("launch", "1 CPU", "µs", times))
+    turns = {
+        "lapilli": [(2.0, 6.0), (4.0, 6.0)],
+        "slow": [(8.0, 1.0)] * 2,
+        "fast": [(1.0, 2.0)] * 2,
+        "C floor": [(0.5, 0.0)] * 2,
+    }
+    columns, rows = results.overview(measure.results_of("launch", "1 CPU", "µs", turns, 10.0))
     assert len(columns) == len(rows[0])
-    assert rows == [("launch, 1 CPU", "µs", "3", "fast", "1", "2.00", "3.00", "4.00", "0.5")]
+    ratios = ("2.00", "3.00", "4.00", "2.00", "3.00")
+    assert rows == [("launch, 1 CPU", "µs", "30", "fast", "10", *ratios, "5")]
 
 
 def test_the_overview_without_packages_has_lapillis_column_alone() -> None:
-    _, rows = results.overview(measure.results_of("saxpy", "", "ms", {"lapilli": [2.0]}))
-    assert rows == [("saxpy", "ms", "2", "-", "-", "-", "-", "-", "-")]
+    _, rows = results.overview(measure.results_of("saxpy", "", "ms", {"lapilli": [(2.0, 1.0)]}, 1e3))
+    assert rows == [("saxpy", "ms", "2000", *["-"] * 8)]
 
 
 def test_interpreters_are_given_by_package() -> None:

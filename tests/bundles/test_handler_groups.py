@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.vk_runtime.reports import HostReport
 
 pytestmark = pytest.mark.device
 
@@ -273,6 +274,25 @@ def test_asynchronous_errors_go_to_the_handler_at_the_next_wait(device):
     plain.wait()
     with pytest.raises(lp.InvalidError, match="expects a function"):
         lp.Queue(device, async_handler=3)
+
+
+def test_a_handler_that_raises_keeps_no_queue_open(device):
+    def refuse(errors):
+        raise ValueError(f"{len(errors)} of mine")
+
+    queue = lp.Queue(device, async_handler=refuse)
+    queue.note_error(lp.Error("one"))
+    with pytest.raises(ValueError, match="1 of mine"):
+        queue.wait()
+    assert not queue.is_closed
+    queue.wait()
+
+    report = HostReport([], lp.KernelTrap("two"))
+    queue.note_host_launch(report, ())
+    with pytest.raises(ValueError, match="1 of mine"):
+        queue.close()
+    assert queue.is_closed
+    queue.close()
 
 
 def test_a_keyword_value_does_not_stay_for_the_next_launch(device):

@@ -206,6 +206,17 @@ def sized_by_constant(x: lp.Array[lp.i32]):
     x[lp.global_id(0)] = shared[3 - lp.local_id(0)]
 
 
+def test_a_module_is_valid_whatever_values_the_lengths_of_its_arrays_have(device, context):
+    """Validation layers specialise a module for each of its kernels, those without the array too."""
+    for bundle_image in get(context, OBJECT, sized_by_constant):
+        (constant,) = (found for found in bundle_image.binary.spec_constants if found.name.endswith("LENGTH"))
+        for value in (0, 1, 0xFFFF_FFFF):
+            changed = lp.spirv.set_spec_constant_defaults(
+                bundle_image.spirv(), {constant.leaves[0].spec_id: value}
+            )
+            lp.spirv.validate(lp.spirv.freeze_spec_constants(changed))
+
+
 def test_a_length_that_cannot_be_is_told_at_the_launch(device, context):
     source = get(context, INPUT, sized_by_constant)
     x = lp.zeros(4, lp.i32, device=device)

@@ -78,6 +78,18 @@ def test_what_a_callback_raises_is_logged_and_the_next_one_called(device, caplog
     assert [r.getMessage() for r in caplog.records] == ["a done callback raised"]
 
 
+def test_a_callback_that_ends_its_thread_keeps_no_other_waiting(device, caplog):
+    queue, called = lp.Queue(device), threading.Event()
+    queue._submitted = 2  # as if the device were at work
+    lp.Event(queue, 1).add_done_callback(lambda _: sys.exit())
+    lp.Event(queue, 2).add_done_callback(lambda _: called.set())
+    with caplog.at_level(logging.ERROR):
+        signal_to(queue, 1)
+        signal_to(queue, 2)
+        assert called.wait(60)
+    assert [r.getMessage() for r in caplog.records] == ["a done callback raised"]
+
+
 def test_many_awaits_at_once(device):
     x, y = lp.zeros(64, device=device), lp.zeros(64, device=device)
 

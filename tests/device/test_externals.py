@@ -253,26 +253,178 @@ def short(x: lp.f32) -> lp.f32:
     return x
 
 @lp.external
-def long(x: lp.f32) -> lp.f32:
-    rounds = 0
-    while rounds < 200000:
-        rounds += 1
-    return x + lp.f32(rounds)
+def long(x: lp.f32, rounds: lp.i32) -> lp.f32:
+    for k in range(rounds):
+        x = 0.5 * x + lp.f32(k & 1)
+    return x
+"""
+LOOPS_USER = """
+import ext_loops
+
+@lp.kernel
+def once(y: lp.Array[lp.f32], n: lp.i32):
+    i = lp.global_id(0)
+    y[i] = ext_loops.long(y[i], n)
+
+@lp.kernel
+def again(y: lp.Array[lp.f32], n: lp.i32):
+    i = lp.global_id(0)
+    for _ in range(n // 100):
+        y[i] = ext_loops.long(y[i], 100)
+
+@lp.kernel
+def in_arms(y: lp.Array[lp.f32], n: lp.i32):
+    i = lp.global_id(0)
+    if i % 2 == 0:
+        y[i] = ext_loops.long(y[i], n)
+    else:
+        y[i] = ext_loops.long(y[i], n)
+
+@lp.kernel
+def beside(y: lp.Array[lp.f32], n: lp.i32):
+    i = lp.global_id(0)
+    for k in range(n):
+        y[i] = 0.5 * y[i] + lp.f32(k & 1)
+    y[i] = ext_loops.short(y[i]) - 3.0
 """
 
 
-def test_loops_that_nobody_counts_are_refused_where_the_driver_cuts_them_short(device: lp.Device, load: Load):
-    load("ext_short", LOOPS.split("@lp.external\ndef long")[0])
-    user = load("ext_short_user", "import ext_short\n" + _caller("ext_short.short"))
+def _halved(rounds: int) -> np.ndarray:
+    found = NUMBERS.copy()
+    for k in range(rounds):
+        found = np.float32(0.5) * found + np.float32(k & 1)
+    return found
+
+
+def test_short_loops_of_exported_functions(device: lp.Device, load: Load) -> None:
+    load("ext_loops", LOOPS)
+    user = load("ext_short_user", "import ext_loops\n" + _caller("ext_loops.short"))
     assert np.array_equal(run(user.k, device), NUMBERS + 3)
-    load("ext_long", LOOPS)
-    user = load("ext_long_user", "import ext_long\n" + _caller("ext_long.long"))
+
+
+@pytest.mark.parametrize("name", ["once", "again", "in_arms", "beside"])
+def test_long_loops_of_exported_functions_are_right_or_trap(device: lp.Device, load: Load, name: str) -> None:
+    """Up to a million rounds: where a driver ends loops, those of the function and of the kernel are one count."""
+    library, user = load("ext_loops", LOOPS), load("ext_loops_user", LOOPS_USER)
+    cap = device.target_env.loop_iteration_cap
+    for rounds in (100, 10_000, 200_000, 1_000_000):
+        y = lp.asarray(NUMBERS, device=device)
+        getattr(user, name)[y.size](y, rounds)
+        if cap is None or rounds < cap:
+            np.testing.assert_allclose(y.numpy(), _halved(min(rounds, 100)), rtol=1e-6)
+            continue
+        with pytest.raises(lp.KernelTrap, match="65,535 rounds") as caught:
+            y.numpy()
+        assert caught.value.kernel == name
+        assert caught.value.location is not None
+        source = user if name == "beside" else library
+        assert caught.value.location.file == source.__file__
+        lines = Path(source.__file__ or "").read_text().splitlines()
+        assert "for " in lines[caught.value.location.line - 1]
+
+
+def test_rounds_are_counted_in_linked_bundles(device: lp.Device, load: Load) -> None:
+    load("ext_loops", LOOPS)
+    user = load("ext_loops_user", LOOPS_USER)
+    context = lp.Context([device])
+    queue = lp.Queue(device, context=context)
+    bundle = lp.get_kernel_bundle(
+        context, state=lp.BundleState.EXECUTABLE, kernel_ids=[user.once, user.again]
+    )
+    for kernel in (user.once, user.again):
+        y = lp.asarray(NUMBERS, device=device)
+        queue.parallel_for(y.size, bundle.get_kernel(kernel), y, 1000).wait()
+        np.testing.assert_allclose(y.numpy(), _halved(100), rtol=1e-6)
+        event = queue.parallel_for(y.size, bundle.get_kernel(kernel), y, 300_000)
+        if device.target_env.loop_iteration_cap is None:
+            event.wait()
+        else:
+            with pytest.raises(lp.KernelTrap, match="65,535 rounds"):
+                event.wait()
+
+
+def test_the_trap_names_the_work_item_of_a_range_in_pieces(device: lp.Device, load: Load) -> None:
     if device.target_env.loop_iteration_cap is None:
-        assert np.array_equal(run(user.k, device), NUMBERS + 200000)
-    else:
-        with pytest.raises(lp.BuildError, match="the exported function 'long' has a loop here") as caught:
-            run(user.k, device)
-        assert caught.value.code == "LP2086"
+        pytest.skip("the driver has no cap on loops")
+    load("ext_loops", LOOPS)
+    text = "    y[i] = ext_loops.long(y[i], 100_000 if i == 77 else 1)\n"
+    user = load(
+        "ext_pieces",
+        "import ext_loops\n@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    i = lp.global_id(0)\n" + text,
+    )
+    limited = device.masked(limits={"maxComputeWorkGroupCount": (3, 1, 1)})
+    y = lp.ones(100, device=limited)
+    user.k[lp.NdRange(100, 10)](y)
+    with pytest.raises(lp.KernelTrap) as caught:
+        y.numpy()
+    assert caught.value.work_item[0] // 8 == 77 // 8 or caught.value.work_item[0] // 10 == 7
+
+
+CHECKED = """
+@lp.external
+def divided(k: lp.i32, by: lp.i32) -> lp.i32:
+    return k // by
+
+@lp.external
+def component(k: lp.i32, by: lp.i32) -> lp.i32:
+    v = lp.i32x4(1, 2, 3, 4)
+    return v[k + by]
+
+@lp.external
+def positive(k: lp.i32, by: lp.i32) -> lp.i32:
+    assert by > 0, f"{k} by {by}"
+    return k + by
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "by", "is_debug", "text"),
+    [
+        ("divided", 0, True, "integer division of 1 by zero"),
+        ("component", 4, True, r"index 5 is out of range of a vector, whose extent is 4"),
+        ("positive", 0, True, r"assert by > 0: 1 by 0"),
+        ("positive", 0, False, r"assert by > 0: 1 by 0"),
+        ("divided", 1, True, None),
+        ("positive", 1, False, None),
+    ],
+)
+def test_functions_of_other_modules_are_checked(
+    device: lp.Device, load: Load, function: str, by: int, is_debug: bool, text: str | None
+) -> None:
+    """With the line of the function; in a launch and in a bundle."""
+    library = load("ext_checked", CHECKED)
+    user = load(
+        "ext_checked_user",
+        "import ext_checked\n@lp.kernel\ndef k(y: lp.Array[lp.i32], by: lp.i32):\n"
+        f"    y[0] = ext_checked.{function}(y[0], by)\n",
+    )
+    y = lp.ones(1, lp.i32, device=device)
+    context = lp.Context([device])
+    queue = lp.Queue(device, context=context)
+    with lp.config.override(debug=is_debug):
+        bundle = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=user.k)
+        launches = (lambda: user.k[1](y, by), lambda: queue.parallel_for(1, bundle.get_kernel(user.k), y, by))
+        for launch in launches:
+            if text is None:
+                launch().wait()
+                continue
+            y.copy_from(np.ones(1, np.int32))
+            with pytest.raises(lp.KernelTrap, match=text) as caught:
+                launch().wait()
+            assert caught.value.location is not None
+            assert caught.value.location.file == library.__file__
+
+
+def test_what_is_called_by_its_symbol_leaves_asserts_out(device: lp.Device, load: Load) -> None:
+    load("ext_checked", CHECKED)
+    user = load(
+        "ext_symbol_user",
+        '@lp.extern("positive")\ndef positive(k: lp.i32, by: lp.i32) -> lp.i32: ...\n'
+        "@lp.kernel\ndef k(y: lp.Array[lp.i32], by: lp.i32):\n    y[0] = positive(y[0], by)\n",
+    )
+    y = lp.ones(1, lp.i32, device=device)
+    user.k[1](y, -3)
+    assert y.numpy().tolist() == [-2]
 
 
 def _caller(function: str) -> str:

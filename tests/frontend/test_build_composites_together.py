@@ -41,26 +41,9 @@ def atomic_of_a_vector(x: lp.Array[lp.i32]):
 
 
 @lp.kernel
-def shared_structs(x: lp.Array[lp.i32]):
-    table = lp.local.array(4, Pair)
-    x[0] = table[0].b
-
-
-@lp.kernel
-def private_fixed_arrays(x: lp.Array[lp.i32]):
-    table = lp.private.array(4, lp.FixedArray[lp.i32, 2])
-    x[0] = table[0][1]
-
-
-@lp.kernel
 def shape_is_a_vector(x: lp.Array[lp.i32]):
     table = lp.private.array(lp.i32x2(2, 2), lp.i32)
     x[0] = table[0, 1]
-
-
-@lp.kernel
-def group_of_a_vector(x: lp.Array[lp.f32x2]):
-    x[0] = lp.group.reduce(x[0], "add")
 
 
 @lp.kernel
@@ -73,24 +56,15 @@ def vote_of_a_vector(x: lp.Array[lp.i32x2]):
     x[0].x = lp.sub_group.any(x[0] > 0)
 
 
-@lp.kernel
-def shuffle_of_a_vector(x: lp.Array[lp.i32x2]):
-    x[0] = lp.sub_group.shuffle(x[0], 0)
-
-
 ERRORS = {
     atomic_on_vectors: "works on numbers, found lp.i32x2 in 'x'",
     atomic_on_structs: "works on numbers, found Pair in 'x'",
     atomic_on_shared_vectors: "works on numbers, found lp.u32x4",
     atomic_at_a_vector: "must be an integer, found lp.i32x2",
     atomic_of_a_vector: "lp.i32x2",
-    shared_structs: "holds numbers and vectors, found Pair",
-    private_fixed_arrays: "holds numbers and vectors",
     shape_is_a_vector: "is an integer or a tuple of them, found lp.i32x2",
-    group_of_a_vector: "takes a number, found lp.f32x2",
-    broadcast_of_a_struct: "takes a number, found Pair",
+    broadcast_of_a_struct: "takes numbers and vectors, found Pair",
     vote_of_a_vector: "found lp.boolx2",
-    shuffle_of_a_vector: "takes a number, found lp.i32x2",
 }
 
 

@@ -122,8 +122,8 @@ def test_the_collector_goes_on_as_before_and_still_finds_garbage() -> None:
 PROGRAM = """
 from io import StringIO
 from lapilli.ir.deferred_definitions import deferred_definitions
-from lapilli.ir.deferred_formats import deferred_formats
-with deferred_definitions(), deferred_formats():
+from lapilli.ir.deferred_operations import deferred_operations
+with deferred_definitions(), deferred_operations():
     from xdsl.dialects import arith, builtin, func
 from xdsl.context import Context
 from xdsl.parser import Parser

@@ -1,34 +1,19 @@
-"""Ctrl-C at any point of a launch or a wait: the runtime goes on, and no work is done twice.
-
-Python looks for signals after each call and at each backward jump.  A trace function raises KeyboardInterrupt
-at exactly these points, one after the other, which no signal could do reliably.
-"""
+"""Ctrl-C at any point of a launch or a wait: the runtime goes on, and no work is done twice."""
 
 from __future__ import annotations
 
-import dis
 import gc
-import sys
 import threading
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import graph_recording
-from lapilli.vk_runtime import queue as queue_module
+from tests.interruption import interrupted_at
 
 pytestmark = pytest.mark.device
-
-FOLDER = str(Path(queue_module.__file__).parent)
-CHECKED = {
-    code
-    for name, code in dis.opmap.items()
-    if name.startswith(("CALL", "JUMP_BACKWARD", "RESUME")) and "INTRINSIC" not in name
-}
-"""Opcodes after which Python runs signal handlers."""
 
 
 @lp.kernel
@@ -40,41 +25,6 @@ def add_one(x: lp.Array[lp.f32]):
 @lp.kernel
 def add_value(x: lp.Array[lp.f32], a: lp.f32):
     x[lp.global_id(0)] += a
-
-
-def interrupted_at(count, action):
-    """Runs `action` with Ctrl-C at the `count`-th possible point in the runtime; whether it has so many."""
-    before: dict[object, int] = {}
-    left = count
-
-    def trace(frame, event, argument):
-        nonlocal left
-        del argument
-        code = frame.f_code
-        # Python swallows what is raised while an object is finalised.
-        is_finaliser = code.co_name in ("_bury", "__del__")
-        if event == "call" and (is_finaliser or not code.co_filename.startswith(FOLDER)):
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            last, before[frame] = before.get(frame), frame.f_lasti
-            if last is not None and frame.f_code.co_code[last] in CHECKED:
-                left -= 1
-                if left < 0:
-                    raise KeyboardInterrupt
-        return trace
-
-    sys._getframe().f_trace_opcodes = (
-        True  # Python 3.12 looks when tracing begins whether any frame wants them
-    )
-    sys.settrace(trace)
-    try:
-        action()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-    return False
 
 
 def lock_is_free(device):

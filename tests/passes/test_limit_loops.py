@@ -74,6 +74,21 @@ def test_loops_add_up() -> None:
     assert run(f"{nine}\n{loop('%hundred')}").count("check_rounds") == 10
 
 
+@pytest.mark.parametrize(
+    ("casts", "type_", "is_bounded"),
+    [
+        ("%s = arith.index_cast %i : index to i32", "i32", True),
+        ("%s = arith.index_cast %i : index to i8", "i8", False),
+        ("%b = arith.index_cast %i : index to i16 %s = arith.index_cast %b : i16 to index", "index", False),
+    ],
+)
+def test_ids_that_a_cast_cut_short_may_be_negative(casts: str, type_: str, is_bounded: bool) -> None:
+    body = f"{casts} %h = arith.constant 100 : {type_} %e = arith.constant 1 : {type_} " + (
+        f"scf.for %x = %s to %h step %e {': ' + type_ if type_ != 'index' else ''} {{ {loop('%ten')} }}"
+    )
+    assert ("check_rounds" not in run(body, cap=2000)) == is_bounded
+
+
 def test_an_unknown_bound_is_counted() -> None:
     assert names(run(loop("%n"))) == ["func.func", "scf.for", "count_rounds", "check_rounds", "count_rounds"]
 

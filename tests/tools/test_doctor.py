@@ -17,6 +17,8 @@ from rich.console import Console
 from lapilli.tools import cli, doctor, doctor_software, doctor_vulkan, driver_probe, swiftshader
 from lapilli.tools.doctor_findings import Finding, Section, missing, note, ok, repairs
 from lapilli.vk_runtime import loader
+from lapilli.vk_runtime.driver_report import driver_manifests
+from lapilli.vk_runtime.errors import VulkanError
 
 VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES", "LAPILLI_SWIFTSHADER")
 
@@ -95,6 +97,37 @@ def test_each_broken_manifest_has_its_reason(tmp_path: Path, monkeypatch: pytest
     section = doctor_vulkan.vulkan_section()
     assert "cannot be read" in finding_of(section, f"driver {tmp_path}/text.json").text
     assert "./absent.so does not exist" in finding_of(section, f"driver {tmp_path}/absent.json").text
+
+
+@pytest.mark.usefixtures("no_variables")
+def test_what_the_loader_cannot_load_has_the_linkers_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loader answers VK_ERROR_INCOMPATIBLE_DRIVER, whatever the reason."""
+    require_loader()
+    (tmp_path / "text.so").write_text("no library")
+    files = (manifest(tmp_path / "text.json", "./text.so"), manifest(tmp_path / "other.json", "libc.so.6"))
+    monkeypatch.setenv("VK_DRIVER_FILES", os.pathsep.join(map(str, files)))
+    text, other = (finding_of(doctor_vulkan.vulkan_section(), f"driver {path}") for path in files)
+    assert text.status == other.status == "missing"
+    assert "text.so: file too short" in text.text
+    assert other.text == "libc.so.6 is no Vulkan driver: it has no vk_icdGetInstanceProcAddr"
+
+
+def test_a_driver_that_refuses_the_machine_has_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mesa's virtio driver says so where there is no such card: VK_ERROR_INCOMPATIBLE_DRIVER."""
+    require_loader()
+    drivers = [found for found in driver_manifests() if not found.problem]
+    if not drivers:
+        pytest.skip("no Vulkan driver for the loader")
+
+    def refuse(entry: object) -> None:
+        raise VulkanError("vkCreateInstance", -9)
+
+    monkeypatch.setattr(driver_probe, "Instance", refuse)
+    answer = driver_probe.probe(drivers[0].library_path, by_loader=True)
+    assert answer == {"devices": [], "refused": []}
+    assert doctor_vulkan._judge("driver", answer).status == "note"
 
 
 @pytest.mark.usefixtures("no_variables")

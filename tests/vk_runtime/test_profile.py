@@ -170,21 +170,17 @@ def require_chrome_format(entries: list[dict[str, Any]]) -> None:
         if entry["name"] == "thread_name":
             named.add((entry["pid"], entry["tid"]))
     assert named == {(entry["pid"], entry["tid"]) for entry in entries if entry["ph"] != "M"}
-    rows: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for entry in entries:
         if entry["ph"] == "X":
-            rows.setdefault((entry["pid"], entry["tid"]), []).append(
-                (entry["ts"], entry["ts"] + entry["dur"])
-            )
-    for (
-        spans
-    ) in rows.values():  # in a row they nest or follow each other; else they are drawn over each other
-        spans.sort(key=lambda span: (span[0], -span[1]))
-        open_ends: list[float] = []
-        for begin, end in spans:
-            while open_ends and open_ends[-1] <= begin + 0.002:  # rounding
+            begin, length = (int(entry[key] * 1000) for key in ("ts", "dur"))  # as Perfetto reads them
+            rows.setdefault((entry["pid"], entry["tid"]), []).append((begin, begin + length))
+    for spans in rows.values():  # in a row they nest or follow each other; Perfetto drops others
+        open_ends: list[int] = []
+        for begin, end in sorted(spans, key=lambda span: span[0]):  # those that begin together stay in order
+            while open_ends and open_ends[-1] <= begin:
                 open_ends.pop()
-            assert not open_ends or end <= open_ends[-1] + 0.002
+            assert not open_ends or end <= open_ends[-1]
             open_ends.append(end)
 
 
@@ -205,6 +201,35 @@ def test_rows_of_the_trace_are_queues_and_threads() -> None:
     assert intervals[0]["pid"] == intervals[1]["pid"] != intervals[2]["pid"]
     assert intervals[0]["tid"] != intervals[1]["tid"]
     assert found["otherData"]["notes"] == ["note"]
+
+
+def test_perfetto_drops_nothing_of_the_trace() -> None:
+    events = [
+        *(event_at(start, duration_ns=length, device="a", queue=1)  # overlapping, as the host times commands
+          for start, length in ((0, 100), (0, 200), (0, 300), (150, 400), (180, 500), (400, 50), (700, 1))),
+        *(event_at(start, duration_ns=1, device="a", queue=2) for start in range(1001, 9999)),  # each behind the last
+        *(event_at(start, duration_ns=length, kind="compile", thread=7) for start, length in ((5, 10), (5, 40))),
+    ]  # fmt: skip
+    text = chrome_trace(events, [])
+    assert text.startswith('{"displayTimeUnit":"ns"')  # behind the events it is too late
+    found = json.loads(text)["traceEvents"]
+    require_chrome_format(found)
+    intervals = [entry for entry in found if entry["ph"] == "X"]
+    read = sorted((int(entry["ts"] * 1000), int(entry["dur"] * 1000)) for entry in intervals)
+    assert read == sorted((event.start_ns, event.duration_ns) for event in events)
+    of_second = {entry["tid"] for entry in intervals if entry["args"].get("queue") == 2}
+    assert len(of_second) == 1
+
+
+@pytest.mark.device
+def test_commands_that_the_host_times_are_all_in_the_trace(device: lp.Device) -> None:
+    plain = device.masked(without=[lp.Aspect.QUEUE_PROFILING])
+    x = lp.zeros(10, device=plain)
+    with lp.profile() as profile:
+        for _ in range(100):
+            grow[10](x)
+        x.numpy()
+    require_chrome_format(json.loads(chrome_trace(profile.events, []))["traceEvents"])
 
 
 def test_events_are_frozen() -> None:

@@ -231,12 +231,13 @@ def test_queues_that_nobody_waits_for_run_and_go(device, x):
     assert len(device.logical.queues) <= kept + command_stream.MAX_BUSY + 1
 
 
-@pytest.mark.parametrize("function", ["_end", "_submit_to_driver"])
+@pytest.mark.parametrize("function", ["vkEndCommandBuffer", "vkQueueSubmit"])
 def test_a_submission_that_the_driver_refuses_is_an_error_and_not_a_hang(device, function):
     own = Device(device.physical, device.selector)
-    queue = lp.Queue(own)
-    event = saxpy(queue, 1.0, lp.ones(256, device=own), zeros(own))
-    setattr(queue._submitter, function, lambda *_: -1)  # VK_ERROR_OUT_OF_HOST_MEMORY
+    x, y = lp.ones(256, device=own), zeros(own)
+    y.numpy()
+    setattr(own.logical.vk, function, lambda *_: -1)  # VK_ERROR_OUT_OF_HOST_MEMORY
+    event = saxpy(lp.Queue(own), 1.0, x, y)
     for use in (event.wait, event.wait, lambda: event.done, lambda: lp.zeros(3, device=own)):
         with pytest.raises(lp.DeviceLostError):
             use()

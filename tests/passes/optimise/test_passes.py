@@ -446,6 +446,7 @@ def test_names_of_passes() -> None:
         "cse",
         "dce",
         "hoist-invariants",
+        "join-loads",
         "linearise-indices",
         "narrow-barriers",
         "promote-arrays",

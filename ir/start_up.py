@@ -1,0 +1,68 @@
+"""What to import while the drivers start, which takes as long as importing the rest of lapilli and needs no Python.
+
+Whoever knows that a program will launch kernels says here what that takes; `vk_runtime.runtime` does it while a thread
+of it waits for the drivers.  Standard library only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from .deferred_definitions import deferred_definitions
+
+T = TypeVar("T")
+
+LEAST_STACK_BYTES: Final = 1 << 20
+"""Drivers get no thread with less, where the program has chosen the size of its threads' stacks."""
+
+_imports: dict[Callable[[], object], None] = {}
+
+
+def import_at_start_up(load: Callable[[], object]) -> None:
+    """Calls `load`, which only imports, once while the drivers start; never where they have started already."""
+    _imports[load] = None
+
+
+def import_now() -> None:
+    """Does the imports of `import_at_start_up`."""
+    with deferred_definitions():
+        while _imports:
+            load, _ = _imports.popitem()
+            load()
+
+
+def side_by_side(work: Callable[[], T], meanwhile: Callable[[], object]) -> T:
+    """Returns ``work()``, which runs on a thread of its own while this one calls `meanwhile`; both have ended then.
+
+    `work` gains where it waits outside of Python.  It must import nothing: the two would wait for each other's modules.
+    Nor may `meanwhile` import extension modules where `work` opens libraries: the linker opens one at a time.
+
+    Raises:
+        Exception: what `meanwhile` raises, else what `work` does.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # handed to the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="lapilli-start")
+    try:
+        if 0 < threading.stack_size() < LEAST_STACK_BYTES:
+            raise RuntimeError("no stack")
+        thread.start()
+    except RuntimeError:  # nor is there a thread at the interpreter's end, or beyond a limit of the system
+        meanwhile()
+        return work()
+    try:
+        meanwhile()
+    finally:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]

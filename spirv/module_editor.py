@@ -1,0 +1,206 @@
+"""Adds to a module: types and constants that it may have already, variables with decorations, capabilities, functions.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from .binary import Instruction, Module
+from .module_view import ModuleView
+from .tables import Capability, Decoration, Op, StorageClass
+
+Body = list[Instruction]
+"""Instructions of a function."""
+
+
+class BuiltInInput(NamedTuple):
+    """An input variable with the types of its value and of that value's components."""
+
+    variable: int
+    type: int
+    scalar: int
+
+
+class ModuleEditor:
+    """What is to be added to a valid module; `finished` gives the result."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.view = ModuleView(module)
+        self._bound = module.bound
+        self._added: dict[tuple[int, int | None, tuple[int, ...]], int] = {
+            (item.opcode, item.result_type, item.operands): item.result_id
+            for item in self.view.globals
+            if item.result_id is not None and item.opcode in _REUSED
+        }
+        self._globals: list[Instruction] = []
+        self._annotations: list[Instruction] = []
+        self._capabilities: list[int] = []
+        self._functions: Body = []
+        self._inputs: dict[int, BuiltInInput] = {}
+
+    def new_id(self) -> int:
+        """Returns a fresh id."""
+        self._bound += 1
+        return self._bound - 1
+
+    # Types, constants, variables
+
+    def declared(self, opcode: int, *operands: int, type_: int | None = None) -> int:
+        """Returns a type or constant, which is added where the module does not have it."""
+        key = (opcode, type_, operands)
+        if key not in self._added:
+            self._added[key] = self._define(opcode, *operands, type_=type_)
+        return self._added[key]
+
+    @property
+    def u32(self) -> int:
+        """The type of integers without sign."""
+        return self.declared(Op.TypeInt, 32, 0)
+
+    @property
+    def bool_(self) -> int:
+        """The type of truth values."""
+        return self.declared(Op.TypeBool)
+
+    def number(self, value: int) -> int:
+        """Returns a constant of 32 bits."""
+        return self.declared(Op.Constant, value, type_=self.u32)
+
+    def pointer(self, storage_class: int, pointee: int) -> int:
+        """Returns a type of pointers."""
+        return self.declared(Op.TypePointer, storage_class, pointee)
+
+    def variable(self, storage_class: int, pointee: int, *initializer: int) -> int:
+        """Returns a new variable of the module."""
+        return self._define(
+            Op.Variable, storage_class, *initializer, type_=self.pointer(storage_class, pointee)
+        )
+
+    def built_in(self, built_in: int, components: int) -> BuiltInInput:
+        """Returns the input of a built-in of 32-bit integers, which is added where the module has none."""
+        known = self._inputs.get(built_in)
+        if known is None:
+            known = self._inputs[built_in] = self._find_input(built_in) or self._add_input(
+                built_in, components
+            )
+        return known
+
+    def _find_input(self, built_in: int) -> BuiltInInput | None:
+        for item in self.view.of_opcode(Op.Variable):
+            if self.view.decoration(item.result_id or 0, Decoration.BuiltIn) == (built_in,):
+                type_ = self.view.definitions[self.view.definitions[item.result_type or 0].operands[1]]
+                scalar = type_.operands[0] if type_.opcode == Op.TypeVector else type_.result_id
+                return BuiltInInput(item.result_id or 0, type_.result_id or 0, scalar or 0)
+        return None
+
+    def _add_input(self, built_in: int, components: int) -> BuiltInInput:
+        type_ = self.u32 if components == 1 else self.declared(Op.TypeVector, self.u32, components)
+        made = self.variable(StorageClass.Input, type_)
+        self.decorate(made, Decoration.BuiltIn, built_in)
+        return BuiltInInput(made, type_, self.u32)
+
+    def words(self) -> int:
+        """Returns the type of a storage buffer of words; each call makes another."""
+        array = self._define(Op.TypeRuntimeArray, self.u32)
+        block = self._define(Op.TypeStruct, array)
+        self.decorate(array, Decoration.ArrayStride, 4)
+        self._annotations.append(Instruction(Op.MemberDecorate, None, None, (block, 0, Decoration.Offset, 0)))
+        self.decorate(block, Decoration.Block)
+        return block
+
+    def decorate(self, target: int, *words: int) -> None:
+        """Adds a decoration."""
+        self._annotations.append(Instruction(Op.Decorate, None, None, (target, *words)))
+
+    def require(self, capability: int) -> None:
+        """Adds a capability where the module does not declare it."""
+        if not self.has(capability):
+            self._capabilities.append(capability)
+
+    def has(self, capability: int) -> bool:
+        """Whether the module declares a capability, or has got it."""
+        declared = any(item.operands == (capability,) for item in self.view.of_opcode(Op.Capability))
+        return declared or capability in self._capabilities
+
+    def _define(self, opcode: int, *operands: int, type_: int | None = None) -> int:
+        result = self.new_id()
+        self._globals.append(Instruction(opcode, type_, result, operands))
+        return result
+
+    # Code
+
+    def emit(self, body: Body, opcode: int, *operands: int, type_: int | None = None) -> int:
+        """Appends an instruction to a body; returns its result, 0 without a type."""
+        result = None if type_ is None else self.new_id()
+        body.append(Instruction(opcode, type_, result, operands))
+        return result or 0
+
+    def label(self, body: Body, label: int) -> None:
+        """Appends a label."""
+        body.append(Instruction(Op.Label, None, label, ()))
+
+    def selection(self, body: Body, condition: int, build: Callable[[], None]) -> None:
+        """Appends what `build` appends, to run where a condition holds."""
+        inside, merge = self.new_id(), self.new_id()
+        self.emit(body, Op.SelectionMerge, merge, 0)
+        self.emit(body, Op.BranchConditional, condition, inside, merge)
+        self.label(body, inside)
+        build()
+        self.emit(body, Op.Branch, merge)
+        self.label(body, merge)
+
+    def procedure(self, body: Body) -> int:
+        """Adds a function without parameters and result, whose first block has no label yet; returns its id."""
+        void = self.declared(Op.TypeVoid)
+        function = self.new_id()
+        self._functions += [
+            Instruction(Op.Function, void, function, (0, self.declared(Op.TypeFunction, void))),
+            Instruction(Op.Label, None, self.new_id(), ()),
+            *body,
+            Instruction(Op.Return, None, None, ()),
+            Instruction(Op.FunctionEnd, None, None, ()),
+        ]
+        return function
+
+    # The result
+
+    def finished(self, change: Callable[[Instruction], Iterator[Instruction]]) -> Module:
+        """Returns the module with what was added.
+
+        Args:
+            change: gives what stands in the place of each instruction of the old module.
+        """
+        items: list[Instruction] = []
+        stage = 0
+        for item in self.module.instructions:
+            if stage == 0 and item.opcode != Op.Capability:
+                items += [Instruction(Op.Capability, None, None, (number,)) for number in self._capabilities]
+                stage = 1
+            if stage == 1 and item.result_id is not None and item.opcode not in _BEFORE_TYPES:
+                items += self._annotations
+                stage = 2
+            if stage == 2 and item.opcode == Op.Function:
+                items += self._globals
+                stage = 3
+            items += change(item)
+        items += self._functions
+        return replace(
+            self.module,
+            version=max(self.module.version, (1, 3)),  # operations of sub-groups, storage buffers
+            bound=self._bound,
+            instructions=tuple(item._replace(ordinal=place) for place, item in enumerate(items)),
+        )
+
+
+_REUSED = frozenset(
+    (Op.TypeVoid, Op.TypeBool, Op.TypeInt, Op.TypeVector, Op.TypeFunction, Op.TypePointer, Op.Constant)
+)
+_BEFORE_TYPES = frozenset((Op.ExtInstImport, Op.String, Op.DecorationGroup))
+
+GROUP_CAPABILITIES = (Capability.GroupNonUniform, Capability.GroupNonUniformArithmetic)
+"""What operations on the numbers of a sub-group need."""

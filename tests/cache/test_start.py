@@ -1,0 +1,100 @@
+"""What a program loads before its first result, and when: what keeps a start short without measuring time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lapilli.vk_runtime.runtime import runtime
+
+from .conftest import runner
+
+PROGRAM = """
+import json, sys, threading
+import numpy as np, lapilli as lp
+
+loaded, beside = {}, {}
+
+def note(stage):
+    loaded[stage] = sorted(sys.modules)
+
+@lp.kernel
+def saxpy(a: lp.f32, x: lp.Array[lp.f32], y: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    y[i] = a * x[i] + y[i]
+
+note("decorated")
+from lapilli.vk_runtime import runtime
+
+side_by_side = runtime.side_by_side
+
+def watched(work, meanwhile):
+    def opened():
+        result = work()
+        beside["thread"] = threading.current_thread().name
+        return result
+    def imported():
+        before = set(sys.modules)
+        meanwhile()
+        beside["modules"] = sorted(set(sys.modules) - before)
+        beside["libraries"] = [
+            name for name in beside["modules"]
+            if (getattr(sys.modules[name], "__file__", None) or "").endswith((".so", ".pyd"))
+        ]
+    return side_by_side(opened, imported)
+
+runtime.side_by_side = watched
+x = lp.asarray(np.arange(1000, dtype=np.float32))
+y = lp.zeros_like(x)
+note("arrays")
+saxpy[x.size](2.0, x, y)
+assert np.asarray(y)[3] == 6.0
+note("launched")
+print(json.dumps({"loaded": loaded, "beside": beside}))
+"""
+
+
+Found = dict[str, dict[str, list[str]]]
+"""Lists of modules, by what they are and when."""
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """What the program said when its kernel was in the cache."""
+    if not runtime().devices:
+        pytest.skip("no Vulkan device")
+    folder: Path = tmp_path_factory.mktemp("start")
+    program = folder / "program.py"
+    program.write_text(PROGRAM)
+    run = runner(folder)
+    run(program)
+    return json.loads(run(program))
+
+
+def own(modules: list[str]) -> set[str]:
+    return {name.removeprefix("lapilli.") for name in modules if name.startswith("lapilli.")}
+
+
+def test_annotations_load_no_runtime(start: Found) -> None:
+    decorated = own(start["loaded"]["decorated"])
+    assert "vk_runtime.array" in decorated
+    assert decorated.isdisjoint({"vk_runtime.headers", "vk_runtime.logical_device", "vk_runtime.queue"})
+
+
+def test_what_a_launch_needs_is_imported_while_the_drivers_start(
+    start: Found,
+) -> None:
+    beside = start["beside"]
+    assert beside["thread"] == "lapilli-start"
+    assert own(beside["modules"]) >= {"vk_runtime.logical_device", "vk_runtime.transfer", "frontend.launch"}
+    # One that is a library would wait for the driver's.
+    assert beside["libraries"] == []
+    assert own(start["loaded"]["launched"]) - own(start["loaded"]["arrays"]) <= {"vk_runtime.loop_probe"}
+
+
+def test_a_launch_from_the_cache_loads_little(start: Found) -> None:
+    launched = set(start["loaded"]["launched"])
+    assert launched.isdisjoint({"xdsl", "hashlib", "zlib", "vulkan", "rich", "pandas", "asyncio"})
+    assert len(own(start["loaded"]["launched"])) <= 155

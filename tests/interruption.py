@@ -1,0 +1,60 @@
+"""Ctrl-C at any point of the runtime, one after the other.
+
+Python looks for signals after each call and at each backward jump.  A trace function raises KeyboardInterrupt
+at exactly these points, which no signal could do reliably.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from lapilli.vk_runtime import queue as queue_module
+
+FOLDER = str(Path(queue_module.__file__).parent)
+CHECKED = {
+    code
+    for name, code in dis.opmap.items()
+    if name.startswith(("CALL", "JUMP_BACKWARD", "RESUME")) and "INTRINSIC" not in name
+}
+"""Opcodes after which Python runs signal handlers."""
+
+
+def interrupted_at(count: int, action: Callable[[], object]) -> bool:
+    """Runs `action` with Ctrl-C at the `count`-th possible point in the runtime; whether it has so many."""
+    before: dict[object, int] = {}
+    left = count
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal left
+        del argument
+        code = frame.f_code
+        # What finalisers raise is swallowed by Python, what callbacks raise (fake_driver.py) by cffi.
+        is_swallowed = code.co_name in ("_bury", "__del__", "address_of")
+        if event == "call" and (is_swallowed or not code.co_filename.startswith(FOLDER)):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            last, before[frame] = before.get(frame), frame.f_lasti
+            if last is not None and frame.f_code.co_code[last] in CHECKED:
+                left -= 1
+                if left < 0:
+                    raise KeyboardInterrupt
+        return trace
+
+    sys._getframe().f_trace_opcodes = (
+        True  # Python 3.12 looks when tracing begins whether any frame wants them
+    )
+    sys.settrace(trace)
+    try:
+        action()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+        before.clear()  # frames keep what they have made
+    return False

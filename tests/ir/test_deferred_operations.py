@@ -1,0 +1,180 @@
+"""Operation classes that are defined at first use are those that xDSL defines at once."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+import threading
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, IntegerType, UnitAttr, i32
+from xdsl.dialects.test import TestOp as AnyOp
+from xdsl.ir import Dialect, Operation
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.traits import Commutative, Pure
+from xdsl.utils.exceptions import PyRDLOpDefinitionError, VerifyException
+
+from lapilli.ir import deferred_operations as module
+from lapilli.ir.create import create
+from lapilli.ir.deferred_operations import deferred_operations
+
+
+class Shape(IRDLOperation):
+    """What two operations have in common."""
+
+    value = operand_def(IntegerType)
+    result = result_def(IntegerType)
+    traits = traits_def(Pure())
+
+
+def make(assembly: str | None = None) -> type[Shape]:
+    """Returns a new class of operations, defined at once or later."""
+
+    @irdl_op_definition
+    class Made(Shape):
+        name = "test.made"
+        flag = opt_prop_def(UnitAttr)
+        kind = prop_def(IntegerType, default_value=i32)
+        traits = traits_def(Commutative())
+        assembly_format = assembly
+
+        def verify_(self) -> None:
+            if self.flag is not None:
+                raise VerifyException("no flags")
+
+    return Made
+
+
+def deferred(assembly: str | None = None) -> type[Shape]:
+    with deferred_operations():
+        made = make(assembly)
+    assert made in module._deferred  # pyright: ignore[reportPrivateUsage]
+    return made
+
+
+def is_deferred(kind: type[Operation]) -> bool:
+    return kind in module._deferred  # pyright: ignore[reportPrivateUsage]
+
+
+def test_the_first_object_defines_the_class() -> None:
+    kind = deferred()
+    value = AnyOp(result_types=[i32]).results[0]
+    op = kind(operands=[value], result_types=[i32])
+    assert not is_deferred(kind)
+    assert (op.value, op.result.type, op.properties) == (value, i32, {"kind": i32})
+    op.verify()
+    op.properties["flag"] = UnitAttr()
+    with pytest.raises(VerifyException, match="no flags"):
+        op.verify()
+    again = kind(operands=[value], result_types=[i32])
+    assert type(again) is kind and copy.copy(again).value is value
+
+
+def test_create_and_clone_define_the_class() -> None:
+    value = AnyOp(result_types=[i32]).results[0]
+    for make_op in (
+        lambda kind: create(kind, (value,), (i32,)),
+        lambda kind: kind.create(operands=[value], result_types=[i32]),
+    ):
+        op = make_op(deferred())
+        assert op.properties == {"kind": i32} and op.clone().value is value
+
+
+def test_traits_are_there_before_and_stay() -> None:
+    kind = deferred()
+    assert kind.has_trait(Pure) and kind.has_trait(Commutative())
+    before, traits = set(kind.traits), kind.traits
+    assert is_deferred(kind)
+    definition = kind.get_irdl_definition()
+    assert not is_deferred(kind)
+    assert kind.traits is traits is definition.traits and set(traits) == before == set(make().traits)
+
+
+def test_a_subclass_defines_its_parents() -> None:
+    parent = deferred()
+    child = type("Child", (parent,), {"name": "test.child"})
+    op = child(operands=[AnyOp(result_types=[i32]).results[0]], result_types=[i32])
+    assert not is_deferred(parent) and op.value.type == i32
+    assert child.get_irdl_definition() is parent.get_irdl_definition()
+
+
+def test_parsing_defines_the_class_and_its_format() -> None:
+    kind = deferred("$value `:` type($value) `->` type($result) `kind` $kind (`,` `flag` $flag^)? attr-dict")
+    context = Context()
+    context.load_dialect(Builtin)
+    context.load_dialect(Dialect("test", [AnyOp, kind]))
+    text = '%0 = "test.op"() : () -> i32\n%1 = test.made %0 : i32 -> i32 kind i64'
+    assert is_deferred(kind)
+    parsed = Parser(context, text).parse_module()
+    assert not is_deferred(kind)
+    parsed.verify()
+    assert "%1 = test.made %0 : i32 -> i32 kind i64" in str(parsed)
+
+
+def test_a_wrong_definition_is_an_error_each_time() -> None:
+    with deferred_operations():
+
+        @irdl_op_definition
+        class Wrong(IRDLOperation):
+            name = "test.wrong"
+            what = 5  # neither operand nor result
+
+    for _ in range(2):
+        with pytest.raises(PyRDLOpDefinitionError, match="what is neither a function"):
+            Wrong()
+
+
+def test_other_threads_and_later_classes_are_left_alone() -> None:
+    found: list[bool] = []
+    with deferred_operations():
+        thread = threading.Thread(target=lambda: found.append(is_deferred(make())))
+        thread.start()
+        thread.join()
+    assert [*found, is_deferred(make())] == [False, False]
+
+
+DUMP = """
+import contextlib, re, sys
+if sys.argv[1] == "later":
+    import xdsl.irdl
+    from lapilli.ir.deferred_operations import deferred_operations as how
+else:
+    how = contextlib.nullcontext
+with how():
+    from lapilli.ir.dialects import aspect, kernel, spec_constant, spirv
+    from xdsl.dialects import arith, builtin, func, gpu, math, memref, scf
+dialects = [spirv.SPIRV, arith.Arith, builtin.Builtin, func.Func, gpu.GPU, math.Math, memref.MemRef, scf.Scf]
+kinds = sorted(
+    (kind for dialect in dialects for kind in dialect.operations if hasattr(kind, 'get_irdl_definition')),
+    key=lambda kind: kind.name,
+)
+from lapilli.ir import deferred_operations
+print(len(kinds), len(deferred_operations._deferred) > 300, file=sys.stderr)
+for kind in kinds:
+    definition = kind.get_irdl_definition()
+    shown = repr(definition).replace("traits=" + repr(definition.traits), "")
+    own = sorted(name for name in kind.__dict__ if name not in ("__new__", "__doc__"))
+    print(kind.name, re.sub(r" at 0x\\w+", "", shown), own, sorted(map(repr, kind.traits)))
+"""
+
+
+def test_every_class_is_as_xdsl_defines_it() -> None:
+    runs = [
+        subprocess.run((sys.executable, "-P", "-c", DUMP, when), capture_output=True, text=True, check=False)
+        for when in ("later", "at once")
+    ]
+    assert [run.returncode for run in runs] == [0, 0], [run.stderr for run in runs]
+    (count, later), (same_count, at_once) = (run.stderr.split()[-2:] for run in runs)
+    assert (count, later, at_once) == (same_count, "True", "False") and int(count) > 400
+    assert runs[0].stdout.splitlines() == runs[1].stdout.splitlines()
