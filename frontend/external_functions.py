@@ -32,11 +32,13 @@ from .values import FixedArray, Scalar, Static, Tuple, Value, describe
 def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Call) -> Value:
     """Compiles a call of an exported or declared function; in its own unit it is an ordinary function.
 
+    So it is where it checks what it does, in debug mode or by an assert: only a kernel has a report.
+
     Raises:
         CompileError: arguments that do not match, or two functions are known to the linker by one name.
     """
     module = fb.module
-    if function.is_defined and function.unit == module.unit:
+    if function.is_defined and (function.unit == module.unit or _checks_something(module, function)):
         return call_helper(fb, function.function, node)
     values = bound_arguments(fb, function.function, function.source, node)
     fb.node = node
@@ -65,6 +67,10 @@ def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Cal
     )
     fb.append(call)
     return rebuilt(result, iter(call.results), [])
+
+
+def _checks_something(module: ModuleBuilder, function: ExternalFunction) -> bool:
+    return module.checks == "debug" or (module.checks == "asserts" and function.has_asserts)
 
 
 def _operands(fb: FunctionBuilder, name: str, kind: Type, value: Value, node: ast.AST) -> list[SSAValue]:
@@ -154,8 +160,8 @@ def build_external(module: ModuleBuilder, function: ExternalFunction) -> None:
     values = {p.name: typed_value_of(p.type) for p in function.signature.parameters}
     values |= {name: Static(IN_KERNEL, name) for name in function.signature.handlers}
     checks, module.uses_reports = module.checks, False
-    if checks == "debug":
-        module.checks = "asserts"  # what only debug mode checks has no kernel to report to
+    # Who calls it by its symbol alone has no report for what it checks.
+    module.checks = "none" if function.has_asserts or checks == "none" else "asserts"
     instance = compile_helper(module, function.source, values, has_fixed_result=True)
     _check_body(function, instance, uses_reports=module.uses_reports)
     module.checks = checks
@@ -170,7 +176,7 @@ def _check_body(function: ExternalFunction, instance: HelperInstance, *, uses_re
         (instance.uses_barrier, "barriers, group functions or shared arrays"),
         (instance.uses_work_items, "ids or sizes of the launch"),
         (instance.makes_arrays, "arrays made in place"),
-        (uses_reports, "assert or print"),
+        (uses_reports, "print, or a helper with assert"),
     ):
         if is_used:
             raise compile_error(

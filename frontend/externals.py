@@ -92,6 +92,11 @@ class ExternalFunction:
             self._source = FunctionSource.of(self.function)
         return self._source
 
+    @property
+    def has_asserts(self) -> bool:
+        """Whether its own text has an ``assert``."""
+        return any(isinstance(node, ast.Assert) for node in ast.walk(self.source.tree))
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs an exported function as Python, on the host."""
         if not self.is_defined:

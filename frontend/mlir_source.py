@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..ir.errors import BuildError, Diagnostic, InvalidError, Location
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 from .compile import compile_lock, load_compiler
-from .source_images import compiled_module, no_spec_values, without_vectors
+from .source_images import compiled_module, environment_for, no_spec_values, without_vectors
 
 if TYPE_CHECKING:
     from ..ir.parse import ParsedModule
@@ -34,6 +34,10 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         parsed = parse_module(request.code, LABEL)
         _locate(parsed)
         without_vectors(parsed.module)
+        if environment_for(request).checks == "debug":
+            from ..passes.traps.accesses import trap_accesses
+
+            trap_accesses(parsed.module)
         try:
             made = compiled_module(parsed.module, request)
         except BuildError as error:

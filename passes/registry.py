@@ -28,6 +28,7 @@ _PASSES = {
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "reduce-strength": ("optimise.reduce_strength", "ReduceStrength"),
     "split-modules": ("split_modules", "SplitModulesPass"),
+    "trap-accesses": ("traps.accesses", "TrapAccesses"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),
 }
 """Name: module in this folder and the class."""

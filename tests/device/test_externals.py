@@ -360,5 +360,72 @@ def test_the_trap_names_the_work_item_of_a_range_in_pieces(device: lp.Device, lo
     assert caught.value.work_item[0] // 8 == 77 // 8 or caught.value.work_item[0] // 10 == 7
 
 
+CHECKED = """
+@lp.external
+def divided(k: lp.i32, by: lp.i32) -> lp.i32:
+    return k // by
+
+@lp.external
+def component(k: lp.i32, by: lp.i32) -> lp.i32:
+    v = lp.i32x4(1, 2, 3, 4)
+    return v[k + by]
+
+@lp.external
+def positive(k: lp.i32, by: lp.i32) -> lp.i32:
+    assert by > 0, f"{k} by {by}"
+    return k + by
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "by", "is_debug", "text"),
+    [
+        ("divided", 0, True, "integer division of 1 by zero"),
+        ("component", 4, True, r"index 5 is out of range of a vector, whose extent is 4"),
+        ("positive", 0, True, r"assert by > 0: 1 by 0"),
+        ("positive", 0, False, r"assert by > 0: 1 by 0"),
+        ("divided", 1, True, None),
+        ("positive", 1, False, None),
+    ],
+)
+def test_functions_of_other_modules_are_checked(
+    device: lp.Device, load: Load, function: str, by: int, is_debug: bool, text: str | None
+) -> None:
+    """With the line of the function; in a launch and in a bundle."""
+    library = load("ext_checked", CHECKED)
+    user = load(
+        "ext_checked_user",
+        "import ext_checked\n@lp.kernel\ndef k(y: lp.Array[lp.i32], by: lp.i32):\n"
+        f"    y[0] = ext_checked.{function}(y[0], by)\n",
+    )
+    y = lp.ones(1, lp.i32, device=device)
+    context = lp.Context([device])
+    queue = lp.Queue(device, context=context)
+    with lp.config.override(debug=is_debug):
+        bundle = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=user.k)
+        launches = (lambda: user.k[1](y, by), lambda: queue.parallel_for(1, bundle.get_kernel(user.k), y, by))
+        for launch in launches:
+            if text is None:
+                launch().wait()
+                continue
+            y.copy_from(np.ones(1, np.int32))
+            with pytest.raises(lp.KernelTrap, match=text) as caught:
+                launch().wait()
+            assert caught.value.location is not None
+            assert caught.value.location.file == library.__file__
+
+
+def test_what_is_called_by_its_symbol_leaves_asserts_out(device: lp.Device, load: Load) -> None:
+    load("ext_checked", CHECKED)
+    user = load(
+        "ext_symbol_user",
+        '@lp.extern("positive")\ndef positive(k: lp.i32, by: lp.i32) -> lp.i32: ...\n'
+        "@lp.kernel\ndef k(y: lp.Array[lp.i32], by: lp.i32):\n    y[0] = positive(y[0], by)\n",
+    )
+    y = lp.ones(1, lp.i32, device=device)
+    user.k[1](y, -3)
+    assert y.numpy().tolist() == [-2]
+
+
 def _caller(function: str) -> str:
     return f"@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    i = lp.global_id(0)\n    y[i] = {function}(y[i])\n"
