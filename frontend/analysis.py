@@ -10,6 +10,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 BREAK, CONTINUE, RETURN, VALUE = "$break", "$continue", "$return", "$value"
 """Names of the pseudo-variables."""
@@ -129,9 +130,7 @@ class FunctionFacts:
 
     def _visit_expression(self, root: ast.AST, reads: set[str], writes: set[str]) -> None:
         pending = [root]
-        for (
-            node
-        ) in pending:  # grows: ast.walk without its generators, which take most of the time of this analysis
+        for node in pending:  # grows: ast.walk without its generators, and without what holds no names
             if isinstance(node, ast.Name):
                 if isinstance(node.ctx, ast.Load):
                     reads.add(node.id)
@@ -139,12 +138,19 @@ class FunctionFacts:
                     writes.add(node.id)
                     self.assignments[node.id] += 1
                 continue
-            for name in node._fields:
+            for name in _parts(type(node)):
                 part: object = getattr(node, name, None)
-                if isinstance(part, ast.AST):
+                if isinstance(part, list):
+                    pending += [item for item in part if isinstance(item, ast.AST)]  # pyright: ignore
+                elif isinstance(part, ast.AST):
                     pending.append(part)
-                elif isinstance(part, list):
-                    pending += (item for item in part if isinstance(item, ast.AST))  # pyright: ignore
+
+
+@cache
+def _parts(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Returns the fields of a kind of node that may hold names."""
+    without = {"ctx", "op", "ops", "attr", "arg", "kind", "type_comment"}
+    return () if kind is ast.Constant else tuple(name for name in kind._fields if name not in without)
 
 
 def _partly_written(statement: ast.stmt) -> Iterator[str]:

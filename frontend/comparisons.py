@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+import numpy as np
 from xdsl.dialects import arith
 
 from .arithmetic import common_type, logical_not, operand_value
@@ -11,11 +13,13 @@ from .branches import select_values
 from .conversions import CMPF, CMPI, adapt, condition, convert
 from .definite import take_names
 from .dispatch import expression
+from .fixed_arrays import load_fixed
 from .folding import fold_comparison
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, I32, ir_type
+from .struct_types import StructType
 from .types import bf16
-from .values import Composite, Scalar, Static, Tuple, Value, constant, describe, number_hint
+from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, constant, describe, number_hint
 from .vector_operators import by_component
 from .work_item_values import IdType
 
@@ -38,6 +42,8 @@ def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -
     left, right = operand_value(fb, left), operand_value(fb, fb.evaluate(right_node))
     if _are_ids(left, right) and isinstance(node.ops[position], ast.Eq | ast.NotEq):
         pass  # equal in every dimension or not, as SYCL has it
+    elif _are_structs(left, right) and isinstance(node.ops[position], ast.Eq | ast.NotEq):
+        pass  # equal in every member or not, as on the host
     elif any(isinstance(v, Composite) for v in (left, right)):
         return _compare_vectors(fb, node, left, right)
     first = compare(fb, node.ops[position], left, right, node)
@@ -57,6 +63,16 @@ def _are_ids(left: Value, right: Value) -> bool:
     if not (isinstance(left, Tuple) and isinstance(right, Tuple)):
         return False
     return any(isinstance(v, Composite) and isinstance(v.type, IdType) for v in (left, right))
+
+
+def _are_structs(left: Value, right: Value) -> bool:
+    """Whether two structs of one type are compared."""
+    return (
+        isinstance(left, Composite)
+        and isinstance(right, Composite)
+        and isinstance(left.type, StructType)
+        and left.type == right.type
+    )
 
 
 def _compare_vectors(fb: FunctionBuilder, node: ast.Compare, left: Value, right: Value) -> Value:
@@ -123,13 +139,25 @@ def _compare_tuples(fb: FunctionBuilder, name: str, left: Tuple, right: Tuple, n
     if len(left.items) != len(right.items):
         return constant(name == "NotEq")
     result = constant(True)
-    for a, b in zip(left.items, right.items, strict=True):
+    items = zip(left.items, right.items, strict=True)
+    pairs = (pair for item in items for pair in _elements(fb, *item, node))
+    for a, b in pairs:
         equal = compare(fb, ast.Eq(), a, b, node)
         if result.const is True:
             result = equal
         elif result.const is None and equal.const is not True:
             result = Scalar(BOOL, fb.emit(arith.AndIOp, [result.ssa, fb.ssa(equal)], ir_type(BOOL)))
     return result if name == "Eq" else logical_not(fb, result)
+
+
+def _elements(fb: FunctionBuilder, left: Value, right: Value, node: ast.AST) -> Iterator[tuple[Value, Value]]:
+    """Yields what has to be equal for two items to be: fixed arrays of one type are compared by their elements."""
+    if not (isinstance(left, FixedArray) and isinstance(right, FixedArray) and left.type == right.type):
+        yield left, right
+        return
+    for index in np.ndindex(*left.remaining_shape):
+        path = [constant(i) for i in index]
+        yield load_fixed(fb, left, path, node), load_fixed(fb, right, path, node)
 
 
 def compare_scalars(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:

@@ -21,12 +21,14 @@ from ..ir.interpret.launch import (
 from ..ir.stream import Stream
 from ..vk_runtime import trace
 from ..vk_runtime.event import Event
+from ..vk_runtime.print_order import Line
 from ..vk_runtime.reports import HostReport, Output, quiet, show
 from .arguments import LaunchArguments, bind_arguments, taken_apart
 from .captures import Captures
 from .checking import checks_of
 from .compile_options import options_of
 from .constant_arguments import NO_CONSTANTS, Constants
+from .function_attributes import attributes_of
 from .interpreted_arguments import DeviceArguments, NumPyArguments
 from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
 from .runtime_parameters import parameters_of
@@ -89,7 +91,8 @@ def interpret(
     ]
     checked = _range(kernel, range_)
     module = _module(kernel, len(checked.extents), tuple(optional_aspects), given.constants)
-    shape = LaunchShape(range_=checked.extents, local=_local_size(kernel, module, checked, local))
+    values_of = {constant.symbol: constant.to_bytes(value) for constant, value in (spec or {}).items()}
+    shape = LaunchShape(range_=checked.extents, local=_local_size(kernel, module, checked, local, values_of))
     names = (parameter.name for parameter in parameters_of(kernel))
     streams = {name: v for name, v in zip(names, given.values, strict=True) if isinstance(v, Stream)}
     try:
@@ -98,9 +101,7 @@ def interpret(
             kernel.name,
             shape,
             bound,
-            spec_values={
-                constant.symbol: constant.to_bytes(value) for constant, value in (spec or {}).items()
-            },
+            spec_values=values_of,
             options=Options(sub_group_size=sub_group_size, step_limit=step_limit),
             write=lambda name, text: _write(streams.get(name), text),
         )
@@ -143,7 +144,7 @@ def interpret_launch(
 
     def write(name: str, text: str) -> None:
         stream = streams.get(name)
-        printed.append((stream, text if stream is None else stream.cut(text), 0))
+        printed.append(Line(stream, text if stream is None else stream.cut(text)))
 
     failed: KernelTrap | None = None
     try:
@@ -166,7 +167,7 @@ def interpret_launch(
 
 
 def _write(stream: Stream | None, text: str) -> None:
-    show([(stream, text if stream is None else stream.cut(text), 0)])
+    show([Line(stream, text if stream is None else stream.cut(text))])
 
 
 def _range(kernel: KernelFunction, range_: object) -> LaunchRange:
@@ -208,15 +209,27 @@ def _module(
 
 
 def _local_size(
-    kernel: KernelFunction, module: ModuleOp, range_: LaunchRange, local: int | tuple[int, ...] | None
+    kernel: KernelFunction,
+    module: ModuleOp,
+    range_: LaunchRange,
+    local: int | tuple[int, ...] | None,
+    spec: Mapping[str, bytes],
 ) -> tuple[int, ...]:
-    """Returns the work-group size of `interpret`."""
+    """Returns the work-group size of `interpret`.
+
+    Args:
+        local: what the caller says; None: nothing.
+        spec: values of specialization constants by symbol, which sizes may be computed from.
+    """
     from ..ir.call_graph import function_name, functions
     from ..ir.dialects.kernel import MASKED
 
     (function,) = (f for f in functions(module) if function_name(f) == kernel.name)
     is_masked, rank = MASKED in function.attributes, len(range_.extents)
-    given = local if local is not None else range_.local or kernel.options.local_size
+    required = attributes_of(kernel).reqd_work_group_size
+    given = local if local is not None else range_.local or required
+    if given is None and kernel.local_size is not None:
+        given = kernel.local_size.sizes(spec, kernel.name)
     if given is None and not is_masked:
         raise InvalidError(
             f"the work-items of kernel '{kernel.name}' work together, so it needs a local size: "
@@ -228,6 +241,8 @@ def _local_size(
             f"kernel '{kernel.name}': range {range_.extents} has {rank} dimensions, local size {sizes} has "
             f"{len(sizes)}; expected as many"
         )
+    if required is not None and sizes != required:
+        raise NdRangeError(f"kernel '{kernel.name}' requires the work-group size {required}, found {sizes}")
     if not is_masked:
         check_multiple(range_.extents, sizes)
     return sizes

@@ -30,6 +30,18 @@ _BY_COMPONENT = (
     "clz",
     "ctz",
     "reverse_bits",
+    "group.reduce",
+    "group.inclusive_scan",
+    "group.exclusive_scan",
+    "group.broadcast",
+    "sub_group.reduce",
+    "sub_group.inclusive_scan",
+    "sub_group.exclusive_scan",
+    "sub_group.broadcast",
+    "sub_group.shuffle",
+    "sub_group.shuffle_xor",
+    "sub_group.shuffle_up",
+    "sub_group.shuffle_down",
 )
 
 

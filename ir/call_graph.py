@@ -134,11 +134,6 @@ class SymbolTables:
         return table
 
 
-def resolve(user: Operation, reference: SymbolRefAttr) -> Operation | None:
-    """Returns the operation that one symbol names; who asks for many keeps a `SymbolTables`."""
-    return SymbolTables().resolve(user, reference)
-
-
 @cache
 def _is_symbol_table(kind: type[Operation]) -> bool:
     return kind.has_trait(SymbolTable, value_if_unregistered=False)

@@ -2,10 +2,10 @@
 
 CPython 3.11 and 3.12 compile the text of each method that a dataclass gets, one by one, which is half of the time
 that importing xDSL takes and half of lapilli's own: 1400 methods, of which a program calls a few dozen.  Within
-`deferred_definitions` a class gets a small function instead, which compiles the real method when it is called
-and puts it in its own place, and no docstring that spells out its signature.  Newer versions of Python build a class
-with one compilation and are left alone, and so is every other thread; the garbage collector pauses.  Standard library
-only.
+`deferred_definitions` a class gets a small function instead, which compiles the real method when it is called and puts
+it in its own place; an ``__init__`` serves some calls before (`assigned_fields`).  It gets no docstring that spells out
+its signature.  Newer versions of Python build a class with one compilation and are left alone, and so is every other
+thread; the garbage collector pauses.  Standard library only.
 """
 
 from __future__ import annotations
@@ -17,19 +17,27 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
+from .assigned_fields import INIT_PARAMETERS, Assign, assign_fields
+
 _PARAMETERS = ("name", "args", "body", "globals", "locals", "return_type")
 
 MANY_OBJECTS = 1_000
 """So many new objects come of importing a few modules; importing one small one leaves the collector as it was."""
+
+CALLS_BEFORE_COMPILING = 16
+"""So often an ``__init__`` works without being compiled, which takes as long as 30 calls."""
 
 _lock = threading.RLock()
 
 
 def is_supported() -> bool:
     """Whether this Python builds dataclasses in the way that can be deferred."""
-    function = getattr(dataclasses, "_create_fn", None)
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] == _PARAMETERS
+    return _parameters("_create_fn") == _PARAMETERS and _parameters("_init_fn") == INIT_PARAMETERS
+
+
+def _parameters(function: str) -> tuple[str, ...]:
+    code = getattr(getattr(dataclasses, function, None), "__code__", None)
+    return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 @contextlib.contextmanager
@@ -43,12 +51,25 @@ def deferred_definitions() -> Generator[None]:
     was_collecting = gc.isenabled()
     gc.disable()
     module: Any = dataclasses
-    original, process_class, thread = module._create_fn, module._process_class, threading.get_ident()
+    names = ("_create_fn", "_init_fn", "_process_class")
+    originals = create_function, make_init, process_class = [getattr(module, name) for name in names]
+    thread = threading.get_ident()
+    assign: list[Assign | None] = [None]
+    """What the ``__init__`` that is being made would do."""
 
     def create(name: str, args: Any, body: Any, **scope: Any) -> Any:
         if threading.get_ident() != thread:
-            return original(name, args, body, **scope)
-        return _deferred(name, lambda: original(name, args, body, **scope))
+            return create_function(name, args, body, **scope)
+        return _deferred(name, lambda: create_function(name, args, body, **scope), assign[0])
+
+    def init(*description: Any) -> Any:
+        if threading.get_ident() != thread:
+            return make_init(*description)
+        assign[0] = assign_fields(*description)
+        try:
+            return make_init(*description)
+        finally:
+            assign[0] = None
 
     def process(cls: Any, *options: Any, **more: Any) -> Any:
         # A class without a docstring would get its signature for one, which takes as long as the rest of it.
@@ -56,17 +77,19 @@ def deferred_definitions() -> Generator[None]:
             cls.__doc__ = cls.__name__
         return process_class(cls, *options, **more)
 
-    module._create_fn, module._process_class = create, process
+    for name, replacement in zip(names, (create, init, process), strict=True):
+        setattr(module, name, replacement)
     try:
         yield
     finally:
-        module._create_fn, module._process_class = original, process_class
+        for name, original in zip(names, originals, strict=True):
+            setattr(module, name, original)
         if was_collecting:
-            _resume_collecting()
+            resume_collecting()
         _lock.release()
 
 
-def _resume_collecting() -> None:
+def resume_collecting() -> None:
     """Turns the collector on, without the pass over everything imported that it would begin with.
 
     Freezing and thawing moves every object to the oldest generation, where imported code ends up anyway; garbage
@@ -78,12 +101,19 @@ def _resume_collecting() -> None:
     gc.enable()
 
 
-def _deferred(name: str, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-    """Returns a function that becomes what `make` returns at its first call."""
+def _deferred(
+    name: str, make: Callable[[], Callable[..., Any]], assign: Assign | None = None
+) -> Callable[..., Any]:
+    """Returns a function that becomes what `make` returns: at its first call, or after some that `assign` serves."""
     made: list[Callable[..., Any]] = []
+    served = 0
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        nonlocal served
         if not made:
+            if assign is not None and served < CALLS_BEFORE_COMPILING and assign(self, args, kwargs):
+                served += 1
+                return None
             made.append(make())
             _replace(type(self).__mro__, name, method, made[0])
         return made[0](self, *args, **kwargs)

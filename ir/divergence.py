@@ -16,7 +16,7 @@ from xdsl.dialects import func, gpu, scf
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from .call_graph import Function, functions, has_body, resolve
+from .call_graph import Function, SymbolTables, functions, has_body
 from .dialects.kernel import is_kernel
 from .dialects.spirv.attributes import ScopeAttr
 from .dialects.spirv.enums import Scope
@@ -50,16 +50,17 @@ class DivergentBarrier:
 def divergent_barriers(module: Operation) -> tuple[DivergentBarrier, ...]:
     """Returns the barriers of `module` that not every work-item of a group reaches."""
     found: dict[Operation, Operation] = {}
+    symbols = SymbolTables()
     for function in functions(module):
         if is_kernel(function) and has_body(function):
-            _Walk(found, set()).run(function, [False] * len(function.body.blocks[0].args), None)
+            _Walk(symbols, found, set()).run(function, [False] * len(function.body.blocks[0].args), None)
     return tuple(DivergentBarrier(barrier, control) for barrier, control in found.items())
 
 
 def varying_values(kernel: Function) -> set[SSAValue]:
     """Returns the values of a kernel's body that may differ among the work-items of a group: what is computed from
     an id, and all that comes from memory."""
-    walk = _Walk({}, set(), is_strict=True)
+    walk = _Walk(SymbolTables(), {}, set(), is_strict=True)
     walk.run(kernel, [False] * len(kernel.body.blocks[0].args), None)
     return walk.divergent
 
@@ -74,9 +75,15 @@ class _Walk:
     """The walk over one function, for one set of divergent arguments."""
 
     def __init__(
-        self, found: dict[Operation, Operation], callers: set[Function], *, is_strict: bool = False
+        self,
+        symbols: SymbolTables,
+        found: dict[Operation, Operation],
+        callers: set[Function],
+        *,
+        is_strict: bool = False,
     ) -> None:
         """Starts a walk; a strict one takes what it does not know for divergent."""
+        self._symbols = symbols
         self._found = found
         self._callers = callers
         self._is_strict = is_strict
@@ -166,13 +173,14 @@ class _Walk:
 
     def _call(self, op: func.CallOp, control: Operation | None) -> None:
         reference = op.properties.get("callee")
-        callee = resolve(op, reference) if isinstance(reference, SymbolRefAttr) else None
+        callee = self._symbols.resolve(op, reference) if isinstance(reference, SymbolRefAttr) else None
         arguments = self._are(op.operands)
         if not isinstance(callee, Function) or not has_body(callee) or callee in self._callers:
             self._mark(op.results, [self._is_strict or any(arguments)] * len(op.results))
             return
         found: dict[Operation, Operation] = {}
-        results = _Walk(found, self._callers, is_strict=self._is_strict).run(callee, arguments, control)
+        walk = _Walk(self._symbols, found, self._callers, is_strict=self._is_strict)
+        results = walk.run(callee, arguments, control)
         self._mark(op.results, results)
         if self._reports and found and control is not None:
             self._found.setdefault(op, control)

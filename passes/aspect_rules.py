@@ -137,7 +137,7 @@ class AspectRules:
         for result in op.results:
             found += self.of_type(result.type)
         if op.regions:
-            arguments = (a for region in op.regions for block in region.blocks for a in block.args)
+            arguments = [a for region in op.regions for block in region.blocks for a in block.args]
             for argument in arguments:
                 found += self.of_type(argument.type)
         if _has_own_rule(type(op)):

@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from ..ir.call_graph import CallGraph, Function, has_body
+from ..ir.call_graph import CallGraph, Function, SymbolTables, has_body
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import is_kernel
 from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRoundsOp
@@ -42,7 +42,8 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
     """Changes the kernels of `module`, and their helpers, for a driver with this cap; `level` of optimisation."""
     graph = CallGraph.of(module)
     linked = [f for f in graph.functions if has_body(f) and _is_root(f) and graph.reaches_external(f)]
-    bounds = Bounds()
+    symbols = SymbolTables()
+    bounds = Bounds(symbols)
     kernels = [
         f
         for f in graph.functions
@@ -56,7 +57,7 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
                 left_over = unroll_for(op, level) if isinstance(op, scf.ForOp) else unroll_while(op, level)
                 if left_over:
                     known[op] = left_over + 1
-    instrument = _Instrument(Bounds(known), cap)
+    instrument = _Instrument(Bounds(symbols, known), cap, symbols)
     for function in _reached(graph, kernels):
         for block in function.body.blocks:
             instrument.block(block, is_outermost=True)
@@ -99,9 +100,10 @@ def _ends_kernel(op: Operation) -> bool:
 class _Instrument:
     """Puts the operations on rounds into blocks."""
 
-    def __init__(self, bounds: Bounds, cap: int) -> None:
+    def __init__(self, bounds: Bounds, cap: int, symbols: SymbolTables) -> None:
         self._bounds = bounds
         self._cap = cap
+        self._symbols = symbols
 
     def block(self, block: Block, *, is_outermost: bool) -> bool:
         """Changes a block; returns whether anything is counted in it.
@@ -120,7 +122,7 @@ class _Instrument:
         if has_loop_inside(op):
             self._after(op, [self._meeting(is_outermost)])
             return True
-        callee = callee_of(op)
+        callee = callee_of(op, self._symbols)
         if callee is not None:
             return self._bounds.of_function(callee) != 0
         inner = [self.block(b, is_outermost=is_outermost) for r in op.regions for b in r.blocks]

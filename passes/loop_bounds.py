@@ -16,7 +16,7 @@ from xdsl.dialects import arith, func, gpu, memref, scf
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ..ir.call_graph import Function, has_body, resolve
+from ..ir.call_graph import Function, SymbolTables, has_body
 from ..ir.dialects.kernel import GlobalRangeOp
 from ..ir.dialects.kernel_atomic import AtomicOp
 from .optimise.constants import INDEX_WIDTH, constant_integer, integer_width, unsigned
@@ -28,12 +28,12 @@ EXACT_ROUNDS = 256
 """A loop with so many rounds or fewer, if it always has them, is counted as a whole."""
 
 
-def callee_of(op: Operation) -> Function | None:
+def callee_of(op: Operation, symbols: SymbolTables) -> Function | None:
     """Returns the function that a call runs, None for other operations and for functions of elsewhere."""
     reference = op.properties.get("callee")
     if not isinstance(op, func.CallOp) or not isinstance(reference, SymbolRefAttr):
         return None
-    callee = resolve(op, reference)
+    callee = symbols.resolve(op, reference)
     return callee if isinstance(callee, Function) and has_body(callee) else None
 
 
@@ -45,8 +45,9 @@ def has_loop_inside(op: Operation) -> bool:
 class Bounds:
     """The most rounds that operations can run, remembered for functions; None: not known."""
 
-    def __init__(self, known: Mapping[Operation, int] | None = None) -> None:
+    def __init__(self, symbols: SymbolTables, known: Mapping[Operation, int] | None = None) -> None:
         """Starts with the loops whose bounds the caller knows."""
+        self._symbols = symbols
         self._known = known or {}
         self._functions: dict[Function, int | None] = {}
 
@@ -72,7 +73,7 @@ class Bounds:
             trips = _most_rounds(op)
             inner = _sum([self.of_block(region.block) for region in op.regions])
             return None if trips is None or inner is None else (trips + 1) * (1 + inner)
-        callee = callee_of(op)
+        callee = callee_of(op, self._symbols)
         if callee is not None:
             return self.of_function(callee)
         if has_loop_inside(op) or isinstance(op, func.CallOp):

@@ -51,10 +51,10 @@ def emit(module: Operation, env: TargetEnv) -> Emitted:
         raise EmissionError(f"expected a spirv.module, found {module.name}", module)
     context = EmitContext(module, env)
     GlobalEmitter(context).emit_all()
-    for op in module.body.block.ops:
-        if isinstance(op, spirv.FuncOp):
+    for op in context.ops:
+        if type(op) is spirv.FuncOp:
             FunctionEmitter(context, op).emit()
-        elif not isinstance(op, _MODULE_OPS):
+        elif type(op) not in _MODULE_OPS:
             cannot_emit("it is no operation of a module", op)
     _emit_entry_points(context)
     add_module_capabilities(context)
@@ -62,13 +62,15 @@ def emit(module: Operation, env: TargetEnv) -> Emitted:
     return Emitted(binary=context.builder.build(), marks=context.builder.marks())
 
 
-_MODULE_OPS = (
-    spirv.SpecConstantOp,
-    spirv.SpecConstantCompositeOp,
-    spirv.SpecConstantExpressionOp,
-    spirv.GlobalVariableOp,
-    spirv.EntryPointOp,
-    spirv.ExecutionModeOp,
+_MODULE_OPS = frozenset(  # asked by type(): isinstance costs more
+    (
+        spirv.SpecConstantOp,
+        spirv.SpecConstantCompositeOp,
+        spirv.SpecConstantExpressionOp,
+        spirv.GlobalVariableOp,
+        spirv.EntryPointOp,
+        spirv.ExecutionModeOp,
+    )
 )
 
 
@@ -83,7 +85,7 @@ def _emit_header(context: EmitContext) -> None:
 
 
 def _emit_entry_points(context: EmitContext) -> None:
-    for op in context.module.body.block.ops:
+    for op in context.ops:
         if isinstance(op, spirv.EntryPointOp):
             name = op.fn.root_reference.data
             operands = (

@@ -72,7 +72,7 @@ def add_module_capabilities(context: EmitContext) -> None:
         context.capabilities.add(Capability.PhysicalStorageBufferAddresses)
     if module.memory_model.data is MemoryModel.Vulkan:
         context.capabilities.add(Capability.VulkanMemoryModel)
-    for op in module.body.block.ops:
+    for op in context.ops:
         if isinstance(op, spirv.ExecutionModeOp):
             capability = _MODE_CAPABILITIES.get(op.execution_mode.data)
             if capability is not None:

@@ -22,7 +22,7 @@ from ..ir.dialects.spirv.attributes import FPRoundingModeAttr, ScopeAttr
 from ..ir.errors import BuildError
 from ..ir.location import location_of
 from ..ir.target_env import TargetEnv
-from ..ir.walk import operations
+from ..ir.walk import block_operations, operations
 from .binary import ModuleBuilder, Section, encode_string
 from .tables import Capability, Decoration, Op
 from .type_table import TypeTable
@@ -115,7 +115,9 @@ class EmitContext:
         self.surveys: dict[str, Survey] = {}
         """Of the functions emitted so far, by symbol."""
         self.symbols: dict[str, Operation] = {}
-        for op in module.body.block.ops:
+        self.ops = block_operations(module.body.block)
+        """Those of the module, in order."""
+        for op in self.ops:
             name = op.properties.get("sym_name")
             if isinstance(name, StringAttr):
                 self.symbols[name.data] = op

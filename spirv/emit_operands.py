@@ -59,14 +59,12 @@ def operand_encoders() -> dict[type[Operation], OperandEncoder]:
     for name, op_class in spirv.SPIRV_OPS.items():
         if name.startswith(_GL_PREFIX):
             table[op_class] = _glsl(GLSL_STD_450[name.removeprefix(_GL_PREFIX)][0])
-        elif issubclass(op_class, GroupOp):
-            table[op_class] = _group
-        elif issubclass(op_class, IntegerDotOp):
-            table[op_class] = _integer_dot
-        elif issubclass(op_class, spirv.ImageAccessOp):
-            table[op_class] = _image_access
-        elif issubclass(op_class, spirv.AtomicUpdateOp | spirv.AtomicCountOp):
-            table[op_class] = _atomic
+            continue
+        # Not issubclass: operations are abstract classes, which ask all of their subclasses at the first time.
+        for base in op_class.__mro__:
+            if base in _FAMILIES:
+                table[op_class] = _FAMILIES[base]
+                break
     return table
 
 
@@ -297,6 +295,15 @@ def _function_call(context: EmitContext, op: Operation, value: ValueId) -> list[
     assert isinstance(op, spirv.FunctionCallOp)
     return [context.symbol_id(op.callee.root_reference.data), *map(value, operands_of(op))]
 
+
+_FAMILIES: dict[type, OperandEncoder] = {
+    GroupOp: _group,
+    IntegerDotOp: _integer_dot,
+    spirv.ImageAccessOp: _image_access,
+    spirv.AtomicUpdateOp: _atomic,
+    spirv.AtomicCountOp: _atomic,
+}
+"""Operand encoders by a class that operations derive from."""
 
 _ENCODERS: dict[type[Operation], OperandEncoder] = {
     spirv.LoadOp: _load,

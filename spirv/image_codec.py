@@ -29,16 +29,27 @@ JsonValue = Any
 
 def encode(value: object) -> JsonValue:
     """Returns a value of the seams as JSON's dicts, lists, strings, numbers, booleans and None."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
-        return {"class": type(value).__name__, **fields}
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
     if isinstance(value, tuple):
         return [encode(item) for item in cast("tuple[object, ...]", value)]
+    if dataclasses.is_dataclass(kind):
+        fields = {name: encode(getattr(value, name)) for name in _field_names(kind)}
+        return {"class": kind.__name__, **fields}
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, enum.Enum) and not isinstance(value, int):
         return value.value
     return value
+
+
+_AS_THEY_ARE = frozenset((str, int, bool, float, type(None)))
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
 def decode(kind: type[T], data: JsonValue, where: str = "") -> T:
@@ -49,7 +60,7 @@ def decode(kind: type[T], data: JsonValue, where: str = "") -> T:
     """
     hints = _hints(kind)
     fields = _object(data, where or kind.__name__)
-    names = {field.name for field in dataclasses.fields(cast(Any, kind)) if field.init}
+    names = set(_field_names(kind))
     if fields.keys() - {"class"} != names or fields.get("class") != kind.__name__:
         differing = sorted((fields.keys() - {"class"}) ^ names) or ["class"]
         raise InvalidError(

@@ -105,8 +105,7 @@ class LibrarySpirvTools(SpirvTools):
     ) -> ValidationFinding | None:
         if len(binary) % 4:
             return ValidationFinding(f"a module has whole words; found {len(binary)} bytes", None)
-        code = ctypes.create_string_buffer(binary, len(binary))
-        module = _ConstBinary(ctypes.addressof(code), len(binary) // 4)
+        module = _ConstBinary(ctypes.cast(c_char_p(binary), c_void_p), len(binary) // 4)
         diagnostic = POINTER(_Diagnostic)()
         status: int = self._library.spvValidateWithOptions(
             self._context(target_env),

@@ -82,7 +82,7 @@ class TypeTable:
         self._capabilities = capabilities
         self._by_identity: dict[int, int] = {}
         self._kept: list[Attribute] = []
-        self._types: dict[tuple[Attribute, bool], int] = {}
+        self._structs: dict[tuple[Attribute, bool], int] = {}
         self._structural: dict[tuple[int, ...], int] = {}
         self._constants: dict[tuple[int, ...], int] = {}
         self._constants_by_identity: dict[tuple[int, int], int] = {}
@@ -110,12 +110,7 @@ class TypeTable:
     def variable_pointer(self, type_: PointerType) -> int:
         """Returns the id of a global variable's type, whose struct is a Block where the host sees it."""
         storage_class = type_.storage_class.data
-        is_block = storage_class in (
-            StorageClass.StorageBuffer,
-            StorageClass.PushConstant,
-            StorageClass.Uniform,
-        )
-        if not is_block:
+        if storage_class not in _BLOCK_STORAGE_CLASSES:
             return self.id(type_)
         pointer = self._pointer(storage_class, self._blocks(storage_class, type_.pointee))
         self._by_identity[id(type_)] = pointer
@@ -137,13 +132,16 @@ class TypeTable:
         return self._id_of(type_, True)
 
     def _id_of(self, type_: Attribute, is_block: bool) -> int:
+        encode = _TYPE_ENCODERS.get(type(type_))
+        if encode is None:
+            raise UnemittableError(f"SPIR-V has no type {type_}")
+        if not isinstance(type_, StructType):
+            return encode(self, type_)
+        # All others are told by their parts' ids; a struct also by the decorations of its members.
         key = (type_, is_block)
-        known = self._types.get(key)
+        known = self._structs.get(key)
         if known is None:
-            encode = _TYPE_ENCODERS.get(type(type_))
-            if encode is None:
-                raise UnemittableError(f"SPIR-V has no type {type_}")
-            known = self._types[key] = encode(self, type_)
+            known = self._structs[key] = encode(self, type_)
             if is_block:
                 self._decorate(known, Decoration.Block)
         return known
@@ -271,8 +269,10 @@ class TypeTable:
             if isinstance(type_.pointee, StructType):
                 return self._pointer(storage_class, self._block(type_.pointee))
         # A pointer to a whole buffer, passed to a function, has the type of the buffer's variable.
-        block = self._types.get((type_.pointee, True)) if storage_class in _BLOCK_STORAGE_CLASSES else None
-        return self._pointer(storage_class, block or self.id(type_.pointee))
+        pointee = type_.pointee
+        may_be_block = storage_class in _BLOCK_STORAGE_CLASSES and isinstance(pointee, StructType)
+        block = self._structs.get((pointee, True)) if may_be_block else None
+        return self._pointer(storage_class, block or self.id(pointee))
 
     # Constants
 

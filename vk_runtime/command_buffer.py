@@ -31,7 +31,10 @@ ARGUMENT_CHUNK_BYTES = 64 << 10
 """Host-visible memory taken at a time for argument blocks that do not fit into push constants."""
 
 _BEGIN: Any = make("VkCommandBufferBeginInfo", flags=VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
-_BEGIN_REUSABLE: Any = make("VkCommandBufferBeginInfo", flags=VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT)
+_BEGIN_REUSABLE: Any = make("VkCommandBufferBeginInfo")
+_BEGIN_SIMULTANEOUS: Any = make(
+    "VkCommandBufferBeginInfo", flags=VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
+)
 
 
 class TimestampPool(Handle):
@@ -96,15 +99,18 @@ class CommandBuffer:
         self._argument_chunk = 0
         self._argument_bytes = 0
 
-    def begin(self, *, is_reusable: bool = False, timed_commands: int = 0) -> None:
+    def begin(
+        self, *, is_reusable: bool = False, is_simultaneous: bool = False, timed_commands: int = 0
+    ) -> None:
         """Starts a new recording; what was recorded before has run.
 
         Args:
-            is_reusable: it may be submitted many times, also while an earlier submission of it runs.
+            is_reusable: it may be submitted many times, one after the other.
+            is_simultaneous: it may be submitted while an earlier submission of it runs.
             timed_commands: how many timed commands it must hold; 0: timing is off.
         """
         device = self._device
-        info = _BEGIN_REUSABLE if is_reusable else _BEGIN
+        info = _BEGIN_SIMULTANEOUS if is_simultaneous else _BEGIN_REUSABLE if is_reusable else _BEGIN
         self.is_timed = timed_commands > 0
         if self.is_timed and self._timestamps is None and device.physical.timestamp_valid_bits:
             # Before the recording: what may fail must not leave the command buffer half recorded.

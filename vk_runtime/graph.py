@@ -332,6 +332,9 @@ class Graph:
                         "replays on one queue; record another graph for the other queue",
                         code="LP1606",
                     )
+            if self._reporting:
+                of_nodes = [report for node in self._reporting for report in node.reports or ()]
+                queue.reports.order.begin(queue, of_nodes)
             value = self._replay_timed(queue) if profile.active else self._submit(queue, uses)
             for node in self._reporting:
                 node.note_replay(queue, value)

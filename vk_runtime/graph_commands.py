@@ -85,7 +85,7 @@ class Segment:
         self._pool, barriers = pool, device.barriers
         self._command_buffer = command_buffer = pool.take()
         pool.return_with(self, command_buffer)
-        command_buffer.begin(is_reusable=True)
+        command_buffer.begin(is_simultaneous=True)
         try:
             for node, has_barrier in steps:
                 if has_barrier:

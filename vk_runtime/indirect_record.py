@@ -134,6 +134,7 @@ class IndirectRecord(LaunchRecord):
         reports = [queue.reports.of(self.device.logical, (self._binding, "range"), self._reported, 1)]
         if self._has_report:
             reports.append(self._report_of(queue, args))
+        queue.reports.order.begin(queue, reports)
         place = queue.argument_block(self._block_at + self._block_bytes)
         planner_set, kernel_set = self._descriptors(place, uses, values, reports)
         command_buffer = queue.open()

@@ -249,6 +249,8 @@ class LaunchRecord(KernelCommands):
         if queue.recording is None:
             queue.open()  # first: it refuses where the device cannot be used any more
         report = self._report_of(queue, args) if self._has_report else None
+        if report is not None:
+            queue.reports.order.begin(queue, (report,))
         place = None if self._is_block_pushed else queue.argument_block(self._block_bytes)
         descriptor_set = self._show(place, uses, hidden, values, report)
         command_buffer = queue.recording or queue.open()

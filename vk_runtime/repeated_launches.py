@@ -163,8 +163,6 @@ class KeptLaunch(Batch):
         for position, scalar in self._scalars:
             if args[position] is not scalar:
                 return None
-        event = _new_event(Event)
-        event._queue, event.elapsed_ticks = queue, None
         record, is_locked = self._record, False
         try:
             for is_locked in record.locking:  # noqa: B007 - read in `finally`
@@ -173,7 +171,8 @@ class KeptLaunch(Batch):
                 return None
             self.keep = [uses]
             queue.submit_batch(self, uses)
-            event.value = self.value
+            event = _new_event(Event)  # while the device is at work
+            event._queue, event.value, event.elapsed_ticks = queue, self.value, None
             if trace.active:
                 record.note_launch()
         finally:

@@ -23,6 +23,7 @@ from ..ir.errors import KernelTrap
 from ..ir.kernel_info import KernelInfo, ReportWord, Site
 from ..ir.site_text import shown, text_of, trap_of
 from ..ir.stream import Stream
+from .print_order import Line, PrintOrder
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
@@ -41,8 +42,8 @@ Streams = Mapping[str, Stream]
 
 NO_STREAMS: Streams = MappingProxyType({})
 
-Output = list[tuple["Stream | None", str, int]]
-"""Printed text in order: its stream, None for ``sys.stdout``, and how many statements of the stream were lost."""
+Output = list[Line]
+"""Printed text in order."""
 
 
 class Report(Protocol):
@@ -69,10 +70,13 @@ class KernelReport:
         self.kernel = kernel
         self.streams = streams
         self._rank = rank
-        prints = any(site.kind == "print" and not site.stream for site in kernel.sites)
-        size = config.print_size if prints else 0
+        self.prints = any(site.kind == "print" for site in kernel.sites)
+        """Whether there may be lines."""
+        uses_stdout = any(site.kind == "print" and not site.stream for site in kernel.sites)
+        size = config.print_size if uses_stdout else 0
         size += sum(stream.size for stream in set(streams.values()))
-        self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES) // 4
+        shown = device.physical.limits.max_storage_buffer_range_bytes - 4 * ReportWord.LINES
+        self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES, shown) // 4
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
         self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(self.buffer.host_bytes(), np.uint32)
         self._words[:] = 0
@@ -97,7 +101,7 @@ class KernelReport:
         words[: ReportWord.PRINTED] = 0
         return text, trap
 
-    def _lines(self) -> Iterator[tuple[Stream | None, str, int]]:
+    def _lines(self) -> Iterator[Line]:
         position, stop = ReportWord.LINES, ReportWord.LINES + self._capacity
         sites = self.kernel.sites
         # Lines follow each other without gaps up to the first that found no room; its place is 0 still.
@@ -107,8 +111,9 @@ class KernelReport:
                 text_of(site, self._values(site, position + 1, packed=True)),
                 self.streams.get(site.stream),
             )
-            yield stream, text if stream is None else stream.cut(text), 0
             position += 1 + sum(map(_word_count, site.dtypes))
+            end = position - ReportWord.LINES
+            yield Line(stream, text if stream is None else stream.cut(text), end=end)
         lost = int(self._words[ReportWord.LOST])
         if not lost:
             return
@@ -116,11 +121,11 @@ class KernelReport:
         size = (
             f"{'LAPILLI_PRINT_SIZE is' if stream is None else 'its streams have'} {4 * self._capacity} bytes"
         )
-        yield (
-            stream,
-            f"[lapilli: {lost} printed line{'s' * (lost > 1)} of kernel '{self.kernel.name}' lost; {size}]\n",
-            0 if stream is None else lost,
+        text = (
+            f"[lapilli: {lost} printed line{'s' * (lost > 1)} of kernel '{self.kernel.name}' lost; {size}]\n"
         )
+        # Behind all others, and behind what later launches would have printed.
+        yield Line(stream, text, 0 if stream is None else lost, end=1 << 32)
 
     def _values(self, site: Site, position: int, *, packed: bool) -> list[object]:
         values: list[object] = []
@@ -175,6 +180,7 @@ class QueueReports:
         self._reports: dict[object, KernelReport] = {}
         self.pending: dict[Report, None] = {}
         """Those with launches that nobody has read after."""
+        self.order = PrintOrder()
 
     def of(
         self,
@@ -211,7 +217,7 @@ class QueueReports:
 
     def take(self, completed: int) -> tuple[Output, list[KernelTrap]]:
         """Empties the buffers of kernels whose launches have all ended; returns lines and failures."""
-        texts: Output = []
+        texts: dict[Report, Output] = {}
         traps: list[KernelTrap] = []
         for report in tuple(self.pending):
             if report.last_launch > completed:
@@ -223,11 +229,10 @@ class QueueReports:
                 self._forget(report)
             if report.is_empty:
                 continue
-            text, trap = report.take()
-            texts += text
+            texts[report], trap = report.take()
             if trap is not None:
                 traps.append(trap)
-        return texts, traps
+        return self.order.take(texts, completed), traps
 
     def _forget(self, report: KernelReport) -> None:
         for place in [place for place, known in self._reports.items() if known is report]:
@@ -236,13 +241,13 @@ class QueueReports:
 
 def show(output: Output) -> None:
     """Prints lines, each to where it belongs; neighbours at once."""
-    for stream, lines in groupby(output, key=lambda line: line[0]):
+    for stream, lines in groupby(output, key=lambda line: line.stream):
         every = list(lines)
-        text = "".join(text for _, text, _ in every)
+        text = "".join(line.text for line in every)
         if stream is None:
             _print(text)
         else:
-            stream.take(text, sum(lost for _, _, lost in every))
+            stream.take(text, sum(line.lost for line in every))
 
 
 def _print(text: str) -> None:

@@ -155,7 +155,8 @@ class TimelineSemaphore(Handle):
                         device.check(result, "vkGetSemaphoreCounterValue")
                     reached = counter[0]
                     if reached >= value:
-                        self.completed = max(self.completed, reached)
+                        if reached > self.completed:
+                            self.completed = reached
                         self._last_ns = now - start_ns
                         return True
                 now = _clock_ns()

@@ -118,7 +118,8 @@ class ModuleLowering:
         """Whether functions of other modules are called."""
         self._linked: set[str] = set()
         self._local_size_symbols: dict[int, str] = {}
-        self._callees = SymbolTables()
+        self.kernel_symbols = SymbolTables()
+        """What symbols of the kernel-level IR name."""
         self._length_symbols: list[str] = []
         self._without_notes_symbol: str | None = None
         self._symbols: dict[str, SymbolRefAttr] = {}
@@ -252,7 +253,7 @@ class ModuleLowering:
 
     def callee(self, op: Operation, reference: SymbolRefAttr, caller: str) -> Function:
         """Returns the function that a call names; PassError where there is none with a body."""
-        found = self._callees.resolve(op, reference)
+        found = self.kernel_symbols.resolve(op, reference)
         name = reference.root_reference.data
         if not isinstance(found, Function):
             raise PassError(f"call of @{name}, which the module does not define", op, function=caller)

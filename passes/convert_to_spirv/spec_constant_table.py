@@ -132,7 +132,8 @@ class SpecConstantTable:
         return [leaf for info in infos if info.is_emulated for leaf in info.leaves]
 
     def _declaration(self, fn: FunctionLowering, op: GetOp) -> DeclareOp:
-        declaration = op.declaration()
+        found = self._module.kernel_symbols.resolve(op, op.constant)
+        declaration = found if isinstance(found, DeclareOp) else op.declaration()
         if declaration is None:
             symbol = op.constant.string_value()
             raise PassError(f"@{symbol} is not declared in this module", op, function=fn.name)

@@ -6,6 +6,7 @@ value is known from where it is computed to the end of its region; loads only un
 
 from __future__ import annotations
 
+import struct
 from typing import TypeAlias
 
 from xdsl.dialects import arith, memref, scf
@@ -14,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...ir.create import create
 from ...ir.dialects.kernel_fields import LoadFieldOp
 from ...ir.walk import operands_of
+from ..narrowing import is_float_attribute, is_integer_attribute
 from .effects import (
     array_of,
     body_blocks,
@@ -105,7 +107,7 @@ class ForwardWalk:
 
     def _materialise(self, attribute: Attribute, op: Operation) -> SSAValue:
         type_ = op.results[0].type
-        known = self._constants.get((attribute, type_))
+        known = self._constants.get(_constant_key(attribute, type_))
         if known is None:
             known = create(arith.ConstantOp, (), (type_,), {"value": attribute}, location=op.location)
             self._add_constant(known)
@@ -113,7 +115,7 @@ class ForwardWalk:
 
     def _add_constant(self, op: Operation) -> None:
         assert self._entry is not None
-        self._constants[op.properties["value"], op.results[0].type] = op
+        self._constants[_constant_key(op.properties["value"], op.results[0].type)] = op
         last = self._last_constant
         if last is not None:
             self._entry.insert_op_after(op, last)
@@ -124,7 +126,8 @@ class ForwardWalk:
         self._last_constant = op
 
     def _unify_constant(self, op: Operation) -> None:
-        known = self._constants.get((op.properties["value"], op.results[0].type))
+        key = _constant_key(op.properties["value"], op.results[0].type)
+        known = self._constants.get(key)
         if known is not None:
             replace(op, known.results)
             return
@@ -132,7 +135,7 @@ class ForwardWalk:
             op.detach()
             self._add_constant(op)
             return
-        self._constants[op.properties["value"], op.results[0].type] = op
+        self._constants[key] = op
         self._last_constant = op
 
     def _numbered(self, op: Operation) -> None:
@@ -171,6 +174,16 @@ class ForwardWalk:
     def _writes_memory(self, op: Operation) -> bool:
         known = self._writes.get(op)
         return writes_memory(op) if known is None else known
+
+
+_DOUBLE = struct.Struct("<d")
+
+
+def _constant_key(attribute: Attribute, type_: Attribute) -> Key:
+    """Returns what is equal for equal constants; scalars by their value, as hashing visits all of an attribute."""
+    if is_float_attribute(attribute):
+        return type_, _DOUBLE.pack(attribute.value.data)  # by its bits: -0.0 is another constant than 0.0
+    return type_, attribute.value.data if is_integer_attribute(attribute) else attribute
 
 
 def _key(op: Operation) -> Key:

@@ -188,3 +188,33 @@ def test_group_function_that_cannot_be(function, message):
     with pytest.raises(lp.CompileError, match=message) as caught:
         lp.kernel(function).inspect("ir")
     assert "test_groups.py:" in str(caught.value)
+
+
+@lp.kernel(local_size=16)
+def of_vectors(out: lp.Out[lp.f32, 2], counts: lp.Out[lp.i32x3]):
+    i = lp.local_id(0)
+    v = lp.f32x2(i, 1.0)
+    total = lp.group.reduce(v, "add")
+    before = lp.group.exclusive_scan(v, "add")
+    until = lp.group.inclusive_scan(lp.f32x2(-i, i), op="max")
+    third = lp.group.broadcast(v, lane=3)
+    lane = lp.sub_group.id()
+    same = lp.sub_group.shuffle(v, lane)
+    first = lp.sub_group.broadcast(lp.f32x2(lane, 7.0))
+    pairs = lp.sub_group.shuffle_xor(lp.i32x2(lane, -lane), 1)
+    out[i, 0], out[i, 1] = total
+    out[i, 2], out[i, 3] = before
+    out[i, 4], out[i, 5] = until
+    out[i, 6], out[i, 7] = third
+    out[i, 8] = same.x + first.x + first.y
+    out[i, 9] = pairs.x + pairs.y + (pairs.x ^ lane)
+    counts[i] = lp.group.reduce(lp.i32x3(i, 1, -i), "min")
+
+
+def test_group_functions_of_vectors_work_by_component(device):
+    out = lp.zeros((16, 10), device=device)
+    counts = lp.zeros(16, lp.i32x3, device=device)
+    of_vectors[16](out, counts)
+    rows = [[120, 16, i * (i - 1) / 2, i, 0, i, 3, 1, i + 7, 1] for i in range(16)]
+    np.testing.assert_array_equal(out.numpy(), np.array(rows, np.float32))
+    np.testing.assert_array_equal(counts.numpy(), [[0, 1, -15]] * 16)

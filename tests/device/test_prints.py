@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import math
+import random
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.vk_runtime import print_order
 
 NAME = "captured"
 PAIR = (1, 2.5)
@@ -119,6 +121,85 @@ def test_launches_print_in_order(device, capsys) -> None:
     assert capsys.readouterr().out == "".join(f"launch {n}\n" for n in range(100))
     device.default_queue.wait()
     assert capsys.readouterr().out == ""
+
+
+@lp.kernel
+def first(n: lp.i32, out: lp.Out[lp.i32]):
+    print("first", n, lp.global_id(0))
+    out[lp.global_id(0)] = n
+
+
+@lp.kernel
+def second(n: lp.i32, out: lp.Out[lp.i32]):
+    print("second", n)
+    out[lp.global_id(0)] = n
+
+
+def test_launches_of_several_kernels_print_in_order(device, capsys) -> None:
+    """Also where they touch nothing in common, and behind more of them than one submission has."""
+    queue, expected = lp.Queue(device), []
+    x, y = lp.zeros(3, lp.i32, device=device), lp.zeros(1, lp.i32, device=device)
+    chooser = random.Random(2)
+    for n in range(300):
+        if chooser.random() < 0.5:
+            first[3].on(queue)(n, x)
+            expected += [("first", n)] * 3
+        else:
+            second[1].on(queue)(n, y)
+            expected += [("second", n)]
+        if n in (150, 151, 220):
+            queue.wait()
+    queue.wait()
+    found = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert found == [[kernel, str(n)] for kernel, n in expected]
+
+
+def test_streams_and_prints_come_in_order(device, capsys) -> None:
+    @lp.kernel
+    def tell(n: lp.i32, out: lp.Stream):
+        out << "told " << n << lp.Stream.endl
+
+    queue, stream = lp.Queue(device), lp.Stream(4096, 80)
+    y = lp.zeros(1, lp.i32, device=device)
+    for n in range(5):
+        tell[1].on(queue)(n, stream)
+        second[1].on(queue)(n, y)
+    queue.wait()
+    assert capsys.readouterr().out == "".join(f"told {n}\nsecond {n}\n" for n in range(5))
+
+
+@pytest.mark.native_only("the interpreter keeps lines without a buffer")
+def test_kernels_that_change_too_often_lose_their_order_and_no_line(device, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(print_order, "MARK_LIMIT", 4)
+    queue = lp.Queue(device)
+    x, y = lp.zeros(1, lp.i32, device=device), lp.zeros(1, lp.i32, device=device)
+    for n in range(9):
+        first[1].on(queue)(n, x)
+        second[1].on(queue)(n, y)
+    queue.wait()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4] == ["first 0 0", "second 0", "first 1 0", "second 1"]
+    assert sorted(lines) == sorted([*(f"first {n} 0" for n in range(9)), *(f"second {n}" for n in range(9))])
+    first[1].on(queue)(1, x)
+    second[1].on(queue)(2, y)
+    first[1].on(queue)(3, x)
+    queue.wait()
+    assert capsys.readouterr().out == "first 1 0\nsecond 2\nfirst 3 0\n"
+
+
+@pytest.mark.native_only("graphs are not interpreted")
+def test_replays_print_one_after_the_other(device, capsys) -> None:
+    queue = lp.Queue(device)
+    x, y = lp.zeros(1, lp.i32, device=device), lp.zeros(1, lp.i32, device=device)
+    with lp.graph() as graph:
+        first[1].on(queue)(0, x)
+        second[1].on(queue)(0, y)
+    second[1].on(queue)(7, y)
+    graph.replay(queue)
+    graph.replay(queue)
+    first[1].on(queue)(8, x)
+    queue.wait()
+    assert capsys.readouterr().out == "second 7\nfirst 0 0\nsecond 0\nfirst 0 0\nsecond 0\nfirst 8 0\n"
 
 
 @pytest.mark.skipif(lp.config.interpret, reason="the interpreter keeps lines without a buffer")

@@ -219,3 +219,44 @@ def test_arguments_larger_than_push_constants(device):
     out = lp.zeros(8, device=device)
     look_up[8](out, Table(entries, 3))
     np.testing.assert_array_equal(out.numpy(), entries[:, 3])
+
+
+@lp.struct
+class Part:
+    value: lp.f32
+    grid: lp.FixedArray[lp.i32, 2, 2]
+    place: lp.f32x3
+
+
+@lp.struct
+class Whole:
+    count: lp.i32 = 3
+    part: Part
+    weights: lp.FixedArray[lp.f32, 4]
+
+
+@lp.kernel
+def compares(out: lp.Out[lp.i32, 2], wholes: lp.Array[Whole]):
+    i = lp.global_id(0)
+    a = Whole(count=i, part=Part(value=i + 0.5))
+    b = a
+    out[i, 0] = a == b
+    b.part.grid[1, 1] = i
+    out[i, 1] = a == b
+    out[i, 2] = Whole() == Whole(count=3)
+    out[i, 3] = Whole() != Whole(count=4)
+    b = a
+    b.part.place.z = 1.0
+    out[i, 4] = a != b and a.weights[0] == b.weights[0]
+    b = a
+    b.weights[i] = lp.math.nan
+    out[i, 5] = b == b
+    out[i, 6] = 1 if (a.part, 2) == (b.part, 2) else 0
+    wholes[i] = a
+    out[i, 7] = wholes[i] == a and wholes[i].part == a.part
+
+
+def test_structs_are_compared_by_their_members(device):
+    out = lp.zeros((4, 8), lp.i32, device=device)
+    compares[4](out, lp.asarray(np.zeros(4, Whole.dtype), device=device))
+    assert out.numpy().tolist() == [[1, i == 0, 1, 1, 1, 0, 1, 1] for i in range(4)]

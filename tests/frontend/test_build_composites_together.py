@@ -47,11 +47,6 @@ def shape_is_a_vector(x: lp.Array[lp.i32]):
 
 
 @lp.kernel
-def group_of_a_vector(x: lp.Array[lp.f32x2]):
-    x[0] = lp.group.reduce(x[0], "add")
-
-
-@lp.kernel
 def broadcast_of_a_struct(x: lp.Array[Pair]):
     x[0] = lp.group.broadcast(x[0])
 
@@ -61,11 +56,6 @@ def vote_of_a_vector(x: lp.Array[lp.i32x2]):
     x[0].x = lp.sub_group.any(x[0] > 0)
 
 
-@lp.kernel
-def shuffle_of_a_vector(x: lp.Array[lp.i32x2]):
-    x[0] = lp.sub_group.shuffle(x[0], 0)
-
-
 ERRORS = {
     atomic_on_vectors: "works on numbers, found lp.i32x2 in 'x'",
     atomic_on_structs: "works on numbers, found Pair in 'x'",
@@ -73,10 +63,8 @@ ERRORS = {
     atomic_at_a_vector: "must be an integer, found lp.i32x2",
     atomic_of_a_vector: "lp.i32x2",
     shape_is_a_vector: "is an integer or a tuple of them, found lp.i32x2",
-    group_of_a_vector: "takes a number, found lp.f32x2",
-    broadcast_of_a_struct: "takes a number, found Pair",
+    broadcast_of_a_struct: "takes numbers and vectors, found Pair",
     vote_of_a_vector: "found lp.boolx2",
-    shuffle_of_a_vector: "takes a number, found lp.i32x2",
 }
 
 

@@ -14,6 +14,7 @@ import pytest
 import lapilli as lp
 from lapilli.frontend.compile import compile_kernels
 from lapilli.ir.config import config
+from lapilli.ir.target_env import TargetEnv
 
 _HEAD = "@lp.kernel\ndef k(x: lp.Array[lp.i32], n: lp.i32):\n    i = lp.global_id(0)\n"
 
@@ -86,9 +87,22 @@ KINDS = {
     ),
 }
 """Texts of kernels by what they have n of."""
+KINDS |= {
+    "helpers beside a barrier": lambda n: KINDS["helpers"](n) + "    lp.barrier()\n",
+    "calls on a driver that ends loops": lambda n: (
+        "".join(f"{line}\n" for line in _pairs(n, "def h@(a):", "    return a + @"))
+        + _body("a = n", "for j in range(n):", *_pairs(n, "    a = h@(a) + h@(j)"), "x[i] = a")
+    ),
+    "helpers in debug mode": lambda n: KINDS["helpers"](n) + "    lp.barrier()\n",
+}
+ENVIRONMENTS = {
+    "calls on a driver that ends loops": TargetEnv(loop_iteration_cap=1000),
+    "helpers in debug mode": TargetEnv(checks="debug"),
+}
+"""What they are compiled for, where it is not the default."""
 
 
-def _calls_of_compiling(text: str) -> int:
+def _calls_of_compiling(text: str, env: TargetEnv) -> int:
     """Returns how many Python functions a compilation calls."""
     count = 0
 
@@ -100,7 +114,7 @@ def _calls_of_compiling(text: str) -> int:
     sys.setrecursionlimit(10_000)  # what does not fit is compiled again in a thread with a deep stack
     sys.setprofile(note)
     try:
-        compile_kernels([kernel])
+        compile_kernels([kernel], env)
     finally:
         sys.setprofile(None)
         sys.setrecursionlimit(limit)
@@ -110,6 +124,7 @@ def _calls_of_compiling(text: str) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 def test_work_grows_as_the_kernel_does(kind, monkeypatch):
     monkeypatch.setattr(config, "verify", False)  # our own validator is for tests only
-    compile_kernels([lp.kernel_from_source(KINDS[kind](3))])
-    small, middle, large = (_calls_of_compiling(KINDS[kind](n)) for n in (14, 28, 56))
+    env = ENVIRONMENTS.get(kind, TargetEnv())
+    compile_kernels([lp.kernel_from_source(KINDS[kind](3))], env)
+    small, middle, large = (_calls_of_compiling(KINDS[kind](n), env) for n in (14, 28, 56))
     assert large - middle < 2.2 * (middle - small)

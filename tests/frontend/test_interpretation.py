@@ -289,3 +289,26 @@ def test_debug_mode_checks_in_the_interpreter():
 
     with config.override(debug=True), pytest.raises(lp.KernelTrap, match="integer division of 3 by zero"):
         interpret(divides, 1, (np.array([3, 0], np.int32),))
+
+
+@lp.reqd_work_group_size(4)
+@lp.kernel
+def required(out: lp.Out[lp.i32]):
+    out[lp.global_id(0)] = lp.local_range(0) * 10 + lp.local_id(0)
+
+
+@lp.kernel(local_size=("2 * TILE",))
+def sized(out: lp.Out[lp.i32], *, TILE: lp.Spec[lp.u32] = 4):
+    out[lp.global_id(0)] = lp.local_range(0) * 10 + lp.local_id(0)
+
+
+def test_work_group_sizes_of_the_kernel_hold():
+    out = np.zeros(8, np.int32)
+    interpret(required, 8, (out,))
+    assert out.tolist() == [40, 41, 42, 43] * 2
+    with pytest.raises(lp.NdRangeError, match="requires the work-group size"):
+        interpret(required, 8, (out,), local=8)
+    interpret(sized, 8, (out,))
+    assert out.tolist() == list(range(80, 88))
+    interpret(sized, 8, (out,), spec={sized.specialization_ids["TILE"]: 1})
+    assert out.tolist() == [20, 21] * 4

@@ -8,11 +8,17 @@ import subprocess
 import sys
 import threading
 import weakref
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import FrozenInstanceError, InitVar, dataclass, field
+from typing import Any, ClassVar
 
 import pytest
 
-from lapilli.ir.deferred_definitions import MANY_OBJECTS, deferred_definitions, is_supported
+from lapilli.ir.deferred_definitions import (
+    CALLS_BEFORE_COMPILING,
+    MANY_OBJECTS,
+    deferred_definitions,
+    is_supported,
+)
 
 with deferred_definitions():
 
@@ -65,17 +71,88 @@ def test_subclasses_reach_the_methods_of_their_parents() -> None:
 
 
 @pytest.mark.skipif(not is_supported(), reason="this Python compiles a dataclass at once")
-def test_a_method_puts_itself_in_its_place_at_the_first_call() -> None:
+def test_methods_put_themselves_in_their_places() -> None:
     with deferred_definitions():
 
         @dataclass
         class Late:
             n: int
 
-    before = Late.__init__
-    Late(1)
-    assert Late.__init__ is not before
+    before, compare = Late.__init__, Late.__eq__
+    made = [Late(number) for number in range(CALLS_BEFORE_COMPILING)]
+    assert [late.n for late in made] == list(range(CALLS_BEFORE_COMPILING))
+    assert Late.__init__ is before
+    assert Late(5).n == 5 and Late.__init__ is not before
     assert Late.__init__.__qualname__ == f"{Late.__qualname__}.__init__"
+    assert Late(1) == Late(1) and Late.__eq__ is not compare
+
+
+def make_everything() -> type:
+    @dataclass(slots=True)
+    class Everything:
+        a: int
+        b: list[int] = field(default_factory=list)
+        c: int = field(default=3, init=False)
+        d: dict[str, int] = field(default_factory=dict, init=False)
+        e: int = field(init=False)
+        f: int = field(default=6, kw_only=True)
+        g: int = field(kw_only=True)
+
+        def __post_init__(self) -> None:
+            self.e = self.a + self.f
+
+    return Everything
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [
+        ((1,), {"g": 7}),
+        ((1, [2]), {"g": 7, "f": 8}),
+        ((), {"a": 1, "g": 7, "b": [2]}),
+        ((1,), {}),
+        ((), {"g": 7}),
+        ((1, [2], 3), {"g": 7}),
+        ((1,), {"a": 1, "g": 7}),
+        ((1,), {"c": 1, "g": 7}),
+        ((1,), {"h": 1, "g": 7}),
+    ],
+)
+def test_an_init_that_is_not_compiled_yet_does_the_same(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    with deferred_definitions():
+        deferred = make_everything()
+    results: list[object] = []
+    for kind in (deferred, make_everything()):
+        try:
+            results.append(dataclasses.asdict(kind(*args, **kwargs)))
+        except TypeError as error:
+            results.append(str(error))
+    assert results[0] == results[1]
+
+
+def test_every_object_has_its_own_defaults() -> None:
+    with deferred_definitions():
+        kind = make_everything()
+    first, second = kind(1, g=2), kind(1, g=2)
+    first.b.append(1)
+    assert second.b == []
+
+
+def test_pseudo_fields_reach_what_runs_after_init() -> None:
+    with deferred_definitions():
+
+        @dataclass
+        class Scaled:
+            factor: InitVar[int]
+            kind: ClassVar[str] = "scaled"
+            n: int = 2
+
+            def __post_init__(self, factor: int) -> None:
+                self.n *= factor
+
+    assert (Scaled(3).n, Scaled(3, 4).n) == (6, 12)
 
 
 @pytest.mark.skipif(not is_supported(), reason="this Python compiles a dataclass at once")
