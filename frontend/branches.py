@@ -6,52 +6,18 @@ Sides that only compute (no load, call, store or loop) become selects: nothing t
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
-from xdsl.dialects import arith, scf
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block
 
-from ..ir.attribute_values import integer
-from ..ir.create import create, move_all
 from .analysis import FLAGS
 from .conversions import adapt, convert, settle
-from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
-from .ir_types import BOOL, I32, ir_type
-from .promotion import join, settled
+from .ir_types import BOOL, I32
+from .joins import Arm, IncompatibleError, Join, filled, filled_value
+from .promotion import join
 from .types import ScalarType
-from .values import (
-    Array,
-    Binding,
-    Composite,
-    FixedArray,
-    Scalar,
-    Static,
-    Tuple,
-    Unset,
-    Value,
-    constant,
-    describe,
-)
-
-_MAXIMUM_SELECTED_OPS = 8
-"""Ops on one side up to which computing both sides is cheaper than jumping."""
-
-
-@dataclass(slots=True)
-class Arm:
-    """One side of a branch after it was compiled."""
-
-    block: Block
-    env: dict[str, Binding]
-    value: Value | None = None
-    is_dead_end: bool = False
-    """The code after the branch does not run where this side was taken."""
-
-
-class IncompatibleError(Exception):
-    """The two sides leave things behind that no value can stand for; the message says which."""
+from .values import Array, Binding, Scalar, Tuple, Value, describe
 
 
 def build_arm(fb: FunctionBuilder, build: Callable[[], Value | None]) -> Arm:
@@ -67,18 +33,6 @@ def build_arm(fb: FunctionBuilder, build: Callable[[], Value | None]) -> Arm:
 
 def _is_true(binding: Binding | None) -> bool:
     return isinstance(binding, Scalar) and binding.const is True
-
-
-def is_cheap(block: Block) -> bool:
-    """Whether all of a block may run unasked: pure arithmetic, and little of it."""
-    for position, op in enumerate(block.ops):
-        if (
-            position >= _MAXIMUM_SELECTED_OPS
-            or op.regions
-            or op.name.partition(".")[0] not in ("arith", "math")
-        ):
-            return False
-    return True
 
 
 def select_values(
@@ -169,7 +123,7 @@ def branch(
     Returns:
         The value of the branch where the sides have one.
     """
-    join_ = _Join(fb, test, then, other, node)
+    join_ = Join(fb, test, then, other, node)
     bound = [(name, join_.binding(name)) for name in names]
     value = None
     if then.value is not None and other.value is not None:
@@ -189,251 +143,5 @@ def branch(
         if merged is None:
             fb.env.pop(name, None)
         else:
-            fb.env[name] = _filled(merged, results)
-    return None if value is None else _filled_value(value, results)
-
-
-@dataclass(slots=True, eq=False)
-class _Slot(Scalar):
-    """A scalar that will be result `index` of the branch."""
-
-    index: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class _FixedSlot(FixedArray):
-    """A fixed array that will be result `index` of the branch."""
-
-    index: int = 0
-
-
-class _Join:
-    """Collects what a branch must yield."""
-
-    def __init__(self, fb: FunctionBuilder, test: Scalar, then: Arm, other: Arm, node: ast.AST) -> None:
-        self.fb, self.test, self.then, self.other, self.node = fb, test, then, other, node
-        self.pairs: list[tuple[SSAValue, SSAValue]] = []
-
-    def binding(self, name: str) -> Binding | None:
-        """Returns what variable `name` is after the branch."""
-        clear = FALSE if name in FLAGS else None
-        first, second = self.then.env.get(name, clear), self.other.env.get(name, clear)
-        if first is second:
-            return first
-        for mine, theirs, arm in ((first, second, self.then), (second, first, self.other)):
-            if isinstance(mine, Unset) or mine is None:
-                if arm.is_dead_end and not isinstance(theirs, Unset) and theirs is not None:
-                    return self._without(theirs, name, arm)
-                return self._unset(mine, theirs, name, arm)
-        if first is None or second is None or isinstance(first, Unset) or isinstance(second, Unset):
-            return Unset(self.node)
-        try:
-            return self.value(first, second, f"variable '{name}'")
-        except IncompatibleError as error:
-            if self.then.is_dead_end or self.other.is_dead_end:
-                return second if self.then.is_dead_end else first
-            raise self.fb.error(self.node, str(error), "LP2037", hint="use two variables") from None
-
-    def _without(self, theirs: Value, name: str, arm: Arm) -> Value:
-        """Returns the value of the side that sets a variable; the other side, `arm`, yields anything."""
-        try:
-            filler = zero_like(theirs)
-        except IncompatibleError:
-            return theirs
-        pair = (filler, theirs) if arm is self.then else (theirs, filler)
-        return self.value(*pair, f"variable '{name}'")
-
-    def _unset(self, mine: Binding | None, theirs: Binding | None, name: str, arm: Arm) -> Unset:
-        value = self._elsewhere(mine, theirs, name, arm) if isinstance(self.node, ast.expr) else None
-        if isinstance(mine, Unset) and mine.where is not None:
-            return Unset(mine.where, mine.path, value)
-        return Unset(self.node, _path(self.node, arm is self.then), value)
-
-    def _elsewhere(self, mine: Binding | None, theirs: Binding | None, name: str, arm: Arm) -> Value | None:
-        """Returns what a variable that an expression sets on some paths is on those."""
-        here = mine.value if isinstance(mine, Unset) else mine
-        there = theirs.value if isinstance(theirs, Unset) else theirs
-        if here is None:
-            return None if there is None else self._without(there, name, arm)
-        if there is None:
-            return self._without(here, name, self.other if arm is self.then else self.then)
-        pair = (here, there) if arm is self.then else (there, here)
-        try:
-            return self.value(*pair, f"variable '{name}'")
-        except IncompatibleError:
-            return None
-
-    def value(self, first: Value, second: Value, what: str) -> Value:
-        """Returns what stands for `first` or `second`, whichever side was taken."""
-        if first is second:
-            return first
-        if isinstance(first, Scalar) and isinstance(second, Scalar):
-            return self._scalar(first, second)
-        if isinstance(first, Tuple) and isinstance(second, Tuple) and first.matches(second):
-            pairs = zip(first.items, second.items, strict=True)
-            return first.with_items([self.value(a, b, what) for a, b in pairs])
-        if same_object(first, second):
-            return first
-        if isinstance(first, FixedArray) and isinstance(second, FixedArray) and first.type == second.type:
-            return self._fixed_array(first, second)
-        if isinstance(first, Composite) or isinstance(second, Composite):
-            raise IncompatibleError(
-                f"{what} is {describe(first)} on one path and {describe(second)} on the other"
-            )
-        raise IncompatibleError(
-            f"{what} is {describe(first)} on one path and {describe(second)} on the other; "
-            "arrays and compile-time objects cannot depend on run-time conditions"
-        )
-
-    def _scalar(self, first: Scalar, second: Scalar) -> Scalar:
-        if first.const is not None and first.const == second.const and first.type is second.type:
-            return first if repr(first.const) == repr(second.const) else self._slot(first, second)
-        return self._slot(first, second)
-
-    def _slot(self, first: Scalar, second: Scalar) -> Scalar:
-        first, second = own_type(first), own_type(second)
-        pair = (_required(self.fb, first), _required(self.fb, second))
-        if pair[0] is pair[1]:
-            return first
-        bounds = None
-        if first.bounds is not None and second.bounds is not None:
-            bounds = (min(first.bounds[0], second.bounds[0]), max(first.bounds[1], second.bounds[1]))
-        self.pairs.append(pair)
-        return _Slot(first.type, bounds=bounds, index=len(self.pairs) - 1)
-
-    def _fixed_array(self, first: FixedArray, second: FixedArray) -> FixedArray:
-        pairs: list[SSAValue] = []
-        for array, arm in ((first, self.then), (second, self.other)):
-            with self.fb.into(arm.block):
-                ssa = fixed_ssa(self.fb, array)
-            assert ssa is not None
-            pairs.append(ssa)
-        self.pairs.append((pairs[0], pairs[1]))
-        return _FixedSlot(first.type, None, index=len(self.pairs) - 1)
-
-    def emit(self) -> Sequence[SSAValue]:
-        """Emits the branch, or selects where both sides are cheap; returns its results."""
-        fb, then, other = self.fb, self.then.block, self.other.block
-        if self.pairs and is_cheap(then) and is_cheap(other):
-            return self._selects()
-        if not (self.pairs or then.first_op or other.first_op):
-            return ()
-        types = [pair[0].type for pair in self.pairs]
-        with fb.into(then):
-            fb.append(create(scf.YieldOp, operands=[pair[0] for pair in self.pairs]))
-        regions = [Region(then)]
-        if self.pairs or other.first_op is not None:
-            with fb.into(other):
-                fb.append(create(scf.YieldOp, operands=[pair[1] for pair in self.pairs]))
-            regions.append(Region(other))
-        else:
-            regions.append(Region())
-        op = create(scf.IfOp, operands=[_required(fb, self.test)], result_types=types, regions=regions)
-        fb.append(op)
-        return op.results
-
-    def _selects(self) -> Sequence[SSAValue]:
-        fb = self.fb
-        for block in (self.then.block, self.other.block):
-            move_all(block, fb.block)
-        test = _required(fb, self.test)
-        return [_select(fb, test, *pair) for pair in self.pairs]
-
-
-def _select(fb: FunctionBuilder, test: SSAValue, first: SSAValue, second: SSAValue) -> SSAValue:
-    if first.type == ir_type(BOOL):
-        known = _constant_bool(first), _constant_bool(second)
-        if known == (True, False):
-            return test
-        if known[0] is False:
-            is_false = _emitted(fb, arith.XOrIOp, [test, _required(fb, constant(True))], first.type)
-            return is_false if known[1] else _emitted(fb, arith.AndIOp, [is_false, second], first.type)
-        if known[1] is False:
-            return _emitted(fb, arith.AndIOp, [test, first], first.type)
-        if known[0] is True:
-            return _emitted(fb, arith.OrIOp, [test, second], first.type)
-    return _emitted(fb, arith.SelectOp, [test, first, second], first.type)
-
-
-def _emitted(fb: FunctionBuilder, op: type[Operation], operands: list[SSAValue], ir: Attribute) -> SSAValue:
-    result = fb.emit(op, operands, ir)
-    assert result is not None
-    return result
-
-
-def _constant_bool(value: SSAValue) -> bool | None:
-    owner = value.owner
-    number = integer(owner.properties["value"]) if isinstance(owner, arith.ConstantOp) else None
-    return None if number is None else number != 0
-
-
-def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:
-    ssa = fb.ssa(value)
-    assert ssa is not None, "a value without an op outside of type inference"
-    return ssa
-
-
-def _filled(binding: Binding, results: Sequence[SSAValue]) -> Binding:
-    if not isinstance(binding, Unset):
-        return _filled_value(binding, results)
-    if binding.value is None:
-        return binding
-    return Unset(binding.where, binding.path, _filled_value(binding.value, results))
-
-
-def _filled_value(value: Value, results: Sequence[SSAValue]) -> Value:
-    if isinstance(value, _Slot):
-        return Scalar(value.type, results[value.index], bounds=value.bounds)
-    if isinstance(value, _FixedSlot):
-        return FixedArray(value.type, results[value.index])
-    if isinstance(value, Tuple):
-        return value.with_items(_filled_value(item, results) for item in value.items)
-    return value
-
-
-def own_type(value: Scalar) -> Scalar:
-    """Returns a literal in the type that it has where it meets no other, any other value as it is."""
-    return Scalar(settled(value.type), const=value.const) if value.is_weak else value
-
-
-def zero_like(value: Value) -> Value:
-    """Returns a value of the same type for paths on which nobody reads it.
-
-    Raises:
-        IncompatibleError: a compile-time object.
-    """
-    if isinstance(value, Scalar):
-        const = False if value.type is BOOL else 0.0 if value.type.is_float else 0
-        return Scalar(value.type, const=const)
-    if isinstance(value, Tuple):
-        return value.with_items(zero_like(item) for item in value.items)
-    if isinstance(value, FixedArray) and not value.prefix:
-        return FixedArray(value.type, None)
-    raise IncompatibleError(describe(value))
-
-
-def same_object(first: Value, second: Value) -> bool:
-    """Whether two compile-time objects are one."""
-    if isinstance(first, Static) and isinstance(second, Static):
-        return first.obj is second.obj
-    if isinstance(first, Array) and isinstance(second, Array):
-        return first.ssa is second.ssa
-    if isinstance(first, FixedArray) and isinstance(second, FixedArray):
-        return first.ssa is second.ssa and first.ssa is not None and not first.prefix and not second.prefix
-    return False
-
-
-def _path(node: ast.AST, is_then: bool) -> str:
-    match node:
-        case ast.If() | ast.IfExp():
-            return "where the condition is " + ("true" if is_then else "false")
-        case ast.BoolOp():
-            return "where the operands before it decide"
-        case ast.Compare():
-            return "where a comparison before it fails"
-        case _:
-            return "on another path"
-
-
-FALSE = constant(False)
-"""The bool constant that flags start with."""
+            fb.env[name] = filled(merged, results)
+    return None if value is None else filled_value(value, results)

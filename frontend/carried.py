@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from .analysis import CONTINUE, FLAGS
-from .branches import FALSE, own_type
 from .control_flow import Live
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
+from .joins import FALSE, own_type
 from .values import FixedArray, Scalar, Tuple, Unset, Value
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
+
+from ..ir.deferred_definitions import resume_collecting
+
+_resume_first = cache(resume_collecting)
 
 
 @contextmanager
@@ -12,7 +17,8 @@ def collector_paused() -> Generator[None]:
     """Pauses the collector within; may nest.
 
     IR is made of cycles and lives until the compilation ends, so that every pass over it meanwhile finds nothing:
-    an eighth of the compile time.  What has become garbage is collected when the collector runs next.
+    an eighth of the compile time.  What has become garbage is collected when the collector runs next; after the first
+    pause of a process, most of whose objects stay (definitions, tables), at the next full collection.
     """
     was_collecting = gc.isenabled()
     gc.disable()
@@ -20,4 +26,5 @@ def collector_paused() -> Generator[None]:
         yield
     finally:
         if was_collecting:
+            _resume_first()
             gc.enable()

@@ -14,12 +14,13 @@ from xdsl.dialects import arith
 from xdsl.ir import Block
 
 from .analysis import FLAGS, NO_NAMES, always_exits
-from .branches import FALSE, Arm, branch, build_arm
+from .branches import branch, build_arm
 from .conversions import condition
 from .definite import take_names
 from .dispatch import STATEMENTS
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
+from .joins import FALSE, Arm
 from .unsupported import unsupported_error
 from .values import Scalar, constant
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, cast
@@ -76,6 +75,8 @@ class KernelOptions:
             TypeError: there is no such option.
         """
         for other in others:
+            import difflib  # only for messages
+
             names = [field.name for field in fields(cls)]
             meant = next(iter(difflib.get_close_matches(other, names, 1)), None)
             hint = f"did you mean '{meant}'?" if meant else f"there are {', '.join(names)}"

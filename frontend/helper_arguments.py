@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import types as python_types
 
+from .captured_objects import captured
 from .captures import defaults_of
 from .composites import convert_composite
 from .conversions import store_convert
 from .function_builder import FunctionBuilder
 from .ir_types import F32
-from .names import captured
 from .source import FunctionSource
 from .struct_types import StructType, value_type_of
 from .types import FixedArrayType, ScalarType, scalar_of

@@ -23,7 +23,6 @@ from . import group_library
 from .analysis import RETURN, VALUE, FunctionFacts
 from .aspect_lowering import ir_attributes, note_struct, use_struct
 from .assignment import assign_name, variable_type
-from .branches import IncompatibleError, zero_like
 from .control_flow import build_statements
 from .fixed_arrays import fixed_array_type, fixed_ssa
 from .function_attributes import attributes_of
@@ -32,6 +31,7 @@ from .helper_arguments import annotated, annotation_type, bound_arguments, param
 from .images import ir_image_type
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
+from .joins import IncompatibleError, zero_like
 from .local_arrays import local_array_parameter, local_memref_type
 from .names import typed_value
 from .source import FunctionSource

@@ -11,6 +11,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
@@ -74,7 +75,7 @@ class KernelFunction:
         self._configurations: dict[object, LaunchConfiguration] = {}
         self._last: tuple[object, Any] = _NO_CONFIGURATION
         units.register(self)
-        import_at_start_up(_launching)
+        import_at_start_up(_get_ready)
 
     @property
     def qualified_name(self) -> str:
@@ -310,6 +311,16 @@ def _launching() -> types.ModuleType:
         from . import launch
 
     return launch
+
+
+def _get_ready() -> None:
+    """Does beforehand what the first launch would begin with."""
+    _launching()
+    if config.cache:
+        from .compiler_version import compiler_version
+
+        with suppress(OSError):  # a launch meets it again
+            compiler_version()
 
 
 def _define(function: object, options: KernelOptions, frame: types.FrameType) -> KernelFunction:

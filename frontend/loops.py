@@ -16,7 +16,7 @@ from xdsl.ir import Block, Region, SSAValue
 from ..ir.create import create
 from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN, always_exits
 from .assignment import assign_target
-from .branches import FALSE, build_arm, same_object, select_values, zero_like
+from .branches import build_arm, select_values
 from .carried import Carried, bind, carried_variables, final_values, ir_leaves, written_by_rounds
 from .control_flow import Live, build_statements, join_arms, jump_state, mark_jumped
 from .conversions import CMPI, condition
@@ -24,6 +24,7 @@ from .definite import names_set, take_names
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .iteration import Rounds, iterable_items, range_rounds
+from .joins import FALSE, same_object, zero_like
 from .names import typed_value
 from .types import ScalarType
 from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe

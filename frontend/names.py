@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import enum
 import types as python_types
-from dataclasses import is_dataclass
-from typing import Any, cast
 
 import numpy as np
 
-from ..ir.errors import InvalidError
 from ..ir.stream import Manipulator, Stream
 from .builtins import BUILTINS, BuiltinFunction
-from .captured_data import captured_array, captured_struct
+from .captured_objects import captured, whole_number
 from .composites import typed_composite
 from .conversions import convert
 from .dispatch import expression
 from .externals import ExternalFunction
-from .folding import MAXIMUM_LITERAL_BITS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
-from .intrinsics import Intrinsic, Namespace
-from .kernel import KernelFunction
 from .named_objects import named_object
 from .parts import array_part, composite_attribute, load_part
 from .scope import MISSING
-from .spec_constant import SpecializationId, placeholder_id
+from .spec_constant import SpecializationId
 from .specialization import read_specialization
 from .streams import KernelStream
 from .struct_types import StructType
-from .struct_values import struct_of_value
 from .subscripts import array_attribute
-from .suggestions import attribute_hint, builtin_hint, closest, function_hint, public_name_hint
-from .types import ArrayType, ScalarType, Type, bool_, scalar_of, type_of_dtype
+from .suggestions import attribute_hint, closest, public_name_hint
+from .types import ArrayType, ScalarType
 from .values import (
     Array,
     Composite,
@@ -51,16 +43,13 @@ from .vector_types import VecType
 from .work_item_members import id_member, member
 from .work_item_values import WorkItem
 
-_MAXIMUM_CAPTURED = 4096
-"""Items of captured tuples, nested ones counted."""
-
 
 @expression(ast.Constant)
 def compile_constant(fb: FunctionBuilder, node: ast.Constant) -> Value:
     """Compiles a literal."""
     value = node.value
     if isinstance(value, int):
-        return _integer(fb, value, "this literal", node)
+        return whole_number(fb, value, "this literal", node)
     if isinstance(value, float):
         return constant(value)
     if value is None or isinstance(value, str):
@@ -172,127 +161,6 @@ def _kind(node: ast.AST) -> str:
     if isinstance(node, ast.If):
         return "if"
     return "loop" if isinstance(node, ast.For | ast.While) else "expression"
-
-
-def _integer(fb: FunctionBuilder, value: int, what: str, node: ast.AST) -> Value:
-    if value.bit_length() > MAXIMUM_LITERAL_BITS:
-        raise fb.too_large(node, what)
-    return constant(value)
-
-
-def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
-    """Returns what an object from around the kernel is inside of it.
-
-    Raises:
-        CompileError: an object without a counterpart on a device.
-    """
-    match obj:
-        case bool():
-            return constant(obj)
-        case int():  # also members of IntEnum
-            return _integer(fb, int(obj), f"the captured integer '{name}'", node)
-        case float():
-            return constant(float(obj))
-        case np.generic():
-            return _numpy_scalar(fb, cast("np.generic[Any]", obj), name, node)
-        case SpecializationId():
-            return read_specialization(fb, obj)
-        case np.ndarray() if obj.ndim:
-            return captured_array(fb, cast("np.ndarray[Any, Any]", obj), name, node)
-        case np.ndarray():
-            return captured(fb, obj[()], name, node)
-        case tuple():
-            return _captured_tuple(fb, cast("tuple[object, ...]", obj), name, node)
-        case Type() | Manipulator() | Intrinsic() | Namespace() | python_types.ModuleType() | str() | None:
-            return Static(obj, name)
-        case KernelFunction():
-            raise fb.error(
-                node,
-                f"kernel '{obj.name}' cannot be called from a kernel",
-                "LP2032",
-                hint="move the common part into a plain function and call that from both",
-            )
-        case python_types.FunctionType() | ExternalFunction():
-            return Static(obj, name)
-        case _:
-            placed = placeholder_id(obj)
-            return _captured_other(fb, obj, name, node) if placed is None else read_specialization(fb, placed)
-
-
-def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
-    if scalar_of(obj) is not None:
-        return Static(obj, name)
-    struct = struct_of_value(obj)
-    if struct is not None:
-        return captured_struct(fb, obj, struct, name)
-    own_name = getattr(obj, "__name__", "")
-    replaced = BUILTINS.get(own_name)
-    if replaced is not None and getattr(builtins, own_name, None) is obj:
-        return Static(replaced, name)
-    if isinstance(obj, type):
-        return Static(_numpy_type(obj) or obj, name)  # a class is a namespace of constants
-    if getattr(obj, "__module__", None) == "math" and callable(obj):
-        return Static(obj, name)
-    if isinstance(obj, python_types.BuiltinFunctionType):
-        raise fb.error(
-            node,
-            f"kernels have no builtin function '{name}'",
-            "LP2032",
-            hint=builtin_hint(name),
-        )
-    raise fb.error(
-        node,
-        f"kernels cannot use '{name}', a captured object of type {type(obj).__name__}",
-        "LP2032",
-        hint=_captured_hint(obj),
-    )
-
-
-def _numpy_type(obj: object) -> ScalarType | None:
-    """Returns what ``np.float32`` is in a kernel, None for other classes."""
-    if obj is np.bool_:
-        return bool_
-    try:
-        return type_of_dtype(obj) if getattr(obj, "__module__", None) == "numpy" else None
-    except InvalidError:
-        return None
-
-
-def _captured_hint(obj: object) -> str:
-    if isinstance(obj, enum.Enum):
-        return f"use the number that it stands for: {type(obj).__name__}.{obj.name}.value"
-    if is_dataclass(obj) and not isinstance(obj, type):
-        return "make it an @lp.struct, or capture the fields that the kernel needs as numbers"
-    if isinstance(obj, list | dict | set):
-        return "capture a tuple instead, or pass the data as an lp.Array argument"
-    if callable(obj):
-        return function_hint(obj)
-    return "pass what the kernel needs as an argument"
-
-
-def _numpy_scalar(fb: FunctionBuilder, obj: np.generic[Any], name: str, node: ast.AST) -> Value:
-    value = obj.item()
-    if isinstance(value, bool | int | float):
-        return constant(value)
-    raise fb.error(
-        node,
-        f"kernels cannot use '{name}', a NumPy scalar of dtype {obj.dtype}",
-        "LP2032",
-        hint="use a number",
-    )
-
-
-def _captured_tuple(fb: FunctionBuilder, obj: tuple[object, ...], name: str, node: ast.AST) -> Value:
-    if len(obj) > _MAXIMUM_CAPTURED:
-        raise fb.error(
-            node,
-            f"the captured tuple '{name}' has {len(obj)} items, at most {_MAXIMUM_CAPTURED} are taken",
-            "LP2032",
-            hint="pass the data as an lp.Array argument",
-        )
-    items = tuple(captured(fb, item, f"{name}[{i}]", node) for i, item in enumerate(obj))
-    fields = getattr(type(obj), "_fields", None)
-    return Tuple(items) if fields is None else NamedTuple(items, tuple(map(str, fields)))
 
 
 @expression(ast.Attribute)

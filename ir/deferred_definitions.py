@@ -85,11 +85,11 @@ def deferred_definitions() -> Generator[None]:
         for name, original in zip(names, originals, strict=True):
             setattr(module, name, original)
         if was_collecting:
-            _resume_collecting()
+            resume_collecting()
         _lock.release()
 
 
-def _resume_collecting() -> None:
+def resume_collecting() -> None:
     """Turns the collector on, without the pass over everything imported that it would begin with.
 
     Freezing and thawing moves every object to the oldest generation, where imported code ends up anyway; garbage

@@ -21,7 +21,10 @@ _imports: dict[Callable[[], object], None] = {}
 
 
 def import_at_start_up(load: Callable[[], object]) -> None:
-    """Calls `load`, which only imports, once while the drivers start; never where they have started already."""
+    """Calls `load`, which imports and computes nothing of the program, once while the drivers start.
+
+    Never where they have started already.
+    """
     _imports[load] = None
 
 

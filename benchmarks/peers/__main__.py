@@ -37,7 +37,7 @@ VARIABLE = "LAPILLI_PEERS"
     help=f"A package and the interpreter that has it; may be repeated. Also {VARIABLE}, separated by '{os.pathsep}'.",
 )
 @click.option("--device", "selector", metavar="SELECTOR", help="Default: lavapipe, else the default device.")
-@click.option("--rounds", type=click.IntRange(min=1), default=7, show_default=True)
+@click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--small", is_flag=True, help="Small sizes, which show that it works and nothing else.")
 @click.option("--case", "names", multiple=True, help="Only this case; may be repeated.")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Also Markdown.")
@@ -75,7 +75,7 @@ class Settings:
     """What to measure, and how often."""
 
     parts: tuple[Part, ...] = PARTS
-    rounds: int = 7
+    rounds: int = 5
     is_small: bool = False
     names: tuple[str, ...] = ()
     """Cases; empty: all."""

@@ -91,7 +91,24 @@ def run_matmul(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
     return matmul, out.numpy()
 
 
-KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul)
+def run_rows(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
+    """Rows of four, in a loop; too small to be coarsened."""
+
+    @lp.kernel
+    def rows(points: lp.In[lp.f32, 2], out: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        total = 0.0
+        for k in range(points.shape[0]):
+            total += (points[k, 0] - points[i, 0]) * points[k, 1] + points[k, 2] * points[k, 3]
+        out[i] = total
+
+    points = _data((SIZE, 4))
+    out = lp.zeros(SIZE, device=device)
+    rows[SIZE](lp.asarray(points, device=device), out)
+    return rows, out.numpy()
+
+
+KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul, run_rows)
 
 
 def _images(kernel: KernelFunction) -> list[DeviceImage]:

@@ -111,6 +111,19 @@ def test_launches_in_turn_on_a_queue_with_a_local_size_are_not_checked_again(dev
     assert np.all(y.numpy() == 210)
 
 
+def test_kernels_in_turn_print_each_time(x, capsys):
+    @lp.kernel
+    def say(out: lp.Array[lp.f32]):
+        if lp.global_id(0) == 0:
+            print("value", out[0])
+
+    for _ in range(6):
+        say[SIZE](x)
+        increment[SIZE](x)
+    x.device.default_queue.wait()
+    assert capsys.readouterr().out.split() == [word for n in range(6) for word in ("value", f"{n}.0")]
+
+
 def test_scalars_in_turn_are_pushed_again(x):
     for _ in range(4):
         add[SIZE](x, 1.0)

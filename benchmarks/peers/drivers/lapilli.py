@@ -25,6 +25,24 @@ def increment(x: lp.Array[lp.f32]):
     x[i] = x[i] + 1.0
 
 
+@lp.kernel
+def mandelbrot(out: lp.Out[lp.i32, 2]):
+    """With a limit that is in the kernel, as in those of the others."""
+    i = lp.global_id(0)
+    j = lp.global_id(1)
+    cx = -2.0 + lp.f32(j) * (3.0 / lp.f32(out.shape[1]))
+    cy = -1.5 + lp.f32(i) * (3.0 / lp.f32(out.shape[0]))
+    zx = lp.f32(0.0)
+    zy = lp.f32(0.0)
+    n = 0
+    while n < 256 and zx * zx + zy * zy <= 4.0:
+        t = zx * zx - zy * zy + cx
+        zy = 2.0 * zx * zy + cy
+        zx = t
+        n += 1
+    out[i, j] = n
+
+
 def second(c: float) -> KernelFunction:
     """Returns a new kernel; every constant makes another one."""
 
@@ -116,7 +134,7 @@ def make() -> Driver:
             "saxpy": _kernel(plain.saxpy, (2.0,)),
             "sum": _kernel(plain.partial_sums),
             "matmul": _kernel(plain.matmul),
-            "mandelbrot": _kernel(plain.mandelbrot, (256,)),
+            "mandelbrot": _kernel(mandelbrot),
             "n-body": _kernel(plain.nbody),
             "stencil": _kernel(plain.stencil),
             "launch + wait": _launch_and_wait,
