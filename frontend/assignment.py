@@ -105,6 +105,8 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
             "LP2033",
             hint="index all dimensions at once",
         )
+    if isinstance(value, LocalArray) and value.name.startswith("lp."):
+        value.name = name  # for messages: until now it is called by what made it
     if fb.is_dry:
         _join_type(fb, name, value, node)
         fb.known.pop(name, None)

@@ -163,7 +163,7 @@ def positional(fb: FunctionBuilder, node: ast.Call, *, keywords: Sequence[str] =
             keyword,
             f"{ast.unparse(node.func)} takes no keyword argument '{keyword.arg}' in kernels",
             "LP2045",
-            hint="give the arguments by position",
+            hint=f"its keywords are {', '.join(keywords)}" if keywords else "give the arguments by position",
         )
     return [fb.evaluate(part) for part in node.args]
 

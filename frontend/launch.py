@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from ..ir.config import config
-from ..ir.errors import InvalidError, KernelArgumentError
+from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError
 from ..vk_runtime.array import Array
 from ..vk_runtime.device import device
 from ..vk_runtime.errors import ArrayRangeError
@@ -24,7 +24,7 @@ from ..vk_runtime.queue import Queue
 from .arguments import bind_arguments, taken_apart
 from .constant_arguments import NO_CONSTANTS
 from .launch_preparation import RECORD_LIMIT, Prepared, prepare_launch, prepared_by_address
-from .ranges import exact_key
+from .ranges import exact_key, launch_range
 from .spec_constant import SpecializationId
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def launch(
         values, constants, shapes = taken.values, taken.constants, taken.shapes
     queue = _queue_of(kernel, configuration, values)
     spec = _spec_bytes(kernel, spec_values) if spec_values else ()
-    shape = SINGLE_TASK if configuration.range is SINGLE_TASK else exact_key(configuration.range)
+    shape = _shape_of(configuration.range)
     key = (queue.device, shape, spec, is_interpreted, is_debug, constants.key, shapes)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
     if type(configuration.range) is IndirectRange:
@@ -124,6 +124,19 @@ def _shorten(
     for each in found:
         each.again = prepared.record.launch_again if prepared.captures.is_empty else prepared.launch_again
         each.generation = generation  # last: another thread never meets an old record with new options
+
+
+def _shape_of(range_: object) -> object:
+    """Returns a range as a dictionary key, None where it is none, or only known on the device."""
+    if range_ is SINGLE_TASK:
+        return range_
+    exact = exact_key(range_)
+    if exact is not None or type(range_) is IndirectRange:
+        return exact
+    try:
+        return launch_range(range_, limit=1 << 63)  # of NumPy's integers, or in a list
+    except NdRangeError:  # said when the range's turn comes
+        return None
 
 
 def _queue_of(kernel: KernelFunction, configuration: LaunchConfiguration, values: Sequence[object]) -> Queue:

@@ -133,6 +133,7 @@ class UnitImage:
             debug_info=env.debug_info or self.env.debug_info,
             emulates_spec_constants=env.emulates_spec_constants or self.env.emulates_spec_constants,
             freezes_spec_constants=env.freezes_spec_constants,
+            binding_model=env.binding_model,
         )
         with compile_lock:
             warn_once(self.diagnostics, self.unit)
@@ -191,7 +192,7 @@ class UnitImage:
             env, debug_info=own.debug_info, emulates_spec_constants=own.emulates_spec_constants
         ):
             return
-        if env.freezes_spec_constants or image.exports:
+        if env.freezes_spec_constants or image.exports or env.binding_model is not own.binding_model:
             return
         for info in image.kernels:
             kernel = self.functions[info.name]()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import SSAValue
 
 from .image_types import ImageType
+from .intrinsics import Intrinsic
 from .ir_types import WEAK_FLOAT, WEAK_INT
 from .struct_types import StructType
 from .types import ArrayType, FixedArrayType, ScalarType, bool_
@@ -255,6 +256,8 @@ def number_hint(value: Value) -> str | None:
             return "name a member"
         case Tuple():
             return "index an item"
+        case Static(obj=Intrinsic(), name=name):
+            return f"call it: {name}(…)"
         case Static(obj=None):
             return "a function without a return statement gives None"
         case Static(obj=str()):

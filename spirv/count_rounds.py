@@ -15,7 +15,8 @@ Outermost loops whose line is known note it when they end so, for the report.  S
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..ir.errors import Location
@@ -38,7 +39,7 @@ from .tables import Capability, GroupOperation, Op, Scope, StorageClass
 logger = logging.getLogger(__name__)
 
 MOST_INVOCATIONS = 1024
-"""Of a work-group, on every driver that needs this: a power of two."""
+"""Of a work-group, on every driver that needs this."""
 
 
 def counted(image: DeviceImage, cap: int) -> DeviceImage | None:
@@ -66,10 +67,9 @@ def counted(image: DeviceImage, cap: int) -> DeviceImage | None:
         return None
     done = {entries[kernel.entry_point] for kernel in image.kernels if _checks_loops(kernel)}
     sites, binary, found = _rewritten(module, loops, kernels, entries, done, cap)
-    kernels_after = tuple(
-        _described(k, found[k.name], sites) if k.name in found else k for k in image.kernels
-    )
-    return replace(image, spirv=binary, kernels=kernels_after, target_env=env)
+    words = _words(kernels)
+    described = (_described(k, found[k.name], sites, words) if k.name in found else k for k in image.kernels)
+    return replace(image, spirv=binary, kernels=tuple(described), target_env=env)
 
 
 def for_driver(image: DeviceImage, cap: int | None) -> DeviceImage:
@@ -118,13 +118,20 @@ def _report_binding(kernel: KernelInfo) -> int:
     return max(used) + 1
 
 
-def _described(kernel: KernelInfo, binding: int, sites: tuple[Site, ...]) -> KernelInfo:
+def _words(kernels: Iterable[KernelInfo]) -> int:
+    """Returns how many words there are for sub-groups: the work-items of a work-group at most, a power of two."""
+    sizes = (kernel.required_work_group_size for kernel in kernels)
+    most = max(MOST_INVOCATIONS if size is None else math.prod(size) for size in sizes)
+    return 1 << (min(most, MOST_INVOCATIONS) - 1).bit_length()
+
+
+def _described(kernel: KernelInfo, binding: int, sites: tuple[Site, ...], words: int) -> KernelInfo:
     """Returns a kernel with the sites of its loops, the first for any, its report buffer and the shared memory."""
     return replace(
         kernel,
         sites=(*kernel.sites, replace(sites[0], location=kernel.location), *sites[1:]),
         abi=replace(kernel.abi, report_binding=binding),
-        size_nodes=(*kernel.size_nodes, SizeNode(opcode="constant", operands=(MOST_INVOCATIONS,))),
+        size_nodes=(*kernel.size_nodes, SizeNode(opcode="constant", operands=(words,))),
         local_arrays=(
             *kernel.local_arrays,
             LocalArrayInfo(
@@ -149,7 +156,7 @@ def _rewritten(
     editor = ModuleEditor(module)
     for capability in GROUP_CAPABILITIES:
         editor.require(capability)
-    counter = Counter.added(editor, MOST_INVOCATIONS)
+    counter = Counter.added(editor, _words(kernels))
     writer = _LoopWriter(editor, loops, counter, cap)
     for function in editor.view.functions:
         if function.result_id not in done:

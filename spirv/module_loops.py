@@ -7,6 +7,7 @@ Standard library only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -15,7 +16,9 @@ from .module_view import BlockView, FunctionView, ModuleView
 from .tables import Op
 
 MOST_ROUNDS = 1 << 16
-"""Of a loop whose rounds are computed."""
+"""As many are not computed any more."""
+MOST_LOOPS = 1000
+"""Of a function that is looked at closely: nobody's time is to be spent on modules made to waste it."""
 _RETURNS = frozenset((Op.Return, Op.ReturnValue))
 
 
@@ -40,100 +43,123 @@ class ModuleLoops:
     def __init__(self, view: ModuleView) -> None:
         self._view = view
         self._functions = {function.result_id: function for function in view.functions}
+        self._callees = {f.result_id: _callees(f.instructions()) for f in view.functions}
         self._have_loops: dict[int, bool] = {}
         self._most: dict[int, int | None] = {}
-
-    def have_loops(self, function: int) -> bool:
-        """Whether a function, or one that it calls, has loops; True where that is in another module."""
-        known = self._have_loops.get(function)
-        if known is None:
-            found = self._functions.get(function)
-            self._have_loops[function] = True  # of a function that calls itself, which valid modules have not
-            known = self._have_loops[function] = (
-                found is None
-                or not found.blocks
-                or any(item.opcode == Op.LoopMerge for item in found.instructions())
-                or any(map(self.have_loops, _callees(found.instructions())))
+        self._loops: dict[int, list[Loop]] = {}
+        for number in self._callees_first():
+            function = self._functions[number]
+            self._have_loops[number] = (
+                not function.blocks
+                or any(item.opcode == Op.LoopMerge for item in function.instructions())
+                or any(map(self._has_loops, self._callees[number]))
             )
-        return known
+
+    def _callees_first(self) -> list[int]:
+        """Returns the functions, each behind those that it calls."""
+        order: dict[int, None] = {}
+        for root in self._functions:
+            pending = [(root, iter(self._callees[root]))]
+            path = {root}
+            while pending:
+                number, rest = pending[-1]
+                callee = next(
+                    (c for c in rest if c in self._functions and c not in order and c not in path), None
+                )
+                if callee is None:
+                    pending.pop()
+                    path.discard(number)
+                    order[number] = None
+                else:
+                    path.add(callee)
+                    pending.append((callee, iter(self._callees[callee])))
+        return list(order)
+
+    def _has_loops(self, function: int) -> bool:
+        """Whether a function, or one that it calls, has loops; True where that is in another module."""
+        return self._have_loops.get(function, True)
 
     def of_function(self, function: FunctionView) -> list[Loop]:
-        """Returns the loops of a function, outer ones first."""
-        blocks = {block.label: block for block in function.blocks}
+        """Returns the loops of a function, outer ones first; beyond `MOST_LOOPS` all that is said is where they are."""
+        known = self._loops.get(function.result_id)
+        if known is None:
+            known = self._loops[function.result_id] = self._find(function)
+        return known
+
+    def _find(self, function: FunctionView) -> list[Loop]:
         merges = [
             (block.label, *merge.operands[:2])
             for block in function.blocks
             if (merge := block.merge) is not None and merge.opcode == Op.LoopMerge
         ]
-        inside = {label: self._reached(label, merge, blocks) for label, merge, _ in merges}
-        loops: list[Loop] = []
-        for label, merge, target in reversed(merges):  # inner ones first
-            mine = inside[label]
-            within = [loop for loop in loops if loop.header in mine]
-            is_orderly = not self._leaves(blocks[other] for other in mine) and all(
-                loop.is_orderly and target not in self._reached(label, loop.merge, blocks)
-                for loop in within
-                if not any(loop.header in other.inside for other in within if other is not loop)
+        if len(merges) > MOST_LOOPS:
+            return [Loop(label, merge, target, frozenset(), False, False) for label, merge, target in merges]
+        following = {block.label: successors(block, self._view) for block in function.blocks}
+        leaving = {block.label for block in function.blocks if self._leaves(block)}
+        inside = {label: _inside(label, merge, following) for label, merge, _ in merges}
+        parents: dict[int, int | None] = {}
+        for label, *_ in merges:  # those around it come before it, the innermost last
+            parents[label] = next((head for head in reversed(parents) if label in inside[head]), None)
+        loops: dict[int, Loop] = {}
+        for label, merge, target in reversed(merges):
+            is_orderly = leaving.isdisjoint(inside[label]) and all(
+                loop.is_orderly and target not in _inside(label, loop.merge, following)
+                for loop in loops.values()
+                if parents[loop.header] == label
             )
-            is_outermost = not any(label in other for head, other in inside.items() if head != label)
-            loops.append(Loop(label, merge, target, mine, is_outermost, is_orderly))
-        return loops[::-1]
+            is_outermost = parents[label] is None
+            loops[label] = Loop(label, merge, target, inside[label], is_outermost, is_orderly)
+        return list(reversed(loops.values()))
 
-    def _reached(self, start: int, without: int, blocks: Mapping[int, BlockView]) -> frozenset[int]:
-        return _inside(start, without, blocks, self._view)
-
-    def _leaves(self, blocks: Iterable[BlockView]) -> bool:
-        """Whether blocks return, or call functions with loops."""
-        for block in blocks:
-            end = block.terminator
-            if end is None or end.opcode in _RETURNS or any(map(self.have_loops, _callees(block.body))):
-                return True
-        return False
+    def _leaves(self, block: BlockView) -> bool:
+        """Whether a block returns, or calls a function with loops."""
+        end = block.terminator
+        return end is None or end.opcode in _RETURNS or any(map(self._has_loops, _callees(block.body)))
 
     def most_rounds(self, function: int) -> int | None:
-        """Returns the most rounds of all loops that a call of a function runs, the last tests included, or None."""
-        if function not in self._most:
-            self._most[function] = None
-            found = self._functions.get(function)
-            if found is not None and found.blocks:
-                self._most[function] = self._sum(found)
+        """Returns the most rounds of all loops that a call of a function runs, the last tests included.
+
+        None where that is not known, or `MOST_ROUNDS` and more.
+        """
+        if not self._most:
+            for number in self._callees_first():
+                self._most[number] = self._sum(self._functions[number])
         return self._most[function]
 
     def _sum(self, function: FunctionView) -> int | None:
+        if not self._has_loops(function.result_id):
+            return 0
         loops = self.of_function(function)
         rounds: dict[int, int] = {}
         for loop in loops:
-            found = _Rounds(self._view, function, loop).most()
-            if found is None:
+            found = None if len(loops) > MOST_LOOPS else _Rounds(self._view, function, loop).most()
+            if found is None or sum(rounds.values()) > MOST_ROUNDS:
                 return None
             rounds[loop.header] = found
 
         def times(label: int) -> int:
-            product = 1
-            for loop in loops:
-                if label in loop.inside:
-                    product *= rounds[loop.header]
-            return product
+            return math.prod(rounds[loop.header] for loop in loops if label in loop.inside)
 
         total = sum(times(loop.header) for loop in loops)
         for block in function.blocks:
             for callee in _callees(block.body):
-                most = self.most_rounds(callee)
+                most = self._most.get(callee)
                 if most is None:
                     return None
                 total += times(block.label) * most
-        return total
+        return total if total < MOST_ROUNDS else None
 
 
 def _callees(items: Iterable[Instruction]) -> list[int]:
     return [item.operands[0] for item in items if item.opcode == Op.FunctionCall]
 
 
-def _inside(header: int, merge: int, blocks: Mapping[int, BlockView], view: ModuleView) -> frozenset[int]:
+def _inside(header: int, merge: int, following: Mapping[int, tuple[int, ...]]) -> frozenset[int]:
+    """Returns the blocks that a block reaches without passing another one."""
     seen, pending = {header}, [header]
     while pending:
-        for label in successors(blocks[pending.pop()], view):
-            if label != merge and label not in seen and label in blocks:
+        for label in following[pending.pop()]:
+            if label != merge and label not in seen and label in following:
                 seen.add(label)
                 pending.append(label)
     return frozenset(seen)

@@ -45,6 +45,12 @@ class DeviceImage:
     _native: NativeCode | None
     _lock: threading.Lock
     _is_from_source: bool
+    origin: tuple[InputImage, TargetEnv] | None
+    """What an object image is compiled of, and for; None where there is no IR."""
+    parts: tuple[DeviceImage, ...]
+    """The object images that an executable one was linked of."""
+    addressed: dict[Device, DeviceImage | None]
+    """Its form that takes addresses of arrays, by device; see `bundle_addresses`."""
 
     def __init__(self, *_: object, **__: object) -> None:
         raise no_constructor("DeviceImage", "iterate over an lp.KernelBundle")
@@ -88,7 +94,7 @@ class DeviceImage:
             added
         )
         made = cls._bare(BundleState.EXECUTABLE, ids, symbols, parts[0]._toolchain)
-        made._loaded, made._only_on = image, parts[0]._only_on
+        made._loaded, made._only_on, made.parts = image, parts[0]._only_on, tuple(parts)
         made._requirements, made._env = image.requirements, image.target_env
         made._is_from_source = parts[0]._is_from_source
         return made
@@ -138,6 +144,7 @@ class DeviceImage:
         made._source = made._load = made._loaded = made._only_on = made._native = None
         made._lock = threading.Lock()
         made._is_from_source = False
+        made.origin, made.parts, made.addressed = None, (), {}
         return made
 
     # ---- what it holds ----
@@ -288,6 +295,11 @@ class DeviceImage:
             return self._loaded
 
     @property
+    def toolchain(self) -> Toolchain:
+        """What links and disassembles it."""
+        return self._toolchain
+
+    @property
     def native(self) -> NativeCode | None:
         """The code of a driver, None for other images."""
         return self._native
@@ -360,4 +372,6 @@ def compiled(
     if image.input is None:
         return of_spirv(BundleState.OBJECT, image.binary, image)
     source = image.input
-    return of_spirv(BundleState.OBJECT, lambda: source.translate(env, devices, log), image, env)
+    made = of_spirv(BundleState.OBJECT, lambda: source.translate(env, devices, log), image, env)
+    made.origin = source, env
+    return made

@@ -1,6 +1,7 @@
 """Launching a kernel of an executable bundle: `launch_kernel`.
 
-The bundle's pipelines are there, so that a launch of the usual local size makes neither module nor pipeline.
+The bundle's pipelines are there, so that a launch of the usual local size makes neither module nor pipeline, but for
+the first with an array that is larger than a descriptor shows.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from typing import Protocol, runtime_checkable
 
 from ..ir.errors import NdRangeError
 from ..ir.kernel_info import KernelInfo
+from .bundle_addresses import by_address
 from .bundle_image import DeviceImage
 from .bundle_pipelines import bundle_local_size, values_for
+from .errors import ArrayRangeError
 from .event import Event
 from .indirect_range import IndirectRange
 from .indirect_record import launch_over
@@ -67,41 +70,43 @@ def launch_kernel(
     """
     values = () if kernel.preset is not None else kernel.bind_arguments(args, kwargs or {})
     bundle, device = kernel.kernel_bundle, queue.device
-    chosen = image or bundle.image_of(kernel.kernel_id, device)
-    name = chosen.name_of(kernel.kernel_id)
-    assert name is not None, "the bundle chose an image that has the kernel"
-    binary, info = chosen.binary, chosen.info(name)
     spec = {**bundle.spec_values.by_symbol(), **(spec_values or {})}
-    if isinstance(range_, IndirectRange):
-        local = bundle_local_size(info, device, kernel.kernel_id, spec)
-        return launch_over(queue, binary, info, range_, local, values, values_for(binary, spec), wait_events)
-    is_nd_range = isinstance(range_, GroupedRange)
-    extents, local = _range(info, range_)
-    if kernel.preset is not None:
-        return launch_preset(
-            queue,
-            binary,
-            info,
-            extents,
-            local or bundle_local_size(info, device, kernel.kernel_id, spec),
-            kernel.preset,
-            args,
-            kwargs or {},
-            values_for(binary, spec),
-            wait_events,
-            is_nd_range=is_nd_range,
-        )
-    return launch(
-        queue,
-        binary,
-        info,
-        extents,
-        local or bundle_local_size(info, device, kernel.kernel_id, spec),
-        values,
-        values_for(binary, spec),
-        wait_events,
-        is_nd_range=is_nd_range,
-    )
+
+    def launch_from(chosen: DeviceImage) -> Event:
+        name = chosen.name_of(kernel.kernel_id)
+        assert name is not None, "the bundle chose an image that has the kernel"
+        binary, info = chosen.binary, chosen.info(name)
+        read = values_for(binary, spec)
+        if isinstance(range_, IndirectRange):
+            local = bundle_local_size(info, device, kernel.kernel_id, spec)
+            return launch_over(queue, binary, info, range_, local, values, read, wait_events)
+        is_nd_range = isinstance(range_, GroupedRange)
+        extents, local = _range(info, range_)
+        local = local or bundle_local_size(info, device, kernel.kernel_id, spec)
+        if kernel.preset is not None:
+            return launch_preset(
+                queue,
+                binary,
+                info,
+                extents,
+                local,
+                kernel.preset,
+                args,
+                kwargs or {},
+                read,
+                wait_events,
+                is_nd_range=is_nd_range,
+            )
+        return launch(queue, binary, info, extents, local, values, read, wait_events, is_nd_range=is_nd_range)
+
+    chosen = image or bundle.image_of(kernel.kernel_id, device)
+    try:
+        return launch_from(chosen)
+    except ArrayRangeError:
+        larger = by_address(chosen, device)
+        if larger is None:
+            raise
+    return launch_from(larger)
 
 
 def _range(info: KernelInfo, value: object) -> tuple[tuple[int, ...], tuple[int, ...] | None]:

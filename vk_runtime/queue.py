@@ -324,12 +324,16 @@ class Queue(VulkanObject, CommandStream):
             return
         try:
             if not self._logical.is_lost and not self._logical.is_closed:
+                with self._lock:  # what other threads want to launch from here on is refused
+                    self.flush()
+                    self.is_closing = True
                 self._wait_for_all()
         except DeviceLostError:  # what its commands use goes with the device
             pass
         except KernelTrap as trap:  # nobody waits here for what a kernel did
             logger.error("%s", trap)
-        except Error:
+        except (Error, KeyboardInterrupt):
+            self.is_closing = False
             raise
         except Exception:  # of a handler: everything has ended
             super().close()

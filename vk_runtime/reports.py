@@ -75,7 +75,8 @@ class KernelReport:
         uses_stdout = any(site.kind == "print" and not site.stream for site in kernel.sites)
         size = config.print_size if uses_stdout else 0
         size += sum(stream.size for stream in set(streams.values()))
-        self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES) // 4
+        shown = device.physical.limits.max_storage_buffer_range_bytes - 4 * ReportWord.LINES
+        self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES, shown) // 4
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
         self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(self.buffer.host_bytes(), np.uint32)
         self._words[:] = 0

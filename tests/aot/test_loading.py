@@ -290,3 +290,39 @@ def test_shared_memory_and_constants_of_the_code_as_parameters(make_project, dev
     assert x.numpy().tolist() == [25.0] * 8
     with pytest.raises(lp.KernelArgumentError, match="'factor' = 3, found 4"):
         launch_kernel(device.default_queue, mixed, lp.NdRange(8, 4), (x, lp.local(4), 4))
+
+
+SHARED_STRUCTS = """
+import lapilli as lp
+
+
+@lp.struct
+class Inner:
+    place: lp.f32x3
+    table: lp.FixedArray[lp.i32, 2]
+
+
+@lp.struct
+class Cell:
+    value: lp.f32
+    inner: Inner
+
+
+@lp.kernel(local_size=8)
+def reverse(out: lp.Out[lp.f32], cells: lp.LocalArray[Cell]):
+    i = lp.local_id(0)
+    cells[i] = Cell(i)
+    cells[i].inner.place.y = 0.5
+    lp.barrier()
+    out[i] = cells[7 - i].value + cells[i].inner.place.y
+"""
+
+
+def test_shared_memory_of_structs_as_a_parameter(make_project, device, context):
+    project = make_project(SHARED_STRUCTS)
+    file = project.folder / "kernels.lpk"
+    project.build("-o", file)
+    reverse = lp.load_kernel_bundle(context, file).get_kernel("reverse")
+    out = lp.zeros(8, device=device)
+    launch_kernel(device.default_queue, reverse, lp.NdRange(8, 8), (out, lp.local(8)))
+    assert out.numpy().tolist() == [7 - i + 0.5 for i in range(8)]

@@ -323,6 +323,26 @@ def test_long_loops_of_exported_functions_are_right_or_trap(device: lp.Device, l
         assert "for " in lines[caught.value.location.line - 1]
 
 
+def test_a_million_rounds_at_level_2(device: lp.Device, load: Load) -> None:
+    """Unrolled in the function's own module, with which its kernel is linked."""
+    load(
+        "ext_unrolled",
+        "lp.compile_options(opt_level=2)\n@lp.external\ndef mixed(n: lp.i32, step: lp.i32) -> lp.i32:\n"
+        "    total = 0\n    for k in range(n):\n        total = (total ^ k) + step\n    return total\n",
+    )
+    user = load(
+        "ext_unrolled_user",
+        "import ext_unrolled\n@lp.kernel\ndef k(y: lp.Out[lp.i32], n: lp.i32):\n"
+        "    y[lp.global_id(0)] = ext_unrolled.mixed(n, 3)\n",
+    )
+    y = lp.zeros(2, lp.i32, device=device)
+    user.k[2](y, 1_000_000)
+    total = 0
+    for k in range(1_000_000):
+        total = ((total ^ k) + 3 + 2**31) % 2**32 - 2**31
+    assert y.numpy().tolist() == [total] * 2
+
+
 def test_rounds_are_counted_in_linked_bundles(device: lp.Device, load: Load) -> None:
     load("ext_loops", LOOPS)
     user = load("ext_loops_user", LOOPS_USER)

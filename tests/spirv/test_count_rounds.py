@@ -168,3 +168,24 @@ def test_shared_memory_with_a_layout_is_left_alone():
     )
     assert counted(long, CAP) is not None
     assert counted(replace(long, spirv=spirv_tools().assemble(text)), CAP) is None
+
+
+def test_long_chains_of_calls():
+    count = 5000
+    functions = [
+        f"%f{i} = OpFunction %void None %procedure\n%l{i} = OpLabel\n%c{i} = OpFunctionCall %void %f{i + 1}\n"
+        "OpReturn\nOpFunctionEnd\n"
+        for i in range(count)
+    ]
+    head, main = MODULE.split("%main = OpFunction %void")
+    words = {
+        key: text.format(compare="OpSLessThan", change="OpIAdd", end="%limit") for key, text in PHI.items()
+    }
+    text = (head + f"%f{count} = OpFunction %void" + main).format(first=0, step=1, limit=9, **words)
+    text = text.replace(f"%f{count} = OpFunction", "".join(functions) + f"%f{count} = OpFunction", 1)
+    assert (
+        most_rounds(
+            spirv_tools().assemble(text.replace('%main "main"', '%f0 "main"').replace("%main", "%f0"))
+        )
+        == 11
+    )
