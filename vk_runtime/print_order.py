@@ -73,8 +73,8 @@ class PrintOrder:
 
     def _mark_all(self, queue: Queue) -> None:
         """Records the copies of how much those that are open have printed."""
-        place = self._marks[-1].place + 1 if self._marks else 0
-        if place + len(self._open) > MARK_LIMIT:
+        first = self._marks[-1].place + 1 if self._marks else 0
+        if first + len(self._open) > MARK_LIMIT:
             return
         logical = queue.device.logical
         if self._buffer is None:
@@ -82,7 +82,7 @@ class PrintOrder:
             self._buffer, self._words = buffer, np.frombuffer(buffer.host_bytes(), np.uint32)
         queue.barrier()
         command_buffer = queue.recording or queue.open()
-        for place, report in enumerate(self._open, place):
+        for place, report in enumerate(self._open, first):
             region = make("VkBufferCopy", srcOffset=4 * ReportWord.PRINTED, dstOffset=4 * place, size=4)
             command_buffer.keep.append((report, self._buffer))
             vk, raw = logical.vk, command_buffer.raw
