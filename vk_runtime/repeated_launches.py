@@ -153,7 +153,7 @@ class KeptLaunch(Batch):
             return None
         uses: Uses = []
         for position, array, serial, writes in self._arrays:
-            arg = array()
+            arg: Any = array()
             if arg is None or arg is not args[position]:
                 return None
             memory = arg._buffer
