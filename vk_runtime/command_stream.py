@@ -95,6 +95,8 @@ class CommandStream(Handle):
         self._submitted = 0
         self._epoch = 0
         self._waits: dict[Timeline, int] = {}
+        self.is_closing = False
+        """Whether somebody waits for its last work, to give it up then."""
         with self._lock:
             logical.require_usable()  # under the lock: nothing may be made on a VkDevice that is gone
             # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
@@ -189,7 +191,7 @@ class CommandStream(Handle):
     def require_open(self) -> None:
         """Raises InvalidError where the queue was closed, DeviceLostError where its device is gone."""
         self._logical.require_usable()
-        if self.is_closed:
+        if self.is_closed or self.is_closing:
             raise InvalidError("this queue was closed; make another with lp.Queue()")
 
     def _make_room(self) -> None:
@@ -340,7 +342,7 @@ class CommandStream(Handle):
         if self.recording is not None:
             self.flush()
         busy = logical.busy
-        if self.in_flight or self.is_closed or len(busy) >= MAX_BUSY:
+        if self.in_flight or self.is_closed or self.is_closing or len(busy) >= MAX_BUSY:
             self._make_room()
         busy.add(self)
         batch.submit_result = None

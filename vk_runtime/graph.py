@@ -14,6 +14,7 @@ saves tens of microseconds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
@@ -190,6 +191,11 @@ class Graph:
             code="LP1604",
         )
 
+    @property
+    def _guard(self) -> AbstractContextManager[object]:
+        """The device's lock, which what changes the graph holds: other threads may update, replay and release it."""
+        return nullcontext() if self._device is None else self._device.logical.lock
+
     # ---- changing arguments ----
 
     def update(self, event: Event, **arguments: object) -> Self:
@@ -203,15 +209,15 @@ class Graph:
             InvalidError: no event of a launch of this graph.
             KernelArgumentError: no such parameter, or an argument that does not suit it; nothing is changed.
         """
-        self._require_ready()
-        index = event.index if isinstance(event, RecordedEvent) and event.graph is self else None
-        node = None if index is None else self._nodes[index]
-        if index is None or not isinstance(node, LaunchNode):
-            raise InvalidError(f"g.update takes what a launch returned while g was recorded, found {event!r}")
-        with node.record.device.logical.lock:
-            # Another thread may have changed other arguments of it in the meantime.
-            current = cast(LaunchNode, self._nodes[index])
-            self._replace({index: current.with_arguments(arguments)})
+        with self._guard:
+            self._require_ready()
+            index = event.index if isinstance(event, RecordedEvent) and event.graph is self else None
+            node = None if index is None else self._nodes[index]
+            if index is None or not isinstance(node, LaunchNode):
+                raise InvalidError(
+                    f"g.update takes what a launch returned while g was recorded, found {event!r}"
+                )
+            self._replace({index: node.with_arguments(arguments)})
         return self
 
     def bind(self, old: Array | Image, new: Array | Image) -> Self:
@@ -225,19 +231,21 @@ class Graph:
             InvalidError: the graph does not have `old`.
             KernelArgumentError: `new` does not suit, or overlaps where it must not; nothing is changed.
         """
-        self._require_ready()
-        changed = [
-            index for index, node in enumerate(self._nodes) if any(old is array for array, _ in node.arrays)
-        ]
-        if self._device is None or not changed:
-            raise InvalidError(f"g.bind: the graph does not use {old!r}")
-        require_same("g.bind", old, new)
-        if new.device is not self._device or new.is_released:
-            found = "a released one" if new.is_released else f"one on '{new.device.selector}'"
-            raise KernelArgumentError(
-                f"g.bind: expected an array on device '{self._device.selector}', found {found}"
-            )
-        with self._device.logical.lock:
+        with self._guard:
+            self._require_ready()
+            changed = [
+                index
+                for index, node in enumerate(self._nodes)
+                if any(old is array for array, _ in node.arrays)
+            ]
+            if self._device is None or not changed:
+                raise InvalidError(f"g.bind: the graph does not use {old!r}")
+            require_same("g.bind", old, new)
+            if new.device is not self._device or new.is_released:
+                found = "a released one" if new.is_released else f"one on '{new.device.selector}'"
+                raise KernelArgumentError(
+                    f"g.bind: expected an array on device '{self._device.selector}', found {found}"
+                )
             self._replace({index: self._nodes[index].replaced(old, new) for index in changed})
         return self
 
@@ -312,6 +320,7 @@ class Graph:
             if event.is_recorded or event.timeline.device is not device:
                 event.wait()
         with device.logical.lock:
+            self._require_ready()  # another thread may have released it
             if arguments:
                 self._update_by_name(arguments)
             if self._generation is not tracked.generation:
@@ -377,8 +386,9 @@ class Graph:
 
     def release(self) -> None:
         """Gives up what was recorded, once replays in flight have ended; idempotent."""
-        self._state = "released"
-        self._nodes, self._segments, self._arrays, self._pool = [], (), (), None
+        with self._guard:  # a replay sees all of it or nothing
+            self._state = "released"
+            self._nodes, self._segments, self._arrays, self._pool = [], (), (), None
 
     def _serials(self) -> list[int]:
         """Returns the serials of the memory of the arrays, -1 for one that was released."""
