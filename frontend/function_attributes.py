@@ -85,7 +85,9 @@ class Attributed(Protocol):
 
 def attributes_of(function: object) -> FunctionAttributes:
     """Returns the attributes of a function, of a kernel or of whatever wraps one."""
-    plain = function.function if isinstance(function, Attributed) else function
+    # A plain function is asked for first: `isinstance` of a protocol looks for each of its members.
+    is_plain = isinstance(function, types.FunctionType)
+    plain = function.function if not is_plain and isinstance(function, Attributed) else function
     found = getattr(plain, ATTRIBUTE, NO_ATTRIBUTES)
     return found if isinstance(found, FunctionAttributes) else NO_ATTRIBUTES
 

@@ -49,7 +49,7 @@ def bound_arguments(
                 hint=_spelled(name, source),
             )
         given[positional[position]] = _argument(fb, part)
-    known = [*(a.arg for a in arguments.args), *(a.arg for a in arguments.kwonlyargs)]
+    known = [a.arg for a in (*arguments.args, *arguments.kwonlyargs)] if node.keywords else []
     for keyword in node.keywords:
         if keyword.arg is None:
             raise fb.error(
@@ -118,6 +118,8 @@ def annotated(
     arguments = source.tree.args
     result = dict(values)
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        if argument.annotation is None:
+            continue
         wanted = annotation_type(fb, source, argument.annotation)
         value = values[argument.arg]
         if isinstance(wanted, VecType | StructType | FixedArrayType):

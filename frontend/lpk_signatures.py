@@ -375,8 +375,8 @@ def _image(record: TypeRecord) -> ImageType:
 
 def _local(record: TypeRecord) -> LocalArrayType:
     element = None if record.element is None else _type(record.element, MAX_DEPTH - 1)
-    if not isinstance(element, ScalarType | VecType | StructType | FixedArrayType):
-        raise InvalidError("an array in the memory of a work-group has values as elements")
+    if not isinstance(element, ScalarType | VecType | StructType):
+        raise InvalidError("an array in the memory of a work-group has numbers, vectors or structs")
     return LocalArrayType(element, record.shape[0])
 
 

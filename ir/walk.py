@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.ir import Block, Operation, Region, SSAValue, SSAValues
 
 
@@ -44,13 +46,18 @@ def instances(root: Operation | Region, *kinds: type[Operation]) -> list[Operati
     once each.
     """
     ops = operations(root)
-    wanted = {kind for kind in {type(op) for op in ops} if issubclass(kind, kinds)}
+    wanted = {kind for kind in {type(op) for op in ops} if _is_subclass(kind, kinds)}
     return [op for op in ops if type(op) in wanted] if wanted else []
 
 
 def has_any(root: Operation | Region, *kinds: type[Operation]) -> bool:
     """Whether there is an operation of one of these classes: what a pass asks before it looks closer."""
-    return any(issubclass(kind, kinds) for kind in {type(op) for op in operations(root)})
+    return any(_is_subclass(kind, kinds) for kind in {type(op) for op in operations(root)})
+
+
+@cache
+def _is_subclass(kind: type[Operation], kinds: tuple[type[Operation], ...]) -> bool:
+    return issubclass(kind, kinds)  # a call in Python for each of xDSL's abstract classes
 
 
 def _visit(region: Region, found: list[Operation]) -> None:

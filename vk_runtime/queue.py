@@ -284,7 +284,7 @@ class Queue(VulkanObject, CommandStream):
         self.throw_asynchronous()
 
     def _wait_for_all(self) -> None:
-        if self._logical.is_lost:
+        if self._logical.is_lost or self._logical.is_forked:
             self._logical.require_usable()  # what was recorded is gone, and would look like done
         with self._lock:
             value, transfers = self.last_value, self.transfers
@@ -323,7 +323,8 @@ class Queue(VulkanObject, CommandStream):
         if self.is_closed:
             return
         try:
-            if not self._logical.is_lost and not self._logical.is_closed:
+            logical = self._logical
+            if not (logical.is_lost or logical.is_forked or logical.is_closed):
                 with self._lock:  # what other threads want to launch from here on is refused
                     self.flush()
                     self.is_closing = True

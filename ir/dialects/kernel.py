@@ -85,9 +85,9 @@ Function = func.FuncOp | gpu.FuncOp
 
 def is_kernel(op: Operation) -> bool:
     """Returns whether `op` is a `gpu.func … kernel` or a function with the attribute `gpu.kernel`."""
-    if isinstance(op, gpu.FuncOp):
-        return op.kernel is not None or GPU_KERNEL in op.attributes
-    return isinstance(op, func.FuncOp) and GPU_KERNEL in op.attributes
+    if isinstance(op, func.FuncOp):
+        return GPU_KERNEL in op.attributes
+    return isinstance(op, gpu.FuncOp) and (op.kernel is not None or GPU_KERNEL in op.attributes)
 
 
 def kernel_rank(op: Operation) -> int | None:

@@ -10,15 +10,17 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from ...ir.walk import operands_of
 from .constants import constant_integer
 
 
 def simplify_if(op: Operation) -> bool:
     """Inlines the branch that a constant condition takes; drops results that are unused or equal in both arms."""
     assert isinstance(op, scf.IfOp)
-    condition = constant_integer(op.operands[0])
+    (test,) = operands_of(op)
+    condition = constant_integer(test)
     if condition is None:
-        return _narrow_if(op)
+        return bool(op.results) and _narrow_if(op)
     region = op.true_region if condition else op.false_region
     block = region.first_block
     if block is None:
@@ -55,7 +57,7 @@ def replace(op: Operation, values: Sequence[SSAValue]) -> None:
 
 def _narrow_if(op: scf.IfOp) -> bool:
     blocks = op.true_region.first_block, op.false_region.first_block
-    if not op.results or blocks[0] is None or blocks[1] is None:
+    if blocks[0] is None or blocks[1] is None:
         return False
     yields = blocks[0].last_op, blocks[1].last_op
     assert yields[0] is not None and yields[1] is not None

@@ -38,7 +38,7 @@ def in_child(use):
 def test_a_child_gets_an_error_and_the_parent_goes_on(device):
     x = lp.zeros(64, device=device)
     event = add_one[64](x)  # recorded, not submitted
-    fresh = lp.device(device.selector)
+    fresh, idle = lp.device(device.selector), lp.Queue(device)
     uses = {
         "launch": lambda: add_one[64](x),
         "read": x.numpy,
@@ -46,6 +46,7 @@ def test_a_child_gets_an_error_and_the_parent_goes_on(device):
         "wait": event.wait,
         "poll": lambda: event.done,
         "queue": lambda: lp.Queue(fresh),
+        "wait for nothing": idle.wait,
     }
     assert {name: in_child(use) for name, use in uses.items()} == dict.fromkeys(uses, 0)
     event.wait()
