@@ -268,21 +268,24 @@ class LaunchRecord(KernelCommands):
         if command_buffer.is_timed:
             command_buffer.end_timing()
         elif self._is_repeatable:
-            self._note_recorded(queue, uses, descriptor_set, args)
+            recorded = self._note_recorded(queue, uses, descriptor_set, args)
+            if report is None or not report.prints:  # `PrintOrder` hears of each launch that follows another
+                queue.known[self] = recorded
         command_buffer.launch_count += 1
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
 
     def _note_recorded(
         self, queue: Queue, uses: Uses, descriptor_set: DescriptorSet | None, args: Sequence[object]
-    ) -> None:
-        """Notes the last command of the open command buffer as one that may be repeated."""
+    ) -> RecordedLaunch:
+        """Notes the last command of the open command buffer as one that may be repeated; returns it."""
         block = self._block_memory[:] if self._has_values else b""
         recorded = RecordedLaunch(self, uses, block, descriptor_set)
         before = queue.known.get(self)
         if isinstance(before, RecordedLaunch) and before.uses == uses and before.block == block:
             recorded.remember(args)  # it comes in turn with others
-        queue.latest = queue.known[self] = recorded
+        queue.latest = recorded
+        return recorded
 
     def _dispatch_again(
         self, queue: Queue, event: Event, latest: RecordedLaunch, block: bytes, args: Sequence[object]

@@ -63,8 +63,10 @@ class RecordedLaunch:
 
     def remember(self, args: Sequence[object]) -> None:
         """Lets `launch` know these arguments, which are those that it was recorded with, where that can be."""
-        if are_fixed(args):
-            self._generation, self._args = tracked.generation, args
+        generation = tracked.generation  # first: a finaliser or another thread may release arrays meanwhile
+        arrays: list[Any] = [arg for arg in args if type(arg) is Array]
+        if are_fixed(args) and [array._buffer for array in arrays] == [memory for memory, _ in self.uses]:
+            self._generation, self._args = generation, args
 
     def launch(self, queue: Queue, args: Sequence[object], known: object) -> Event | None:
         """Records the launch once more; without the lock.
