@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .builtins import BUILTINS
+from .elsewhere import SCALARS
 from .intrinsics import ATOMIC_FUNCTIONS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
 from .types import SCALAR_TYPES
 
@@ -37,6 +38,7 @@ _LP = {
     "atomic_max": "lp.atomic.max(a, i, v)",
     "atomic_min": "lp.atomic.min(a, i, v)",
     "atomic_cas": "lp.atomic.compare_exchange(a, i, expected, v)",
+    **SCALARS,
 }
 """Names that users of other systems look for in lapilli, and what stands there."""
 _ATOMIC = {

@@ -7,7 +7,8 @@
     def test_sums(lapilli_device): ...
 
 Without any device the tests are skipped with the reason; ``--lapilli-require-device`` makes that an error, for
-machines that are meant to have one.  Nothing of lapilli is imported before a test asks for a device.
+machines that are meant to have one.  Without these options nothing of lapilli is imported before a test asks for
+a device.
 """
 
 from __future__ import annotations
@@ -39,10 +40,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the mark."""
+    """Registers the mark; a device that was asked for and is not there ends the run before any test."""
     config.addinivalue_line(
         "markers", "aspects(*names): skips a test of lapilli_device on devices that lack one of these aspects"
     )
+    is_required = config.getoption("--lapilli-require-device")
+    if is_required or config.getoption("--lapilli-device"):
+        found, reason = _devices(config)
+        if is_required and not found:
+            raise pytest.UsageError(f"--lapilli-require-device: {reason}")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -53,8 +59,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if found:
         metafunc.parametrize(FIXTURE, found, ids=[device.selector for device in found], indirect=True)
         return
-    if metafunc.config.getoption("--lapilli-require-device"):
-        raise pytest.UsageError(f"--lapilli-require-device: {reason}")
     skip = pytest.mark.skip(reason=reason)
     metafunc.parametrize(FIXTURE, [pytest.param(None, marks=skip)], ids=["none"], indirect=True)
 

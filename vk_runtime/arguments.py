@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from ..ir.errors import KernelArgumentError
+from ..ir.errors import InvalidError, KernelArgumentError
 from ..ir.kernel_info import (
     BufferParameter,
     ImageParameter,
@@ -187,7 +187,7 @@ class ArgumentChecker:
             if found is not None:
                 raise KernelArgumentError(f"{self._label(index)}: {found}")
         elif arg.signature != wanted:
-            raise KernelArgumentError(f"{self._label(index)}: expected lp.{wanted}, found lp.{arg.signature}")
+            self._wrong_array(index, arg, wanted)
         if arg.is_released:
             raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
         if arg.device is not device and arg.buffer.is_borrowed:
@@ -229,11 +229,21 @@ class ArgumentChecker:
         expected = f"expected lp.{self._expected[index][3]}"
         if isinstance(arg, np.ndarray):
             found = cast("np.ndarray[Any, Any]", arg)
+            element = self._parameters[index].dtype
+            convert = f", lp.{element}" if element in PACK_FORMATS and not _holds(found, element) else ""
             raise KernelArgumentError(
                 f"{self._label(index)}: {expected}, found a NumPy array of dtype {found.dtype} and "
-                f"{found.ndim} dimensions; copy it to the device first with lp.asarray(…)"
+                f"{found.ndim} dimensions; copy it to the device first with lp.asarray(…{convert})"
             )
         raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
+
+    def _wrong_array(self, index: int, array: Array, wanted: str) -> NoReturn:
+        message = f"{self._label(index)}: expected lp.{wanted}, found lp.{array.signature}"
+        parameter = self._parameters[index]
+        are_numbers = {parameter.dtype, array.spelling} <= PACK_FORMATS.keys()
+        if are_numbers and isinstance(parameter, BufferParameter) and array.ndim == parameter.ndim:
+            message += f"; convert what it is made of: lp.asarray(x, lp.{parameter.dtype})"
+        raise KernelArgumentError(message)
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
         parameter = self._parameters[index]
@@ -383,6 +393,15 @@ def _bfloat16_bits(number: float) -> int:
     if number != number:
         return (bits >> 16) | 0x40
     return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def _holds(array: np.ndarray[Any, Any], element: str) -> bool:
+    from .dtypes import spelling_of
+
+    try:
+        return spelling_of(array.dtype) == element
+    except InvalidError:  # no array can hold what it holds
+        return False
 
 
 def _describe(value: object) -> str:

@@ -131,8 +131,8 @@ def zeros_like(
 
 def asarray(
     source: object,
-    *,
     dtype: object = None,
+    *,
     device: Device | str | None = None,
     queue: Queue | None = None,
 ) -> Array:

@@ -43,6 +43,8 @@ class _Mark(NamedTuple):
     report: KernelReport
     value: int
     """Timeline value at which it is known."""
+    place: int
+    """Where, in the list that the host sees."""
 
 
 class PrintOrder:
@@ -71,7 +73,8 @@ class PrintOrder:
 
     def _mark_all(self, queue: Queue) -> None:
         """Records the copies of how much those that are open have printed."""
-        if len(self._marks) + len(self._open) > MARK_LIMIT:
+        first = self._marks[-1].place + 1 if self._marks else 0
+        if first + len(self._open) > MARK_LIMIT:
             return
         logical = queue.device.logical
         if self._buffer is None:
@@ -79,18 +82,16 @@ class PrintOrder:
             self._buffer, self._words = buffer, np.frombuffer(buffer.host_bytes(), np.uint32)
         queue.barrier()
         command_buffer = queue.recording or queue.open()
-        for report in self._open:
-            region = make(
-                "VkBufferCopy", srcOffset=4 * ReportWord.PRINTED, dstOffset=4 * len(self._marks), size=4
-            )
+        for place, report in enumerate(self._open, first):
+            region = make("VkBufferCopy", srcOffset=4 * ReportWord.PRINTED, dstOffset=4 * place, size=4)
             command_buffer.keep.append((report, self._buffer))
             vk, raw = logical.vk, command_buffer.raw
             vk.vkCmdCopyBuffer(raw, report.buffer.raw, self._buffer.raw, 1, region)
-            self._marks.append(_Mark(report, command_buffer.value))
+            self._marks.append(_Mark(report, command_buffer.value, place))
         queue.barrier()
 
     def take(self, found: Mapping[Report, Sequence[Line]], completed: int) -> list[Line]:
-        """Returns lines in the order of the launches, and forgets that order.
+        """Returns lines in the order of the launches, and forgets that order; that of launches to come stays.
 
         Args:
             found: the lines of each kernel that has been read.
@@ -98,17 +99,17 @@ class PrintOrder:
         """
         ordered: list[Line] = []
         left: dict[Report, deque[Line]] = {report: deque(lines) for report, lines in found.items()}
-        for number, mark in enumerate(self._marks):
+        for mark in self._marks:
             lines = left.get(mark.report)
             if lines is None:
                 continue
             assert self._words is not None, "a mark lies in a buffer"
             # Where it is not known yet, it was recorded behind everything that the kernel has printed.
-            end = int(self._words[number]) if mark.value <= completed else None
+            end = int(self._words[mark.place]) if mark.value <= completed else None
             while lines and (end is None or lines[0].end <= end):
                 ordered.append(lines.popleft())
         for lines in left.values():
             ordered += lines
-        self._marks.clear()
-        self._open = ()
+        self._marks = [mark for mark in self._marks if mark.value > completed and mark.report not in found]
+        self._open = tuple(report for report in self._open if report.last_launch > completed)
         return ordered

@@ -63,8 +63,10 @@ class RecordedLaunch:
 
     def remember(self, args: Sequence[object]) -> None:
         """Lets `launch` know these arguments, which are those that it was recorded with, where that can be."""
-        if are_fixed(args):
-            self._generation, self._args = tracked.generation, args
+        generation = tracked.generation  # first: a finaliser or another thread may release arrays meanwhile
+        arrays: list[Any] = [arg for arg in args if type(arg) is Array]
+        if are_fixed(args) and [array._buffer for array in arrays] == [memory for memory, _ in self.uses]:
+            self._generation, self._args = generation, args
 
     def launch(self, queue: Queue, args: Sequence[object], known: object) -> Event | None:
         """Records the launch once more; without the lock.
@@ -84,15 +86,25 @@ class RecordedLaunch:
         ):
             return None
         record = self.record
+        logical = record.logical
         event = _new_event(Event)
         event._queue, event.elapsed_ticks = queue, None
         is_locked = False
         try:
             for is_locked in record.locking:  # noqa: B007 - read in `finally`
                 break
-            if queue.known is not known or self._args is not before:
-                return None
-            event.value = record.dispatch_recorded(queue, self)
+            if logical.half_way is not None:
+                logical.require_whole()
+            try:
+                logical.half_way = queue
+                if queue.known is not known or self._args is not before:
+                    return None
+                event.value = record.dispatch_recorded(queue, self)
+            finally:
+                logical.half_way = None
+            recording = queue.recording
+            if recording is not None and recording.launch_count >= queue.submit_after:
+                queue.flush()
             if trace.active:
                 record.note_launch()
         finally:

@@ -153,8 +153,8 @@ class KeptLaunch(Batch):
             return None
         uses: Uses = []
         for position, array, serial, writes in self._arrays:
-            arg = args[position]
-            if array() is not arg:
+            arg: Any = array()
+            if arg is None or arg is not args[position]:
                 return None
             memory = arg._buffer
             if memory is None or memory.serial != serial:

@@ -116,20 +116,6 @@ _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for nam
 __all__ = sorted(name for name in _MODULE_OF if not hasattr(builtins, name))  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-_OF_NUMPY = (
-    "arange",
-    "array",
-    "eye",
-    "full_like",
-    "geomspace",
-    "identity",
-    "linspace",
-    "logspace",
-    "ones_like",
-    "tri",
-)
-"""Functions of NumPy that make arrays, and that users look for here."""
-
 _PUBLIC_PACKAGES = ("spirv", "vulkan")
 """Subpackages with public names of their own: ``lp.spirv.link``."""
 
@@ -139,9 +125,10 @@ def __getattr__(name: str) -> object:
         return importlib.import_module(f".{name}", __name__)
     module = _MODULE_OF.get(name)
     if module is None:
-        hint = f"; lp.asarray(np.{name}(…)) makes one on a device" if name in _OF_NUMPY else ""
+        from .frontend.elsewhere import hint_on_the_host
+
         # With name and obj, Python adds what may have been meant.
-        message = f"module 'lapilli' has no attribute {name!r}{hint}"
+        message = f"module 'lapilli' has no attribute {name!r}{hint_on_the_host(name)}"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
     from .ir.deferred_definitions import deferred_definitions
 

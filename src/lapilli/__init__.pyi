@@ -557,8 +557,8 @@ def kernel_from_source(
 ) -> _KernelFunction: ...
 def asarray(
     source: object,
-    *,
     dtype: object = None,
+    *,
     device: Device | str | None = None,
     queue: Queue | None = None,
 ) -> Array: ...

@@ -55,7 +55,7 @@ def test_a_header_is_whole_whatever_the_driver_says_of_its_size(asked: int, said
 def test_saved_data_is_given_back_and_foreign_data_is_not(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = open_cache()
+    store, logical = open_cache(), device.logical  # opened now: it makes a cache of its own
     assert store is not None
     given: list[bytes | None] = []
     create = PipelineCache._create  # pyright: ignore[reportPrivateUsage]
@@ -65,20 +65,20 @@ def test_saved_data_is_given_back_and_foreign_data_is_not(
         return create(self, None)  # made-up content must not reach the driver
 
     monkeypatch.setattr(PipelineCache, "_create", watched)
-    cache = PipelineCache(device.logical)
+    cache = PipelineCache(logical)
     header = cache._header  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(cache, "data", lambda: header)
     assert not cache.save()  # a header alone
     monkeypatch.setattr(cache, "data", lambda: header + b"more")
     assert cache.save() and not cache.save()
-    PipelineCache(device.logical)
+    PipelineCache(logical)
     for position in (0, 4, 8, 12, 16):
         foreign = bytearray(header + b"more")
         foreign[position] ^= 1
         store.store(cache.name, bytes(foreign))
-        PipelineCache(device.logical)
+        PipelineCache(logical)
     store.store(cache.name, header[:-1])
-    PipelineCache(device.logical)
+    PipelineCache(logical)
     assert given == [None, header + b"more", *[None] * 6]
 
 

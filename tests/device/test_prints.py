@@ -154,6 +154,30 @@ def test_launches_of_several_kernels_print_in_order(device, capsys) -> None:
     assert found == [[kernel, str(n)] for kernel, n in expected]
 
 
+def test_kernels_in_turn_with_the_same_arguments_print_in_order(device, capsys) -> None:
+    queue = lp.Queue(device)
+    x, y = lp.zeros(1, lp.i32, device=device), lp.zeros(1, lp.i32, device=device)
+    for _ in range(6):
+        first[1].on(queue)(1, x)
+        second[1].on(queue)(2, y)
+    queue.wait()
+    assert capsys.readouterr().out == "first 1 0\nsecond 2\n" * 6
+
+
+def test_waits_for_earlier_launches_keep_the_order(device, capsys) -> None:
+    queue = lp.Queue(device)
+    x, y = lp.zeros(1, lp.i32, device=device), lp.zeros(1, lp.i32, device=device)
+    earlier = first[1].on(queue)(0, x).wait()
+    for n in range(1, 6):
+        first[1].on(queue)(n, x)
+        earlier.wait()
+        second[1].on(queue)(n, y)
+        earlier.wait()
+    queue.wait()
+    expected = "first 0 0\n" + "".join(f"first {n} 0\nsecond {n}\n" for n in range(1, 6))
+    assert capsys.readouterr().out == expected
+
+
 def test_streams_and_prints_come_in_order(device, capsys) -> None:
     @lp.kernel
     def tell(n: lp.i32, out: lp.Stream):

@@ -107,7 +107,8 @@ def atomics_on_parts(out: lp.Out[lp.f32, 2]):
     i = lp.local_id(0)
     if i < 4:
         bodies[i // 2, i % 2] = Body()
-        points[i % 2] = lp.f32x4(1, 2, 3, 4)
+    if i < 2:
+        points[i] = lp.f32x4(1, 2, 3, 4)
     lp.barrier()
     lp.atomic.add(bodies, (i % 2, 1, "mass"), 0.5)
     lp.atomic.max(bodies, (i % 2, 1, "place", "y"), lp.f32(i))

@@ -63,8 +63,8 @@ def test_devices_can_be_chosen(tmp_path: Path):
     result = run_pytest(tmp_path, source, *PLUGIN, "--lapilli-device", device.selector)
     assert result.outcomes == {"passed": 1}
     result = run_pytest(tmp_path, source, *PLUGIN, "--lapilli-device", "voodoo")
-    assert result.status != 0
-    assert "'voodoo' matches no device" in result.output
+    assert result.status == pytest.ExitCode.USAGE_ERROR
+    assert "'voodoo' matches no device" in result.output and "Traceback" not in result.output
 
 
 def test_without_a_device_tests_are_skipped_unless_one_is_required(
@@ -74,4 +74,7 @@ def test_without_a_device_tests_are_skipped_unless_one_is_required(
     monkeypatch.setenv("VK_DRIVER_FILES", "/nonexistent.json")
     monkeypatch.setenv("LAPILLI_SWIFTSHADER", "")
     assert run_pytest(tmp_path, source, *PLUGIN, "-rs").outcomes == {"skipped": 1}
-    assert run_pytest(tmp_path, source, *PLUGIN, "--lapilli-require-device").status != 0
+    assert (
+        run_pytest(tmp_path, source, *PLUGIN, "--lapilli-require-device").status
+        == pytest.ExitCode.USAGE_ERROR
+    )

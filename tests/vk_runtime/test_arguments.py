@@ -97,11 +97,19 @@ def test_numbers_of_arguments(check, x):
 
 
 def test_numpy_array_is_told_to_use_asarray(check, x):
-    refused(check, (1.0, np.zeros(4, np.float32), x), "'x'", "Array[f32]", "float32", "lp.asarray")
+    refused(check, (1.0, np.zeros(4, np.float32), x), "'x'", "Array[f32]", "float32", "lp.asarray(…)")
+    refused(check, (1.0, np.zeros(4), x), "'x'", "Array[f32]", "float64", "lp.asarray(…, lp.f32)")
 
 
 def test_dtype_rank_and_kind(check, x, device):
-    refused(check, (1.0, lp.zeros(4, "f64", device=device), x), "'x'", "Array[f32]", "Array[f64]")
+    refused(
+        check,
+        (1.0, lp.zeros(4, "f64", device=device), x),
+        "'x'",
+        "Array[f32]",
+        "Array[f64]",
+        "lp.asarray(x, lp.f32)",
+    )
     refused(check, (1.0, lp.zeros((2, 2), device=device), x), "'x'", "Array[f32, 2]")
     refused(check, (1.0, 3, x), "'x'", "int 3")
     refused(check, (x, x, x), "'a'", "f32")

@@ -66,6 +66,10 @@ def test_functions_of_numpy_are_answered():
         AttributeError, match=r"no attribute 'arange'; lp\.asarray\(np\.arange\(…\)\) makes one"
     ):
         lp.arange  # noqa: B018  # pyright: ignore
+    with pytest.raises(AttributeError, match=r"no attribute 'uint8'; write lp\.u8$"):
+        lp.uint8  # noqa: B018  # pyright: ignore
+    with pytest.raises(AttributeError, match=r"no attribute 'synchronize'; write event\.wait\(\) or queue"):
+        lp.synchronize  # noqa: B018  # pyright: ignore
     with pytest.raises(AttributeError) as caught:
         lp.gobal_id  # noqa: B018  # pyright: ignore
     assert str(caught.value) == "module 'lapilli' has no attribute 'gobal_id'"

@@ -203,6 +203,31 @@ def test_an_array_that_moved_to_other_memory(device, x):
     assert np.all(x.numpy() == 5)
 
 
+@pytest.mark.parametrize("change", ["released", "moved"])
+def test_an_array_that_changes_while_it_is_launched(device, x, change, monkeypatch):
+    """As a finaliser or another thread may do it, behind the look at the arguments."""
+    other, really_check = lp.full(SIZE, 100, np.float32, device=device), ArgumentChecker.quick_check
+
+    def check(self, args, device):
+        found = really_check(self, args, device)
+        if change == "released":
+            x.release()
+        else:
+            x.replace_buffer(other.buffer)
+        return found
+
+    increment[SIZE](x)
+    with monkeypatch.context() as patch:
+        patch.setattr(ArgumentChecker, "quick_check", check)
+        increment[SIZE](x)
+    if change == "released":
+        with pytest.raises(lp.KernelArgumentError, match="released"):
+            increment[SIZE](x)
+    else:
+        increment[SIZE](x)
+        assert np.all(x.numpy() == 101)
+
+
 def test_another_number_of_arguments_is_refused(x):
     for _ in range(4):
         add[SIZE](x, 1.0)

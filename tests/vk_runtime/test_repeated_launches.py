@@ -221,6 +221,17 @@ def test_an_array_that_moved_or_went_is_looked_at(device, x):
         increment[SIZE](x)
 
 
+def test_none_in_the_place_of_an_array_that_went_is_refused(device):
+    y = lp.zeros(SIZE, device=device)
+    wait_for_each(y)
+    queue, known = device.default_queue, weakref.ref(y)
+    del y
+    gc.collect()
+    assert known() is None
+    with pytest.raises(lp.KernelArgumentError, match="found None"):
+        increment[SIZE].on(queue)(None)
+
+
 def test_a_launch_that_is_not_waited_for_comes_first(x):
     wait_for_each(x)
     for _ in range(5):
