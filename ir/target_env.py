@@ -92,6 +92,9 @@ class TargetEnv:
     clamps_atomics: bool = False
     """Whether positions of atomic operations in arrays are kept in range, since the driver does not look at them.  See
     `vk_runtime.quirks`."""
+    hides_loop_starts: bool = False
+    """Whether floats that a loop tests begin with values that the driver does not know for constants, see
+    `passes.convert_to_spirv.loop_starts`."""
     checks: str = "asserts"
     """What a kernel checks as it runs, one of `CHECKS`."""
     emulates_spec_constants: bool = False
@@ -139,6 +142,7 @@ class TargetEnv:
                 disabled_passes=tuple(sorted({*first.disabled_passes, *other.disabled_passes})),
                 loop_iteration_cap=smallest_cap((first, other)),
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
+                hides_loop_starts=first.hides_loop_starts or other.hides_loop_starts,
                 checks=most_checks((first, other)),
             )
         return first

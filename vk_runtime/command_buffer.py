@@ -164,6 +164,10 @@ class CommandBuffer:
         self._argument_bytes = offset + nbytes
         return self._arguments[self._argument_chunk], offset
 
+    def has_argument_block(self, memory: Buffer) -> bool:
+        """Returns whether `argument_block` gave out this buffer."""
+        return any(memory is chunk for chunk in self._arguments)
+
     def retire(self) -> None:
         """Lets go of everything; the device has run the commands."""
         try:

@@ -170,6 +170,8 @@ class CommandStream(Handle):
 
     def open(self) -> CommandBuffer:
         """Returns the command buffer that is being recorded, beginning one where there is none."""
+        if self._logical.half_way is not None:
+            self._logical.require_whole()
         recording = self.recording
         if recording is not None:
             return recording
@@ -316,11 +318,19 @@ class CommandStream(Handle):
         """
         interrupt: KeyboardInterrupt | None = None
         with self._lock:
-            while self.recording is not None:
-                try:
-                    self._submit(self.recording)
-                except KeyboardInterrupt as error:  # a command buffer cannot stay half submitted: go on first
-                    interrupt = error
+            logical = self._logical
+            before = logical.half_way
+            if before is self:
+                logical.require_whole()
+            try:
+                logical.half_way = self
+                while self.recording is not None:
+                    try:
+                        self._submit(self.recording)
+                    except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
+                        interrupt = error
+            finally:
+                logical.half_way = before
         if interrupt is not None:
             raise interrupt
 
@@ -339,29 +349,37 @@ class CommandStream(Handle):
         logical = self._logical
         if logical.is_unusable:
             logical.require_usable()
-        if self.recording is not None:
-            self.flush()
+        if logical.half_way is not None:
+            logical.require_whole()
         busy = logical.busy
-        if self.in_flight or self.is_closed or self.is_closing or len(busy) >= MAX_BUSY:
-            self._make_room()
-        busy.add(self)
-        batch.submit_result = None
-        batch.value = value = self._submitted + 1
-        self._epoch = epoch = self._epoch + 1
         interrupt: KeyboardInterrupt | None = None
-        while self._submitted < value:
-            try:
-                for buffer, writes in uses:
-                    if buffer.queue is not self:
-                        self._take_over(buffer, value)
-                    buffer.last_use = value
-                    if writes:
-                        buffer.write_epoch, buffer.last_write = epoch, value
-                    else:
-                        buffer.read_epoch = epoch
-                self._hand_over(batch)
-            except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
-                interrupt = error
+        try:
+            while logical.half_way is None:
+                if self.recording is not None:
+                    self.flush()
+                if self.in_flight or self.is_closed or self.is_closing or len(busy) >= MAX_BUSY:
+                    self._make_room()
+                busy.add(self)
+                # A finaliser may have recorded something just before.
+                logical.half_way = self if self.recording is None else None
+            batch.submit_result = None
+            batch.value = value = self._submitted + 1
+            self._epoch = epoch = self._epoch + 1
+            while self._submitted < value:
+                try:
+                    for buffer, writes in uses:
+                        if buffer.queue is not self:
+                            self._take_over(buffer, value)
+                        buffer.last_use = value
+                        if writes:
+                            buffer.write_epoch, buffer.last_write = epoch, value
+                        else:
+                            buffer.read_epoch = epoch
+                    self._hand_over(batch)
+                except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
+                    interrupt = error
+        finally:
+            logical.half_way = None
         if interrupt is not None:
             raise interrupt
 

@@ -168,6 +168,7 @@ class Device(VulkanObject):
             optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
             loop_iteration_cap=self._loop_iteration_cap,
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
+            hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
         )
 
     @cached_property

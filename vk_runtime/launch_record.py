@@ -64,6 +64,7 @@ class LaunchRecord(KernelCommands):
         """Names it in caches; never used again."""
         self._spec_values = spec_values
         self._rest = rest
+        self.logical = device.logical
         self.lock, self.locking = device.logical.lock, device.logical.locking
         barriers = device.logical.barriers
         self._record_barrier, self._between = barriers.record, barriers.between
@@ -201,11 +202,17 @@ class LaunchRecord(KernelCommands):
         if wait_events:
             self._wait_for_other_devices(wait_events)
         with self.lock:
+            self.logical.require_whole()
             if wait_events:
                 self._wait_on_device(queue, wait_events)
             latest = queue.latest
-            if latest is not None and latest.record is self and latest.uses == uses:
-                self._dispatch_again(queue, event, latest, self._packed(first[0], values), args)
+            if (
+                latest is not None
+                and latest.record is self
+                and latest.uses == uses
+                and self._dispatch_again(queue, event, latest, first[0], values, args)
+            ):
+                pass
             elif (
                 wait_events
                 or queue.recording is not None
@@ -251,27 +258,40 @@ class LaunchRecord(KernelCommands):
         report = self._report_of(queue, args) if self._has_report else None
         if report is not None:
             queue.reports.order.begin(queue, (report,))
-        place = None if self._is_block_pushed else queue.argument_block(self._block_bytes)
-        descriptor_set = self._show(place, uses, hidden, values, report)
-        command_buffer = queue.recording or queue.open()
-        if report is not None:
-            queue.reports.note_launch(report, command_buffer.value)
-            command_buffer.keep.append(report)
-        queue.order(uses, command_buffer.value)
-        event.value = command_buffer.value
-        command_buffer.keep.append(uses)
-        if command_buffer.is_timed:
-            command = profile.command("kernel", self._binding.kernel.name, queue, event.value)
-            command_buffer.begin_timing(event, command)
-        self.bind(command_buffer, descriptor_set, hidden, values)
-        self._dispatch_groups(command_buffer.raw, *groups)
-        if command_buffer.is_timed:
-            command_buffer.end_timing()
-        elif self._is_repeatable:
-            recorded = self._note_recorded(queue, uses, descriptor_set, args)
-            if report is None or not report.prints:  # `PrintOrder` hears of each launch that follows another
-                queue.known[self] = recorded
-        command_buffer.launch_count += 1
+        logical = self.logical
+        try:
+            while True:
+                place = None if self._is_block_pushed else queue.argument_block(self._block_bytes)
+                command_buffer = queue.open()
+                logical.half_way = queue
+                # A finaliser may have submitted it just before.
+                is_open = queue.recording is command_buffer
+                if is_open and (place is None or command_buffer.has_argument_block(place[0])):
+                    break
+                logical.half_way = None
+            descriptor_set = self._show(place, uses, hidden, values, report)
+            if report is not None:
+                queue.reports.note_launch(report, command_buffer.value)
+                command_buffer.keep.append(report)
+            queue.order(uses, command_buffer.value)
+            event.value = command_buffer.value
+            command_buffer.keep.append(uses)
+            if command_buffer.is_timed:
+                command = profile.command("kernel", self._binding.kernel.name, queue, event.value)
+                command_buffer.begin_timing(event, command)
+            self.bind(command_buffer, descriptor_set, hidden, values)
+            self._dispatch_groups(command_buffer.raw, *groups)
+            if command_buffer.is_timed:
+                command_buffer.end_timing()
+            elif self._is_repeatable:
+                recorded = self._note_recorded(queue, uses, descriptor_set, args)
+                if (
+                    report is None or not report.prints
+                ):  # `PrintOrder` hears of each launch that follows another
+                    queue.known[self] = recorded
+            command_buffer.launch_count += 1
+        finally:
+            logical.half_way = None
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
 
@@ -288,34 +308,45 @@ class LaunchRecord(KernelCommands):
         return recorded
 
     def _dispatch_again(
-        self, queue: Queue, event: Event, latest: RecordedLaunch, block: bytes, args: Sequence[object]
-    ) -> None:
+        self,
+        queue: Queue,
+        event: Event,
+        latest: RecordedLaunch,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+        args: Sequence[object],
+    ) -> bool:
         """Does what `_dispatch` does, right after a dispatch of the same record with the same arrays.
 
         Everything is bound and kept, so a barrier, where the kernel writes, and scalars that changed are what is left.
+        Returns False where a finaliser has recorded or submitted in between.
         """
-        command_buffer = queue.recording
-        assert command_buffer is not None, "the last command is in the open command buffer"
-        if block != latest.block:
-            queue.latest = None  # if Ctrl-C comes in between, nothing is known
-            self._push(
-                command_buffer.raw,
-                self._layout,
-                VK_SHADER_STAGE_COMPUTE_BIT,
-                0,
-                self._push_bytes,
-                self._block,
-            )
-            latest.block = block
-            queue.latest = latest
-        else:
-            latest.remember(args)
-        event.value = self.dispatch_recorded(queue, latest)
+        logical = self.logical
+        try:
+            logical.half_way = queue
+            command_buffer = queue.recording
+            if queue.latest is not latest or command_buffer is None:
+                return False
+            block = self._packed(hidden, values)
+            if block != latest.block:
+                queue.latest = None  # if Ctrl-C comes in between, nothing is known
+                stages = VK_SHADER_STAGE_COMPUTE_BIT
+                self._push(command_buffer.raw, self._layout, stages, 0, self._push_bytes, self._block)
+                latest.block = block
+                queue.latest = latest
+            else:
+                latest.remember(args)
+            event.value = self.dispatch_recorded(queue, latest)
+        finally:
+            logical.half_way = None
+        if command_buffer.launch_count >= queue.submit_after:
+            queue.flush()
+        return True
 
     def dispatch_recorded(self, queue: Queue, recorded: RecordedLaunch) -> int:
         """Records a launch once more that is in the open command buffer already; returns its timeline value.
 
-        Call it with the device's lock held.
+        Call it with the device's lock held, and `LogicalDevice.half_way` set.
         """
         command_buffer, first = queue.recording, self._first
         assert command_buffer is not None, "it is in the open command buffer"
@@ -336,8 +367,6 @@ class LaunchRecord(KernelCommands):
             self._dispatch_groups(raw, *first[1])
             queue.latest = recorded
         command_buffer.launch_count += 1
-        if command_buffer.launch_count >= queue.submit_after:
-            queue.flush()
         return value
 
     def _repeat(self, queue: Queue, event: Event, args: Sequence[object], uses: Uses, block: bytes) -> bool:

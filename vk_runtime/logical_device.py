@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
-from ..ir.errors import DeviceLostError, Error
+from ..ir.errors import DeviceLostError, Error, InvalidError
 from . import pipeline_binary, profile
 from .barriers import compute_barriers
 from .calibration import extension_of
@@ -120,6 +120,9 @@ class LogicalDevice:
         self.is_destroyed = False
         """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
+        self.half_way: CommandStream | None = None
+        """Where whoever holds the lock is in the middle of recording a command.  Python may run finalisers and signal
+        handlers there, on the same thread: `require_whole` keeps them from recording and submitting."""
         self.visits: deque[None] = deque()
         """One entry for each thread that is inside without the lock; see `visit`."""
         self.views: deque[None] = deque()
@@ -298,6 +301,14 @@ class LogicalDevice:
         """Raises DeviceLostError where the device is lost, was taken down, or is another process's."""
         if self.is_unusable:
             raise self._refusal()
+
+    def require_whole(self) -> None:
+        """Raises InvalidError where a command is half recorded.  Call it with the lock held."""
+        if self.half_way is not None:
+            raise InvalidError(
+                f"device '{self.name}' is used by a finaliser or a signal handler that interrupts a launch of its own "
+                "thread, where it can neither launch nor wait; let it note what is to be done, and do that later"
+            )
 
     def _refusal(self) -> DeviceLostError:
         if self.is_forked:

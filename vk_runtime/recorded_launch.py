@@ -86,15 +86,25 @@ class RecordedLaunch:
         ):
             return None
         record = self.record
+        logical = record.logical
         event = _new_event(Event)
         event._queue, event.elapsed_ticks = queue, None
         is_locked = False
         try:
             for is_locked in record.locking:  # noqa: B007 - read in `finally`
                 break
-            if queue.known is not known or self._args is not before:
-                return None
-            event.value = record.dispatch_recorded(queue, self)
+            if logical.half_way is not None:
+                logical.require_whole()
+            try:
+                logical.half_way = queue
+                if queue.known is not known or self._args is not before:
+                    return None
+                event.value = record.dispatch_recorded(queue, self)
+            finally:
+                logical.half_way = None
+            recording = queue.recording
+            if recording is not None and recording.launch_count >= queue.submit_after:
+                queue.flush()
             if trace.active:
                 record.note_launch()
         finally:

@@ -21,6 +21,7 @@ from ...ir.dialects.spirv.enums import LoopControl, SelectionControl
 from ...ir.walk import has_any
 from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler
+from .loop_starts import starts_of
 from .report_buffer import add_selection
 from .report_handlers import agree_on_rounds
 
@@ -186,7 +187,7 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
 def _while(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.WhileOp)
     outer, location = fn.block, op.location
-    initial = [fn.value(value) for value in op.operands]
+    initial = starts_of(fn, op)
     variables = _variables(fn, op)
     entry, test, body, next_ = Block(), Block(), Block(), Block()
     header = Block(arg_types=[value.type for value in initial])

@@ -1,0 +1,96 @@
+"""Finalisers that the garbage collector runs in the middle of launches: they are refused, and no launch is harmed."""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = [pytest.mark.device, pytest.mark.native_only("interrupts what the runtime records")]
+
+SIZE = 64
+
+
+@lp.kernel
+def increment(out: lp.Array[lp.f32]):
+    out[lp.global_id(0)] += 1.0
+
+
+@lp.kernel
+def add(out: lp.Array[lp.f32], a: lp.f32):
+    out[lp.global_id(0)] += a
+
+
+@lp.kernel
+def triple(out: lp.Array[lp.f32], a: lp.f32):
+    out[lp.global_id(0)] += 3.0 * a
+
+
+class Finalised:
+    """Garbage that only the collector finds."""
+
+    def __init__(self, action) -> None:
+        self.itself, self.action = self, action
+
+    def __del__(self) -> None:
+        self.action()
+
+
+@pytest.mark.parametrize("use", ["launch", "wait", "read", "launch elsewhere"])
+def test_a_finaliser_in_the_middle_of_a_launch(device, use, monkeypatch) -> None:
+    queue, other = device.default_queue, lp.Queue(device)
+    x, y, z = (lp.zeros(SIZE, device=device) for _ in range(3))
+    refused, done = [], []
+
+    def action() -> None:
+        if use == "launch":
+            triple[SIZE](z, 1.0)
+        elif use == "launch elsewhere":
+            triple[SIZE].on(other)(z, 1.0)
+        elif use == "wait":
+            queue.wait()
+        else:
+            x.numpy()
+        done.append(use)
+
+    def note(unraisable) -> None:
+        refused.append(unraisable.exc_value)
+
+    monkeypatch.setattr(sys, "unraisablehook", note)
+    action()
+    done.clear()
+    chooser, expected, before = random.Random(1), [0, 0], gc.get_threshold()
+    try:
+        for n in range(400):
+            Finalised(action)
+            gc.set_threshold(chooser.randint(1, 12), 1, 1)
+            if n % 5 < 2:
+                increment[SIZE](x)
+            elif n % 5 < 4:
+                add[SIZE](y, 1.0)
+            elif n % 3:
+                for _ in range(3):
+                    increment[SIZE](x).wait()
+                expected[0] += 2
+            else:
+                queue.wait()
+                expected[0] -= 1
+            expected[int(2 <= n % 5 < 4)] += 1
+    finally:
+        gc.set_threshold(*before)
+    gc.collect()
+    other.wait()
+    assert (x.numpy()[0], y.numpy()[0]) == tuple(expected)
+    assert np.all(z.numpy() == (3 * (len(done) + 1) if "launch" in use else 0))
+    assert len(done) + len(refused) == 400
+    assert refused, "some came in the middle"
+    assert all(isinstance(e, lp.InvalidError) and "finaliser" in str(e) for e in refused), set(
+        map(repr, refused)
+    )
+    increment[SIZE](x).wait()
+    refused.clear()
