@@ -140,6 +140,15 @@ class _Lines:
         return IRSyntaxError(message, location, self.lines[location.line - 1])
 
 
+def _undefined_use(text: str, message: str, end: int) -> int:
+    """Returns where the value is used that xDSL finds undefined at the end of its region; `end` of other errors."""
+    named = re.match(r"values used but not defined: \[(%[\w$.#-]+)", message)
+    if named is None:
+        return end
+    uses = [found.start() for found in re.finditer(rf"{re.escape(named[1])}(?![\w$.-])", text[:end])]
+    return uses[-1] if uses else end
+
+
 def _allocate_attributions(op: Operation, lines: _Lines, start: int) -> None:
     from xdsl.dialects.gpu import FuncOp
 
@@ -173,7 +182,7 @@ def parse_module(text: str, name: str = "<string>", context: Context | None = No
         module = parser.parse_module()
     except ParseError as error:
         start = error.span.start if parser.unknown_operation is None else parser.unknown_operation
-        raise lines.error(error.msg, start) from error
+        raise lines.error(error.msg, _undefined_use(text, error.msg, start)) from error
     except RecursionError as error:
         raise lines.error("nested too deeply", 0) from error
     except Exception as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.kernel_info import KernelInfo, ReportWord
-from .binary import Instruction
+from .binary import Instruction, decode_string
 from .module_editor import Body, BuiltInInput, ModuleEditor
 from .module_view import ModuleView
 from .tables import (
@@ -106,8 +106,9 @@ def entry_function(
         The new function, and the variables of its interface.
     """
     body = Body()
-    index = editor.built_in(BuiltIn.LocalInvocationIndex, 1)
-    ids = editor.built_in(BuiltIn.GlobalInvocationId, 3)
+    interface = _interface(editor.view, old)
+    index = editor.built_in(BuiltIn.LocalInvocationIndex, 1, interface)
+    ids = editor.built_in(BuiltIn.GlobalInvocationId, 3, interface)
     report = editor.variable(StorageClass.StorageBuffer, editor.words())
     editor.decorate(report, Decoration.DescriptorSet, 0)
     editor.decorate(report, Decoration.Binding, binding)
@@ -131,6 +132,12 @@ def entry_function(
     inputs = (index.variable, ids.variable)
     lists_all = editor.module.version >= (1, 4)
     return new, (*inputs, *((counter.rounds, counter.place, counter.where, report) if lists_all else ()))
+
+
+def _interface(view: ModuleView, function: int) -> tuple[int, ...]:
+    """Returns the variables that the entry point of a function names."""
+    entry = next(item for item in view.of_opcode(Op.EntryPoint) if item.operands[1] == function)
+    return entry.operands[decode_string(entry.operands, 2)[1] :]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -81,22 +81,27 @@ class ModuleEditor:
             Op.Variable, storage_class, *initializer, type_=self.pointer(storage_class, pointee)
         )
 
-    def built_in(self, built_in: int, components: int) -> BuiltInInput:
-        """Returns the input of a built-in of 32-bit integers, which is added where the module has none."""
-        known = self._inputs.get(built_in)
+    def built_in(self, built_in: int, components: int, interface: Collection[int]) -> BuiltInInput:
+        """Returns the input of a built-in of 32-bit integers for an entry point, which may have one only.
+
+        It is the one of the entry point's interface, another of the module where that has none, or a new one.
+        """
+        found = self._find_inputs(built_in)
+        known = next((item for item in found if item.variable in interface), found[0] if found else None)
         if known is None:
-            known = self._inputs[built_in] = self._find_input(built_in) or self._add_input(
-                built_in, components
-            )
+            known = self._inputs.get(built_in)
+        if known is None:
+            known = self._inputs[built_in] = self._add_input(built_in, components)
         return known
 
-    def _find_input(self, built_in: int) -> BuiltInInput | None:
+    def _find_inputs(self, built_in: int) -> list[BuiltInInput]:
+        found: list[BuiltInInput] = []
         for item in self.view.of_opcode(Op.Variable):
             if self.view.decoration(item.result_id or 0, Decoration.BuiltIn) == (built_in,):
                 type_ = self.view.definitions[self.view.definitions[item.result_type or 0].operands[1]]
                 scalar = type_.operands[0] if type_.opcode == Op.TypeVector else type_.result_id
-                return BuiltInInput(item.result_id or 0, type_.result_id or 0, scalar or 0)
-        return None
+                found.append(BuiltInInput(item.result_id or 0, type_.result_id or 0, scalar or 0))
+        return found
 
     def _add_input(self, built_in: int, components: int) -> BuiltInInput:
         type_ = self.u32 if components == 1 else self.declared(Op.TypeVector, self.u32, components)

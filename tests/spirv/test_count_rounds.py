@@ -10,6 +10,7 @@ from lapilli.spirv.binary import parse
 from lapilli.spirv.count_rounds import counted
 from lapilli.spirv.device_image import DeviceImage
 from lapilli.spirv.foreign import foreign_kernels
+from lapilli.spirv.link_images import link_images
 from lapilli.spirv.module_loops import ModuleLoops
 from lapilli.spirv.module_view import ModuleView
 from lapilli.spirv.reflect import reflect
@@ -168,6 +169,31 @@ def test_shared_memory_with_a_layout_is_left_alone():
     )
     assert counted(long, CAP) is not None
     assert counted(replace(long, spirv=spirv_tools().assemble(text)), CAP) is None
+
+
+@pytest.mark.parametrize("own", ["GlobalInvocationId", "LocalInvocationIndex", "NumWorkgroups"])
+def test_linked_kernels_have_inputs_of_their_own(own):
+    """An entry point may name one variable only for each built-in (Vulkan)."""
+    type_ = "%int" if own == "LocalInvocationIndex" else "%vector"
+    used = module(PHI, "OpSLessThan", 0, 1, 5, end="%unknown")
+    text = MODULE.replace("%buffer\nOpExec", "%buffer %mine\nOpExec")
+    text = text.replace(
+        "%zero =",
+        f"%vector = OpTypeVector %int 3\n%input = OpTypePointer Input {type_}\n"
+        "%mine = OpVariable %input Input\n%zero =",
+    ).replace("%void =", f"OpDecorate %mine BuiltIn {own}\n%void =")
+    text = text.replace(
+        "OpBranch %header\n%header", f"%id = OpLoad {type_} %mine\nOpBranch %header\n%header", 1
+    )
+    words = {k: v.format(compare="OpSLessThan", change="OpIAdd", end="%unknown") for k, v in PHI.items()}
+    binaries = [
+        spirv_tools().assemble(text.format(first=0, step=1, limit=5, **words).replace('"main"', f'"{name}"'))
+        for name in ("one", "other")
+    ]
+    env = replace(image(used).target_env, loop_iteration_cap=CAP)
+    found = link_images([replace(image(binary), target_env=env) for binary in binaries])
+    assert spirv_tools().validate(found.spirv, "vulkan1.3") is None
+    assert [kernel.sites[0].kind for kernel in found.kernels] == ["loop", "loop"]
 
 
 def test_long_chains_of_calls():
