@@ -232,11 +232,6 @@ def test_debug_mode(small, monkeypatch):
         shift[5000](x, y).wait()
 
 
-@lp.kernel
-def plus_one(x: lp.Array[lp.i32]):
-    x[lp.global_id(0)] += 1
-
-
 def test_kernels_with_images_name_the_limit(small):
     """They have one form, which takes descriptors."""
     x = lp.zeros(5000, lp.i32, device=small)
