@@ -6,13 +6,12 @@ or the runtime: both are reached through `frontend.launch` when a kernel is call
 
 from __future__ import annotations
 
-import copy
 import functools
 import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
@@ -77,6 +76,10 @@ class KernelFunction:
         units.register(self)
         import_at_start_up(_get_ready)
 
+    def __reduce__(self) -> str:
+        """Pickled by name, as its function would be: for processes that import the same module.  A copy is itself."""
+        return self.function.__qualname__
+
     @property
     def qualified_name(self) -> str:
         """The module-qualified name, which tells kernels of one name apart."""
@@ -107,7 +110,8 @@ class KernelFunction:
     def with_function(self, function: types.FunctionType) -> KernelFunction:
         """Returns a kernel like this one around another object of the same code: what the decorators of attributes
         put on it makes it another kernel."""
-        made = copy.copy(self)
+        made: KernelFunction = _new(KernelFunction)
+        made.__dict__.update(self.__dict__)
         made.function = made.__wrapped__ = function
         made.__dict__.update(function.__dict__)
         made._source, made.compiled, made.records, made._configurations = None, {}, {}, {}
@@ -195,12 +199,12 @@ class LaunchConfiguration:
     """Events that the launch waits for."""
     spec_values: Mapping[object, object] | None = None
     """Specialization values of `spec`, unchecked."""
-    again: Callable[[object, tuple[object, ...]], Any] | None = None
+    again: Callable[[object, tuple[object, ...]], Any] | None = field(default=None, repr=False)
     """Set by `frontend.launch` where launches through this very object may take the short way: takes the queue and the
     arguments and returns an `lp.Event`, or None where they need a closer look."""
-    generation: object = None
+    generation: object = field(default=None, repr=False)
     """`config.generation` for which it may."""
-    origin: LaunchConfiguration | None = None
+    origin: LaunchConfiguration | None = field(default=None, repr=False)
     """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
 
     def on(self, queue: object, wait: Iterable[object] = _NO_EVENTS) -> LaunchConfiguration:

@@ -148,9 +148,11 @@ def check_multiple(extents: Sequence[int], local: Sequence[int]) -> None:
     """
     if any(extent % size for extent, size in zip(extents, local, strict=True)):
         rounded = tuple(-(-extent // size) * size for extent, size in zip(extents, local, strict=True))
+        is_less = any(extent < size for extent, size in zip(extents, local, strict=True))
         raise NdRangeError(
             f"range {_shown(extents)} is no multiple of the local size {_shown(local)}; "
             f"rounded up it is {_shown(rounded)}"
+            + ("; a range counts work-items, not work-groups" if is_less else "")
         )
 
 
@@ -161,6 +163,11 @@ def _integers(value: object, what: str) -> tuple[int, ...]:
         if not 1 <= len(parts) <= MAX_DIMENSIONS:
             raise NdRangeError(
                 f"{what} {parts!r}: expected 1 to {MAX_DIMENSIONS} dimensions, found {len(parts)}"
+            )
+        if len(parts) == 2 and all(isinstance(part, tuple) for part in parts):  # CuPy's (blocks), (threads)
+            raise NdRangeError(
+                f"{what} {parts!r}: expected 1 to {MAX_DIMENSIONS} integers, found two tuples; work-items in all and "
+                "of a work-group are lp.NdRange(global_, local)"
             )
         return tuple(_integer(part, what, whole) for part in parts)
     return (_integer(value, what, value),)

@@ -457,7 +457,7 @@ def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int
             nodes[0],
             "the index of a tuple must be known when the kernel is compiled",
             "LP2051",
-            hint="unroll the loop with lp.static_range, or use a chain of if",
+            hint="unroll the loop with lp.static_range, or use a chain of if; captured NumPy arrays take any index",
         )
     position = int(index.const)
     if not -length <= position < length:

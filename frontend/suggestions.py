@@ -38,6 +38,9 @@ _LP = {
     "atomic_max": "lp.atomic.max(a, i, v)",
     "atomic_min": "lp.atomic.min(a, i, v)",
     "atomic_cas": "lp.atomic.compare_exchange(a, i, expected, v)",
+    "load": "a[i]; lp.atomic.load(a, i) where others write it meanwhile",
+    "store": "a[i] = v; lp.atomic.store(a, i, v) where others use it meanwhile",
+    "ndrange": "one for loop over range for each dimension",
     **SCALARS,
 }
 """Names that users of other systems look for in lapilli, and what stands there."""

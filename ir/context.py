@@ -28,6 +28,10 @@ _OURS = {
 }
 
 
+DIALECTS = (*_UPSTREAM, "gpu", *_OURS)
+"""Names of all of them."""
+
+
 def make_context() -> Context:
     """Returns a new context that knows upstream's and our dialects.
 

@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
 
-from .context import make_context
+from .context import DIALECTS, make_context
 from .errors import BuildError, Diagnostic, Location
 
 
@@ -140,6 +140,25 @@ class _Lines:
         return IRSyntaxError(message, location, self.lines[location.line - 1])
 
 
+def _explained(message: str) -> str:
+    """Returns a message of xDSL with what to do about it, where that is known."""
+    unknown = re.fullmatch(r"Operation (\S+) is not registered", message)
+    if unknown is not None and unknown[1].partition(".")[0] not in DIALECTS:
+        return f"{message}; kernels are made of the dialects {', '.join(DIALECTS)}: lower it to these with mlir-opt"
+    if message.endswith("does not have a custom format."):
+        return f"{message[:-1]} here; write it in generic syntax, as mlir-opt --mlir-print-op-generic does"
+    return message
+
+
+def _undefined_use(text: str, message: str, end: int) -> int:
+    """Returns where the value is used that xDSL finds undefined at the end of its region; `end` of other errors."""
+    named = re.match(r"values used but not defined: \[(%[\w$.#-]+)", message)
+    if named is None:
+        return end
+    uses = [found.start() for found in re.finditer(rf"{re.escape(named[1])}(?![\w$.-])", text[:end])]
+    return uses[-1] if uses else end
+
+
 def _allocate_attributions(op: Operation, lines: _Lines, start: int) -> None:
     from xdsl.dialects.gpu import FuncOp
 
@@ -173,7 +192,7 @@ def parse_module(text: str, name: str = "<string>", context: Context | None = No
         module = parser.parse_module()
     except ParseError as error:
         start = error.span.start if parser.unknown_operation is None else parser.unknown_operation
-        raise lines.error(error.msg, start) from error
+        raise lines.error(_explained(error.msg), _undefined_use(text, error.msg, start)) from error
     except RecursionError as error:
         raise lines.error("nested too deeply", 0) from error
     except Exception as error:

@@ -6,6 +6,7 @@ of it waits for the drivers.  Standard library only.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -56,8 +57,9 @@ def side_by_side(work: Callable[[], T], meanwhile: Callable[[], object]) -> T:
 
     thread = threading.Thread(target=run, name="lapilli-start")
     try:
-        if 0 < threading.stack_size() < LEAST_STACK_BYTES:
-            raise RuntimeError("no stack")
+        # A thread that Python starts while it finalises waits for ever before 3.12.
+        if 0 < threading.stack_size() < LEAST_STACK_BYTES or sys.is_finalizing():
+            raise RuntimeError("no thread")
         thread.start()
     except RuntimeError:  # nor is there a thread at the interpreter's end, or beyond a limit of the system
         meanwhile()

@@ -35,6 +35,7 @@ def explanation(code: str) -> str:
         name = f"LP{name}"
     text = CODES.get(name)
     if text is None:
-        close = ", ".join(difflib.get_close_matches(name, CODES, n=3)) or "run: lapilli explain"
-        raise InvalidError(f"there is no error code {code!r}; near it: {close}")
+        close = ", ".join(difflib.get_close_matches(name, CODES, n=3))
+        known = f"near it: {close}" if close else "lapilli explain lists them"
+        raise InvalidError(f"there is no error code {code!r}; {known}")
     return f"{name}\n{textwrap.fill(text, WIDTH)}"

@@ -24,6 +24,7 @@ from ..spirv.reflect import reflect
 from ..spirv.tables import Op
 
 MAX_SPIRV_BYTES = 64 << 20
+_SPIRV_MAGIC = b"\x03\x02\x23\x07"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +188,10 @@ def _of_module(path: Path) -> FileContents:
         raise InvalidError(f"cannot read {path}: {error.strerror or error}") from error
     if len(data) > MAX_SPIRV_BYTES:
         raise InvalidError(f"{path}: expected at most {MAX_SPIRV_BYTES} bytes of SPIR-V, found more")
+    if data[:4] not in (_SPIRV_MAGIC, _SPIRV_MAGIC[::-1]):
+        raise InvalidError(
+            f"{path}: expected a bundle file, a file table or a SPIR-V module, found none of them"
+        )
     found = reflect(data)
     kernels = {entry.name: entry.name for entry in found.entry_points}
     constants = tuple(

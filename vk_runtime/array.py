@@ -48,8 +48,13 @@ class Array:
     )
 
     def __init__(
-        self, device: Device, shape: tuple[int, ...], spelling: str, buffer: Buffer | None = None
+        self, device: Device, shape: tuple[int, ...] = (), spelling: str = "", buffer: Buffer | None = None
     ) -> None:
+        if not spelling:
+            raise InvalidError(
+                "lp.Array is not called: annotations are lp.Array[lp.f32], arrays are made by lp.asarray(x), "
+                "lp.zeros(shape, dtype) and their like"
+            )
         self._device = device
         self._shape = shape
         self._spelling = spelling

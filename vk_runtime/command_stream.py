@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import Error, InvalidError
@@ -189,6 +190,23 @@ class CommandStream(Handle):
         self.known = {}
         self.recording = command_buffer
         return command_buffer
+
+    @contextmanager
+    def command(self) -> Generator[CommandBuffer]:
+        """Gives the open command buffer for a command, and counts it; what Python runs in between leaves it alone."""
+        logical = self._logical
+        logical.require_whole()
+        try:
+            while True:
+                command_buffer = self.open()
+                logical.half_way = self
+                if self.recording is command_buffer:
+                    break
+                logical.half_way = None  # a finaliser has submitted it just before
+            yield command_buffer
+        finally:
+            logical.half_way = None
+        self.note_launch(command_buffer)
 
     def require_open(self) -> None:
         """Raises InvalidError where the queue was closed, DeviceLostError where its device is gone."""

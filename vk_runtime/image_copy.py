@@ -59,17 +59,16 @@ def copy_image(queue: Queue, source: Array | Image, target: Array | Image) -> No
     device = queue.device.logical
     with device.lock:
         device.require_usable()
-        command_buffer = queue.open()
-        uses = ((source.buffer, False), (target.buffer, True))
-        queue.order(uses, command_buffer.value)
-        command_buffer.keep.append(uses)  # before the command: Ctrl-C may come in between
-        if command_buffer.is_timed:
-            command = profile.command("copy", "copy", queue, command_buffer.value, source.nbytes)
-            command_buffer.begin_timing(None, command)
-        encode_image_copy(device, command_buffer, source.buffer, target.buffer)
-        if command_buffer.is_timed:
-            command_buffer.end_timing()
-        queue.note_launch(command_buffer)
+        with queue.command() as command_buffer:
+            uses = ((source.buffer, False), (target.buffer, True))
+            queue.order(uses, command_buffer.value)
+            command_buffer.keep.append(uses)  # before the command: Ctrl-C may come in between
+            if command_buffer.is_timed:
+                command = profile.command("copy", "copy", queue, command_buffer.value, source.nbytes)
+                command_buffer.begin_timing(None, command)
+            encode_image_copy(device, command_buffer, source.buffer, target.buffer)
+            if command_buffer.is_timed:
+                command_buffer.end_timing()
 
 
 def encode_image_copy(

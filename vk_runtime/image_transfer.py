@@ -42,37 +42,38 @@ def begin(queue: Queue, device: LogicalDevice, memory: ImageMemory, *, clears: b
     """
     with device.lock:
         device.require_usable()
-        command_buffer = queue.open()
-        queue.order(((memory, True),), command_buffer.value)
-        command_buffer.keep.append(memory)  # before the commands: Ctrl-C may come in between
-        barrier = make(
-            "VkImageMemoryBarrier",
-            dstAccessMask=VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
-            oldLayout=memory.layout,
-            newLayout=VK_IMAGE_LAYOUT_GENERAL,
-            srcQueueFamilyIndex=0xFFFFFFFF,
-            dstQueueFamilyIndex=0xFFFFFFFF,
-            image=memory.raw,
-            subresourceRange=_WHOLE,
-        )
-        vk = device.vk
-        vk.vkCmdPipelineBarrier(
-            command_buffer.raw,
-            VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-            VK_PIPELINE_STAGE_TRANSFER_BIT,
-            0,
-            0,
-            NULL,
-            0,
-            NULL,
-            1,
-            barrier,
-        )
-        memory.layout = VK_IMAGE_LAYOUT_GENERAL
-        if clears:
-            colour, whole = make("VkClearColorValue"), make("VkImageSubresourceRange", **_WHOLE)
-            vk.vkCmdClearColorImage(command_buffer.raw, memory.raw, VK_IMAGE_LAYOUT_GENERAL, colour, 1, whole)
-        queue.note_launch(command_buffer)
+        with queue.command() as command_buffer:
+            queue.order(((memory, True),), command_buffer.value)
+            command_buffer.keep.append(memory)  # before the commands: Ctrl-C may come in between
+            barrier = make(
+                "VkImageMemoryBarrier",
+                dstAccessMask=VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+                oldLayout=memory.layout,
+                newLayout=VK_IMAGE_LAYOUT_GENERAL,
+                srcQueueFamilyIndex=0xFFFFFFFF,
+                dstQueueFamilyIndex=0xFFFFFFFF,
+                image=memory.raw,
+                subresourceRange=_WHOLE,
+            )
+            vk = device.vk
+            vk.vkCmdPipelineBarrier(
+                command_buffer.raw,
+                VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                VK_PIPELINE_STAGE_TRANSFER_BIT,
+                0,
+                0,
+                NULL,
+                0,
+                NULL,
+                1,
+                barrier,
+            )
+            memory.layout = VK_IMAGE_LAYOUT_GENERAL
+            if clears:
+                colour, whole = make("VkClearColorValue"), make("VkImageSubresourceRange", **_WHOLE)
+                vk.vkCmdClearColorImage(
+                    command_buffer.raw, memory.raw, VK_IMAGE_LAYOUT_GENERAL, colour, 1, whole
+                )
 
 
 def upload_image(
@@ -133,29 +134,28 @@ def _record(
     is_upload: bool,
 ) -> None:
     """Records the copy of `count` rows (pixels, slices) from row `first` on."""
-    command_buffer = queue.open()
-    queue.order(((staging, not is_upload), (memory, is_upload)), command_buffer.value)
-    command_buffer.keep.append((staging, memory))  # before the command: Ctrl-C may come in between
-    ndim = len(memory.shape)
-    offset = dict.fromkeys("xyz", 0)
-    offset["xyz"[ndim - 1]] = first
-    width, height, depth = xyz((count, *memory.shape[1:]))
-    region = make(
-        "VkBufferImageCopy",
-        bufferOffset=staging.offset_bytes,
-        imageSubresource=_LAYER,
-        imageOffset=offset,
-        imageExtent={"width": width, "height": height, "depth": depth},
-    )
-    if command_buffer.is_timed:
-        name = "upload" if is_upload else "download"
-        command = profile.command("copy", name, queue, command_buffer.value, staging.nbytes)
-        command_buffer.begin_timing(None, command)
-    vk, layout = device.vk, VK_IMAGE_LAYOUT_GENERAL
-    if is_upload:
-        vk.vkCmdCopyBufferToImage(command_buffer.raw, staging.raw, memory.raw, layout, 1, region)
-    else:
-        vk.vkCmdCopyImageToBuffer(command_buffer.raw, memory.raw, layout, staging.raw, 1, region)
-    if command_buffer.is_timed:
-        command_buffer.end_timing()
-    queue.note_launch(command_buffer)
+    with queue.command() as command_buffer:
+        queue.order(((staging, not is_upload), (memory, is_upload)), command_buffer.value)
+        command_buffer.keep.append((staging, memory))  # before the command: Ctrl-C may come in between
+        ndim = len(memory.shape)
+        offset = dict.fromkeys("xyz", 0)
+        offset["xyz"[ndim - 1]] = first
+        width, height, depth = xyz((count, *memory.shape[1:]))
+        region = make(
+            "VkBufferImageCopy",
+            bufferOffset=staging.offset_bytes,
+            imageSubresource=_LAYER,
+            imageOffset=offset,
+            imageExtent={"width": width, "height": height, "depth": depth},
+        )
+        if command_buffer.is_timed:
+            name = "upload" if is_upload else "download"
+            command = profile.command("copy", name, queue, command_buffer.value, staging.nbytes)
+            command_buffer.begin_timing(None, command)
+        vk, layout = device.vk, VK_IMAGE_LAYOUT_GENERAL
+        if is_upload:
+            vk.vkCmdCopyBufferToImage(command_buffer.raw, staging.raw, memory.raw, layout, 1, region)
+        else:
+            vk.vkCmdCopyImageToBuffer(command_buffer.raw, memory.raw, layout, staging.raw, 1, region)
+        if command_buffer.is_timed:
+            command_buffer.end_timing()

@@ -137,23 +137,22 @@ class IndirectRecord(LaunchRecord):
         queue.reports.order.begin(queue, reports)
         place = queue.argument_block(self._block_at + self._block_bytes)
         planner_set, kernel_set = self._descriptors(place, uses, values, reports)
-        command_buffer = queue.open()
-        for report in reports:
-            queue.reports.note_launch(report, command_buffer.value)
-        queue.order(uses, command_buffer.value)
-        event.value = command_buffer.value
-        command_buffer.keep.append((uses, reports))
-        if command_buffer.is_timed:
-            command = profile.command("kernel", self.kernel.name, queue, event.value)
-            command_buffer.begin_timing(event, command)
-        self._plan_range(command_buffer, place, planner_set)
-        # As behind a launch that writes what the next one uses; the epoch goes on.
-        barriers = self.device.logical.barriers
-        barriers.record(command_buffer.raw, *barriers.before_indirect)
-        self._dispatch_planned(command_buffer, place, kernel_set, values)
-        if command_buffer.is_timed:
-            command_buffer.end_timing()
-        queue.note_launch(command_buffer)
+        with queue.command() as command_buffer:
+            for report in reports:
+                queue.reports.note_launch(report, command_buffer.value)
+            queue.order(uses, command_buffer.value)
+            event.value = command_buffer.value
+            command_buffer.keep.append((uses, reports))
+            if command_buffer.is_timed:
+                command = profile.command("kernel", self.kernel.name, queue, event.value)
+                command_buffer.begin_timing(event, command)
+            self._plan_range(command_buffer, place, planner_set)
+            # As behind a launch that writes what the next one uses; the epoch goes on.
+            barriers = self.device.logical.barriers
+            barriers.record(command_buffer.raw, *barriers.before_indirect)
+            self._dispatch_planned(command_buffer, place, kernel_set, values)
+            if command_buffer.is_timed:
+                command_buffer.end_timing()
 
     def _descriptors(
         self,

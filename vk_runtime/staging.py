@@ -107,21 +107,20 @@ def record_copy(
 
     Call it with the device's lock held.  Profiles call it `name`.
     """
-    command_buffer = stream.open()
-    value = command_buffer.value
-    uses = ((source, False), (target, True))
-    stream.order(uses, value)
-    command_buffer.keep.append(uses)  # before the command: Ctrl-C may come in between
-    region = make(
-        "VkBufferCopy",
-        srcOffset=source.offset_bytes + source_offset,
-        dstOffset=target.offset_bytes + target_offset,
-        size=nbytes,
-    )
-    if command_buffer.is_timed:
-        command_buffer.begin_timing(None, profile.command("copy", name, stream, value, nbytes))
-    device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
-    if command_buffer.is_timed:
-        command_buffer.end_timing()
-    stream.note_launch(command_buffer)
+    with stream.command() as command_buffer:
+        value = command_buffer.value
+        uses = ((source, False), (target, True))
+        stream.order(uses, value)
+        command_buffer.keep.append(uses)  # before the command: Ctrl-C may come in between
+        region = make(
+            "VkBufferCopy",
+            srcOffset=source.offset_bytes + source_offset,
+            dstOffset=target.offset_bytes + target_offset,
+            size=nbytes,
+        )
+        if command_buffer.is_timed:
+            command_buffer.begin_timing(None, profile.command("copy", name, stream, value, nbytes))
+        device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
+        if command_buffer.is_timed:
+            command_buffer.end_timing()
     return value

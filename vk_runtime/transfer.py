@@ -115,8 +115,7 @@ def fill(
     # A fill is in whole words: behind the end of a borrowed buffer lies what is not ours.
     fits = not buffer.is_borrowed or (count * pattern.itemsize % 4 == 0 and buffer.offset_bytes % 4 == 0)
     if is_repeated and fits:
-        with device.lock:
-            command_buffer = queue.open()
+        with device.lock, queue.command() as command_buffer:
             queue.order(((buffer, True),), command_buffer.value)
             command_buffer.keep.append(buffer)  # before the command: Ctrl-C may come in between
             size = (count * pattern.itemsize + 3) & ~3
@@ -128,7 +127,6 @@ def fill(
             )
             if command_buffer.is_timed:
                 command_buffer.end_timing()
-            queue.note_launch(command_buffer)
         return
     upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))
 

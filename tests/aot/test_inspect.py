@@ -162,3 +162,9 @@ def test_other_files(tmp_path, data):
     done = CliRunner().invoke(command, [str(tmp_path / "x")])
     assert done.exit_code == 1 and done.output and isinstance(done.exception, SystemExit)
     assert CliRunner().invoke(command, [str(tmp_path / "absent")]).exit_code == 1
+
+
+def test_what_is_none_of_these_is_named(tmp_path):
+    (tmp_path / "k.py").write_text("import lapilli as lp\n")
+    done = CliRunner().invoke(command, [str(tmp_path / "k.py")])
+    assert f"{tmp_path / 'k.py'}: expected a bundle file, a file table or a SPIR-V module" in done.output

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 import types
 from typing import Any
@@ -55,6 +57,23 @@ def test_kernel_looks_like_its_function() -> None:
     assert [p.name for p in scale.signature.parameters] == ["a", "x", "y"]
     assert repr(scale) == "<lp.kernel scale(a: f32, x: In[f32], y: Out[f32])>"
     assert scale.options == KernelOptions()
+
+
+def test_is_pickled_by_its_name_and_is_its_own_copy() -> None:
+    assert pickle.loads(pickle.dumps(scale)) is scale
+    assert copy.copy(scale) is scale and copy.deepcopy([scale])[0] is scale
+
+    @kernel
+    def nested(x: Out[t.f32]) -> None: ...
+
+    with pytest.raises((pickle.PicklingError, AttributeError), match="nested"):  # which one depends on Python
+        pickle.dumps(nested)
+
+
+def test_a_configuration_shows_what_was_asked_for() -> None:
+    assert repr(scale[8]) == (
+        f"LaunchConfiguration(kernel={scale!r}, range=8, queue=None, wait_events=(), spec_values=None)"
+    )
 
 
 def test_options() -> None:

@@ -84,6 +84,11 @@ def test_launch_range() -> None:
     ("value", "message"),
     [
         (NdRange(10, 4), "range 10 is no multiple of the local size 4; rounded up it is 12"),
+        (NdRange(4, 32), "rounded up it is 32; a range counts work-items, not work-groups"),
+        (
+            ((4,), (32,)),
+            r"found two tuples; work-items in all and of a work-group are lp\.NdRange\(global_, local\)",
+        ),
         (NdRange((4, 7), (2, 3)), r"range \(4, 7\) is no multiple .* \(2, 3\); rounded up it is \(4, 9\)"),
         (NdRange(8, 0), "local range 0: expected 1 or more, found 0 in dimension 0"),
         (NdRange((8, 8), 8), r"global range \(8, 8\) has 2 dimensions, local range \(8,\) has 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import pytest
@@ -49,10 +50,12 @@ def test_an_error_of_the_imports_waits_for_the_work() -> None:
     assert done == ["opened"]
 
 
-@pytest.mark.parametrize("reason", ["no thread", "small stacks"])
+@pytest.mark.parametrize("reason", ["no thread", "small stacks", "the end"])
 def test_without_a_thread_one_comes_after_the_other(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason == "no thread":
         monkeypatch.setattr(threading.Thread, "start", lambda _: fail(RuntimeError("can't start new thread")))
+    elif reason == "the end":
+        monkeypatch.setattr(sys, "is_finalizing", lambda: True)
     else:
         monkeypatch.setattr(threading, "stack_size", lambda: 1 << 16)
     done: list[str] = []

@@ -94,3 +94,21 @@ def test_a_finaliser_in_the_middle_of_a_launch(device, use, monkeypatch) -> None
     )
     increment[SIZE](x).wait()
     refused.clear()
+
+
+def test_a_finaliser_in_the_middle_of_a_copy(device, monkeypatch) -> None:
+    queue, vk = device.default_queue, device.logical.vk
+    x, y = lp.ones(SIZE, device=device), lp.zeros(SIZE, device=device)
+    refused, really_copy = [], vk.vkCmdCopyBuffer
+
+    def copy(*args) -> None:
+        Finalised(queue.wait)
+        gc.collect()
+        really_copy(*args)
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: refused.append(type(unraisable.exc_value)))
+    with monkeypatch.context() as patch:
+        patch.setattr(vk, "vkCmdCopyBuffer", copy)
+        queue.copy(x, y)
+    assert refused == [lp.InvalidError]
+    assert np.all(y.numpy() == 1)

@@ -26,6 +26,8 @@ def test_a_code_is_explained_in_any_spelling():
 def test_an_unknown_code_names_those_near_it():
     with pytest.raises(InvalidError, match=r"no error code 'LP2O31'; near it: .*LP2031"):
         explanation("LP2O31")
+    with pytest.raises(InvalidError, match=r"no error code 'foo'; lapilli explain lists them"):
+        explanation("foo")
 
 
 def test_without_a_code_all_are_listed():

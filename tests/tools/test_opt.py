@@ -108,6 +108,20 @@ def test_several_images_are_no_single_binary() -> None:
             "k.py:8:3: error: ",
         ),
         ("func.func @k() {\n  nothing.known\n}", "<stdin>:2:3: error: "),
+        # At its last use, and not at another value whose name begins alike.
+        (
+            "func.func @k() {\n  %zz = arith.constant 1 : i32\n  %0 = arith.addi %zz, %z : i32\n  func.return\n}",
+            "<stdin>:3:24: error: values used but not defined: [%z]",
+        ),
+        (
+            "func.func @k() {\n  foo.bar\n}",
+            "<stdin>:2:3: error: Operation foo.bar is not registered; kernels are made of the dialects builtin, func, ",
+        ),
+        ("func.func @k() {\n  arith.addd\n}", "<stdin>:2:3: error: Operation arith.addd is not registered\n"),
+        (
+            "func.func @k(%n: index) {\n  scf.parallel (%i) = (%n) to (%n) step (%n) {}\n}",
+            "<stdin>:2:16: error: Operation scf.parallel does not have a custom format here; write it in generic",
+        ),
         ("func.func @k(", "<stdin>:1:14: error: "),
         ("", "<stdin>:1:1: error: the text is empty, expected a module"),
     ],

@@ -61,6 +61,14 @@ def test_pickling_says_what_to_pickle(device):
         pickle.dumps(lp.zeros(4, device=device))
 
 
+@pytest.mark.parametrize("arguments", [(lp.f32,), ([1, 2, 3],), (np.zeros(3), (3,))])
+def test_the_class_is_not_called(arguments):
+    with pytest.raises(
+        lp.InvalidError, match=r"lp\.Array is not called: .* lp\.Array\[lp\.f32\], .* lp\.asarray\(x\)"
+    ):
+        lp.Array(*arguments)
+
+
 def test_functions_of_numpy_are_answered():
     with pytest.raises(
         AttributeError, match=r"no attribute 'arange'; lp\.asarray\(np\.arange\(…\)\) makes one"

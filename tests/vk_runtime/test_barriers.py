@@ -9,8 +9,10 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime.barriers import FEATURE
+from lapilli.vk_runtime.command_stream import CommandStream
 from lapilli.vk_runtime.constants import VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT
 from lapilli.vk_runtime.device import Device
+from lapilli.vk_runtime.launch_record import LaunchRecord
 
 pytestmark = pytest.mark.device
 
@@ -40,26 +42,37 @@ def queue(barriers_device):
 
 def second_stages(args):
     """The second stage mask of a barrier, by its arguments behind the command buffer."""
-    is_struct = len(args) == 2
-    return args[1].pMemoryBarriers.dstStageMask if is_struct else args[2]
+    return args[0].pMemoryBarriers.dstStageMask if len(args) == 1 else args[1]
+
+
+def note_barriers(monkeypatch, device, note):
+    """Calls `note` with the arguments of every barrier between commands of a device, also of launches known already."""
+    logical = device.logical
+    record, name = logical.barriers.record, "_record_barrier"
+
+    def noting(*args):
+        note(args)
+        return record(*args)
+
+    monkeypatch.setattr(logical, "barriers", replace(logical.barriers, record=noting))
+    # Queues and launches keep the function in an attribute, which a property hides.
+    hiding = property(lambda _: noting, lambda owner, _: owner.__dict__.update({name: record}))
+    for owner in (CommandStream, LaunchRecord):
+        monkeypatch.setattr(owner, name, hiding, raising=False)
 
 
 @pytest.fixture
 def recorded(queue, monkeypatch):
-    """The commands of the queue in order: ``dispatch``, ``indirect``, and barriers by their second stage mask."""
+    """The commands of the queue in order: ``indirect``, and barriers by their second stage mask."""
     found, vk = [], queue.device.logical.vk
+    dispatch = vk.vkCmdDispatchIndirect
 
-    def note(what, function):
-        def call(*args):
-            found.append(what(args))
-            return function(*args)
+    def dispatch_indirect(*args):
+        found.append("indirect")
+        return dispatch(*args)
 
-        return call
-
-    monkeypatch.setattr(queue, "_record_barrier", note(second_stages, queue._record_barrier))
-    monkeypatch.setattr(
-        vk, "vkCmdDispatchIndirect", note(lambda _: "indirect", vk.vkCmdDispatchIndirect), raising=False
-    )
+    note_barriers(monkeypatch, queue.device, lambda args: found.append(second_stages(args[1:])))
+    monkeypatch.setattr(vk, "vkCmdDispatchIndirect", dispatch_indirect, raising=False)
     return found
 
 
@@ -79,11 +92,14 @@ def test_an_indirect_dispatch_waits_for_its_counts(barriers_device, queue, recor
     assert x.numpy().sum() == 40
 
 
-def test_the_newer_function_is_taken_where_the_device_has_it(barriers_device, queue, recorded):
+def test_the_newer_function_is_taken_where_the_device_has_it(barriers_device):
     vk = barriers_device.logical.vk
     has_it = FEATURE in barriers_device.logical.features
     newer = vk.vkCmdPipelineBarrier2 if has_it else vk.vkCmdPipelineBarrier
     assert barriers_device.logical.barriers.record == newer
+
+
+def test_launches_that_use_the_same_memory_have_a_barrier_between_them(barriers_device, queue, recorded):
     x = lp.zeros(64, device=barriers_device)
     for _ in range(5):
         add_one[64].on(queue)(x)
@@ -122,8 +138,7 @@ def tell(a: lp.i32):
 @pytest.mark.parametrize("is_in_order", [True, False])
 def test_repeated_prints_keep_their_order_on_queues_in_order(device, monkeypatch, capsys, is_in_order):
     queue, barriers = lp.Queue(device, in_order=is_in_order), []
-    record = queue._record_barrier
-    monkeypatch.setattr(queue, "_record_barrier", lambda *args: (barriers.append(args), record(*args)))
+    note_barriers(monkeypatch, device, barriers.append)
     for a in range(4):
         tell[1].on(queue)(a)
     assert len(barriers) == (4 if is_in_order else 0)
