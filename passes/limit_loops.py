@@ -10,8 +10,11 @@ input:    scf.for %i = %a to %b step %s {     output:   scf.for %i = %a to %b st
 Such a driver (`vk_runtime.quirks`) counts the rounds of all loops of a sub-group in one number, the round in which
 a loop ends included, and leaves every loop once the number reaches its cap.  The pass makes the kernel count the
 same, behind a loop where its rounds can be computed there (`loop_counters`).  Work-items that left a loop, or went
-the other way at a branch, learn the number where they meet again (`kernel.agree_on_rounds`), so it is exact for all
-that run.
+the other way at a branch, learn the number where they meet again (`kernel.agree_on_rounds`).
+
+It also runs what nobody takes: the round in which a loop ends, and a branch that all work-items pass by, cost a round
+of each loop inside.  Which are passed by is not known, so a round of a loop counts one for itself and for each of them;
+what runs inside comes on top.  The number is exact for loops without loops inside, and never too small for others.
 
 Invariant: a kernel either provably stays below the cap, and is not changed, or every outermost loop of it is
 checked.  Short loops are unrolled first (`unroll`): the rest then lasts longer.  Kernels that reach functions of other
@@ -128,7 +131,8 @@ class _Instrument:
         inner = [self.block(b, is_outermost=is_outermost) for r in op.regions for b in r.blocks]
         counts = any(inner)
         if counts and not _ends_kernel(op):
-            self._after(op, [AgreeOnRoundsOp()])
+            passed_by = [CountRoundsOp(self._bounds.loops_in(op))] if is_outermost else []
+            self._after(op, [*passed_by, AgreeOnRoundsOp()])
         return counts
 
     def _loop(self, op: Operation, is_outermost: bool) -> None:
@@ -136,20 +140,21 @@ class _Instrument:
         if bound is not None and bound <= EXACT_ROUNDS and self._bounds.is_exact(op):
             self._after(op, [CountRoundsOp(bound), *([CheckRoundsOp(self._cap)] if is_outermost else [])])
             return
+        each = self._bounds.loops_in(op)
         counts = [self.block(region.block, is_outermost=False) for region in op.regions]
         meeting = self._meeting(is_outermost)
-        end = [CountRoundsOp(1)] if isinstance(op, scf.ForOp) else []  # a while counts its tests
+        end = [CountRoundsOp(each)] if isinstance(op, scf.ForOp) else []  # a while counts its tests
         found = None if any(counts) else add_trips(op, divides=is_outermost)
         if found is not None:  # nothing inside counts, so all is counted behind
             op, last, trips = found
             counted = CountRoundsOp(0 if end else 1, trips)
             self._after(last, [counted, meeting, *end])
             return
-        self._insert_first(op.regions[0].block, op)
+        self._insert_first(op.regions[0].block, op, each)
         self._after(op, [meeting, *end])
 
-    def _insert_first(self, block: Block, loop: Operation) -> None:
-        count, first = CountRoundsOp(1), block.first_op
+    def _insert_first(self, block: Block, loop: Operation, rounds: int) -> None:
+        count, first = CountRoundsOp(rounds), block.first_op
         count.location = loop.location
         assert first is not None
         block.insert_op_before(count, first)

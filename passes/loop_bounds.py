@@ -50,6 +50,7 @@ class Bounds:
         self._symbols = symbols
         self._known = known or {}
         self._functions: dict[Function, int | None] = {}
+        self._loops: dict[Function, int] = {}
 
     def of_function(self, function: Function) -> int | None:
         """Returns the bound of a function; None where it calls itself."""
@@ -68,7 +69,7 @@ class Bounds:
             return self._known[op]
         if isinstance(op, scf.ForOp):
             trips, inner = _most_trips(op), self.of_block(op.body.block)
-            return None if trips is None or inner is None else trips * (1 + inner) + 1
+            return None if trips is None or inner is None else (trips + 1) * (1 + inner)
         if isinstance(op, scf.WhileOp):
             trips = _most_rounds(op)
             inner = _sum([self.of_block(region.block) for region in op.regions])
@@ -80,6 +81,20 @@ class Bounds:
             return None
         # The arms of a branch add up: a sub-group may take both.
         return _sum([self.of_block(block) for region in op.regions for block in region.blocks])
+
+    def loops_in(self, op: Operation) -> int:
+        """Returns how many loops an operation is or has inside, those of functions that it calls among them."""
+        own = isinstance(op, scf.ForOp | scf.WhileOp) or has_loop_inside(op)
+        callee = callee_of(op, self._symbols)
+        called = 0 if callee is None else self._loops_of(callee)
+        return own + called + sum(self.loops_in(i) for r in op.regions for b in r.blocks for i in b.ops)
+
+    def _loops_of(self, function: Function) -> int:
+        if function not in self._loops:
+            self._loops[function] = 0  # where it calls itself
+            inside = (self.loops_in(op) for block in function.body.blocks for op in block.ops)
+            self._loops[function] = sum(inside)
+        return self._loops[function]
 
     def is_exact(self, op: Operation) -> bool:
         """Whether an operation with a bound has as many rounds whenever it runs."""

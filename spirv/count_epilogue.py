@@ -71,13 +71,13 @@ class Counter:
         rounds = editor.emit(body, Op.AtomicLoad, *operands, type_=editor.u32)
         return editor.emit(body, Op.UGreaterThanEqual, rounds, editor.number(cap), type_=editor.bool_)
 
-    def begin(self, editor: ModuleEditor, body: Body, index: int) -> None:
-        """Finds the sub-group's word by the index of a work-item in its work-group, and sets it to 0."""
+    def begin(self, editor: ModuleEditor, body: Body, index: int, start: int) -> None:
+        """Finds the sub-group's word by the index of a work-item in its work-group, and sets it to `start`."""
         operands = (editor.number(Scope.Subgroup), GroupOperation.Reduce, index)
         first = editor.emit(body, Op.GroupNonUniformUMin, *operands, type_=editor.u32)
         place = editor.emit(body, Op.BitwiseAnd, first, editor.number(self.length - 1), type_=editor.u32)
         editor.emit(body, Op.Store, self.place, place)
-        editor.emit(body, Op.AtomicStore, self._word(editor, body), *_relaxed(editor), editor.number(0))
+        editor.emit(body, Op.AtomicStore, self._word(editor, body), *_relaxed(editor), editor.number(start))
 
     def _word(self, editor: ModuleEditor, body: Body) -> int:
         place = editor.emit(body, Op.Load, self.place, type_=editor.u32)
@@ -90,7 +90,14 @@ def _relaxed(editor: ModuleEditor, scope: int = Scope.Workgroup) -> tuple[int, i
 
 
 def entry_function(
-    editor: ModuleEditor, counter: Counter, kernel: KernelInfo, old: int, binding: int, cap: int
+    editor: ModuleEditor,
+    counter: Counter,
+    kernel: KernelInfo,
+    old: int,
+    binding: int,
+    cap: int,
+    *,
+    passed_by: int,
 ) -> tuple[int, tuple[int, ...]]:
     """Adds the function that counts and reports around an entry point's.
 
@@ -101,6 +108,7 @@ def entry_function(
         old: the function.
         binding: of the report buffer.
         cap: rounds after which the driver ends every loop.
+        passed_by: rounds of loops that no work-item may take.
 
     Returns:
         The new function, and the variables of its interface.
@@ -113,7 +121,7 @@ def entry_function(
     editor.decorate(report, Decoration.DescriptorSet, 0)
     editor.decorate(report, Decoration.Binding, binding)
     loaded = editor.emit(body, Op.Load, index.variable, type_=index.type)
-    counter.begin(editor, body, _as_u32(editor, body, loaded, index.scalar))
+    counter.begin(editor, body, _as_u32(editor, body, loaded, index.scalar), passed_by)
     editor.emit(body, Op.FunctionCall, old, type_=editor.declared(Op.TypeVoid))
     writer = _Report(editor, body, report)
 

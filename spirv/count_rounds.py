@@ -5,11 +5,14 @@ kernels that are linked with functions of other modules.  Such a driver (`vk_run
 loops of a sub-group in one number, and leaves every loop once that reaches its cap.  Here each sub-group has a word of
 shared memory with the same number, whatever functions its loops are in and whichever ways its work-items went:
 
-    header of a loop:          one of the active work-items adds 1
+    header of a loop:          one of the active work-items adds 1, and 1 for each loop inside
     or, of an orderly loop:    each work-item counts in a variable of its own; the highest is added behind the loop
 
-A new entry point sets the word to 0, calls the old one, and reports the kernel where the word has reached the cap.
-Outermost loops whose line is known note it when they end so, for the report.  Standard library only.
+The driver runs loops for a round also where no work-item takes them: `passes.limit_loops` says more.
+
+A new entry point sets the word to the number of loops but one, which may be passed by, calls the old one, and reports
+the kernel where the word has reached the cap.  Outermost loops whose line is known note it when they end so, for the
+report.  Standard library only.
 """
 
 from __future__ import annotations
@@ -166,7 +169,15 @@ def _rewritten(
     for kernel in kernels:
         old = entries[kernel.entry_point]
         bindings[kernel.name] = _report_binding(kernel)
-        moved[old] = entry_function(editor, counter, kernel, old, bindings[kernel.name], cap)
+        moved[old] = entry_function(
+            editor,
+            counter,
+            kernel,
+            old,
+            bindings[kernel.name],
+            cap,
+            passed_by=max(loops.loops_of(old) - 1, 0),
+        )
 
     def change(item: Instruction) -> Iterator[Instruction]:
         if item.opcode == Op.EntryPoint and item.operands[1] in moved:
@@ -231,14 +242,15 @@ class _LoopWriter:
         variables: dict[int, int] = {}
         for loop in loops:
             start = self._starts.setdefault(loop.header, [])
+            each = self._editor.number(self._loops.loops_in(function, loop))
             root = next((outer for outer in orderly if loop.header in outer.inside), None)
             if root is None:
-                self._counter.add(self._editor, start, self._editor.number(1))
+                self._counter.add(self._editor, start, each)
             else:
                 if root.header not in variables:
                     variables[root.header] = self._own_variable(function)
                 own = variables[root.header]
-                self._add_to(start, own)
+                self._add_to(start, own, each)
                 # In front: where the block begins another loop, the count of this one is behind it.
                 end = self._starts.setdefault(loop.merge, [])
                 end[:0] = self._behind(own, is_last=loop is root)
@@ -261,10 +273,10 @@ class _LoopWriter:
         body = self._variables.setdefault(function.blocks[0].label, [])
         return editor.emit(body, Op.Variable, StorageClass.Function, editor.number(0), type_=pointer)
 
-    def _add_to(self, body: Body, variable: int) -> None:
+    def _add_to(self, body: Body, variable: int, number: int) -> None:
         editor = self._editor
         old = editor.emit(body, Op.Load, variable, type_=editor.u32)
-        new = editor.emit(body, Op.IAdd, old, editor.number(1), type_=editor.u32)
+        new = editor.emit(body, Op.IAdd, old, number, type_=editor.u32)
         editor.emit(body, Op.Store, variable, new)
 
     def _behind(self, variable: int, *, is_last: bool) -> Body:

@@ -46,6 +46,7 @@ class ModuleLoops:
         self._callees = {f.result_id: _callees(f.instructions()) for f in view.functions}
         self._have_loops: dict[int, bool] = {}
         self._most: dict[int, int | None] = {}
+        self._counts: dict[int, int] = {}
         self._loops: dict[int, list[Loop]] = {}
         for number in self._callees_first():
             function = self._functions[number]
@@ -116,6 +117,25 @@ class ModuleLoops:
         end = block.terminator
         return end is None or end.opcode in _RETURNS or any(map(self._has_loops, _callees(block.body)))
 
+    def loops_in(self, function: FunctionView, loop: Loop) -> int:
+        """Returns how many loops a loop is and has inside, those of functions that it calls there among them."""
+        found = 1
+        for block in function.blocks:
+            if block.label in loop.inside:
+                found += block.label != loop.header and _has_loop(block)
+                found += sum(map(self.loops_of, _callees(block.body)))
+        return min(found, MOST_ROUNDS - 1)
+
+    def loops_of(self, function: int) -> int:
+        """Returns how many loops a function and those that it calls have, by its id."""
+        if not self._counts:
+            for number in self._callees_first():
+                items = self._functions[number].instructions()
+                own = sum(item.opcode == Op.LoopMerge for item in items)
+                called = sum(self._counts.get(callee, 1) for callee in self._callees[number])
+                self._counts[number] = min(own + called, MOST_ROUNDS - 1)
+        return self._counts.get(function, 1)
+
     def most_rounds(self, function: int) -> int | None:
         """Returns the most rounds of all loops that a call of a function runs, the last tests included.
 
@@ -148,6 +168,10 @@ class ModuleLoops:
                     return None
                 total += times(block.label) * most
         return total if total < MOST_ROUNDS else None
+
+
+def _has_loop(block: BlockView) -> bool:
+    return block.merge is not None and block.merge.opcode == Op.LoopMerge
 
 
 def _callees(items: Iterable[Instruction]) -> list[int]:

@@ -45,6 +45,11 @@ BODIES = {
     "nested, behind continue": "for (int k = 0; k < n / 10; ++k) { if (((k + int(i)) & 1) == 0) "
     "{ for (int m = 0; m < 10; ++m) s += x[16]; continue; } "
     "for (int m = 0; m < 10; ++m) s += x[17]; } s += n % 10;",
+    "nested, often none": "for (int k = 0; k < n; ++k) { s += x[16]; for (int m = 0; m < (k & 1); ++m) "
+    "for (int l = 0; l < x[17]; ++l) s += x[18] - 1; }",
+    "nested, passed by": "for (int k = 0; k < n; ++k) { s += x[16]; "
+    "if (x[17] == 0) for (int m = 0; m < n; ++m) s += x[18]; }",
+    "called, passed by": "for (int k = 0; k < n; ++k) { s += x[16]; if (x[17] == 0) s += counted(n); }",
     "in turn": "for (int t = 0; t < 8; ++t) { int m = t == int(i & 7) ? n : 0; "
     "for (int k = 0; k < m; ++k) s += x[16]; }",
     "function": "s = counted(n / 2) + counted(n - n / 2);",
@@ -81,7 +86,7 @@ def test_short_loops_are_right(launch: Launch, n: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "n", [CAP // 3, CAP // 2 - 3, CAP // 2 + 3, CAP - 600, CAP - 2, CAP, CAP + 1, 4 * CAP + 3]
+    "n", [CAP // 4, CAP // 3, CAP // 2 - 3, CAP // 2 + 3, CAP - 600, CAP - 2, CAP, CAP + 1, 4 * CAP + 3]
 )
 def test_long_loops_are_right_or_trap(launch: Launch, device: lp.Device, n: int) -> None:
     try:
