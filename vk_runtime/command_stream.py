@@ -178,17 +178,23 @@ class CommandStream(Handle):
             return recording
         self._make_room()
         command_buffer = self._free.pop() if self._free else self._new_command_buffer()
-        is_timed = self.is_timed
-        self._is_serial = is_timed or self.is_in_order
+        is_timed, logical = self.is_timed, self._logical
         try:
+            logical.half_way = self
+            if self.recording is not None:  # a finaliser has begun one just before
+                self._free.append(command_buffer)
+                return self.recording
+            self._is_serial = is_timed or self.is_in_order
             command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
+            command_buffer.value = self._submitted + 1
+            logical.busy.add(self)
+            self.known, self.latest = {}, None
+            self.recording = command_buffer
         except Error:
             self._free.append(command_buffer)
             raise
-        command_buffer.value = self._submitted + 1
-        self._logical.busy.add(self)
-        self.known = {}
-        self.recording = command_buffer
+        finally:
+            logical.half_way = None
         return command_buffer
 
     @contextmanager
@@ -338,7 +344,7 @@ class CommandStream(Handle):
         with self._lock:
             logical = self._logical
             before = logical.half_way
-            if before is self:
+            if before is self and self.recording is not None:
                 logical.require_whole()
             try:
                 logical.half_way = self

@@ -88,9 +88,11 @@ class RepeatedLaunches:
     def _record(self, record: LaunchRecord, args: Sequence[object], block: bytes) -> KeptLaunch:
         device, barriers = self._device, self._device.barriers
         device.require_usable()
+        if self._pool is None:
+            pool = CommandPool(device)
+            # A finaliser in between may have made one, whose command buffers go with it.
+            self._pool = self._pool or pool
         pool = self._pool
-        if pool is None:
-            pool = self._pool = CommandPool(device)
         command_buffer = pool.take()
         made = KeptLaunch(command_buffer, record, block)
         pool.return_with(made, command_buffer)

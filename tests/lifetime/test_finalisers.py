@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.vk_runtime import repeated_launches
+from lapilli.vk_runtime.graph_commands import CommandPool
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("interrupts what the runtime records")]
 
@@ -112,3 +114,74 @@ def test_a_finaliser_in_the_middle_of_a_copy(device, monkeypatch) -> None:
         queue.copy(x, y)
     assert refused == [lp.InvalidError]
     assert np.all(y.numpy() == 1)
+
+
+def test_a_finaliser_while_a_command_buffer_is_begun(device, monkeypatch) -> None:
+    x, z = (lp.zeros(SIZE, device=device) for _ in range(2))
+    queue, vk = lp.Queue(device), device.logical.vk
+    triple[SIZE].on(queue)(z, 1.0).wait()
+    increment[SIZE].on(queue)(x).wait()
+    refused, really_begin = [], vk.vkBeginCommandBuffer
+
+    def begin(*args) -> int:
+        Finalised(lambda: triple[SIZE].on(queue)(z, 1.0))
+        gc.collect()
+        return really_begin(*args)
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: refused.append(type(unraisable.exc_value)))
+    with monkeypatch.context() as patch:
+        patch.setattr(vk, "vkBeginCommandBuffer", begin)
+        increment[SIZE].on(queue)(x)
+    queue.wait()
+    assert refused == [lp.InvalidError]
+    assert (x.numpy()[0], z.numpy()[0]) == (2, 3)
+
+
+def test_a_finaliser_just_before_a_command_buffer_is_begun(device, monkeypatch) -> None:
+    """Both launches go into the one that it has begun."""
+    x, z = (lp.zeros(SIZE, device=device) for _ in range(2))
+    queue, calls = lp.Queue(device), []
+    triple[SIZE].on(queue)(z, 1.0).wait()
+    increment[SIZE].on(queue)(x).wait()
+    really_make_room = type(queue)._make_room
+
+    def make_room(stream) -> None:
+        really_make_room(stream)
+        calls.append(stream)
+        if len(calls) == 1:
+            Finalised(lambda: triple[SIZE].on(queue)(z, 1.0))
+            gc.collect()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(queue), "_make_room", make_room)
+        increment[SIZE].on(queue)(x)
+    queue.wait()
+    assert len(calls) == 2
+    assert (x.numpy()[0], z.numpy()[0]) == (2, 6)
+
+
+def test_a_finaliser_before_the_first_recording_that_is_kept(device, monkeypatch) -> None:
+    """Its own launch is recorded first, in a pool of command buffers that lives as long."""
+    x, z = (lp.zeros(SIZE, device=device) for _ in range(2))
+    queue, calls = lp.Queue(device), []
+
+    class Pool(CommandPool):
+        def __init__(self, *args) -> None:
+            super().__init__(*args)
+            calls.append(self.raw)
+            if len(calls) == 1:
+                Finalised(lambda: [triple[SIZE].on(queue)(z, 1.0).wait() for _ in range(2)])
+                gc.collect()
+
+    for _ in range(2):  # both are known, and waited for
+        triple[SIZE].on(queue)(z, 1.0).wait()
+        increment[SIZE].on(queue)(x).wait()
+    monkeypatch.setattr(repeated_launches, "CommandPool", Pool)
+    for _ in range(6):
+        increment[SIZE].on(queue)(x).wait()
+    assert calls, "recordings are kept"
+    gc.collect()
+    device.logical.collect()
+    for _ in range(6):
+        triple[SIZE].on(queue)(z, 1.0).wait()
+    assert (x.numpy()[0], z.numpy()[0]) == (8, 30)
