@@ -82,13 +82,13 @@ def operation_count(source: str) -> int:
 
 
 def source_of(operations: int) -> str:
-    """Returns a kernel of at least as many operations."""
-    steps = 0
-    while True:
-        source = HEAD + "".join(STEP.format(k) for k in range(1, steps + 1)) + TAIL
-        if operation_count(source) >= operations:
-            return source
-        steps += 1
+    """Returns a kernel of so many operations: whole steps, and sums for the rest."""
+    body, number = HEAD, 1
+    while operation_count(body + STEP.format(number) + TAIL) <= operations:
+        body += STEP.format(number)
+        number += 1
+    rest = operations - operation_count(body + TAIL)
+    return body + "".join(f"    v = v + {k}.25\n" for k in range(rest)) + TAIL
 
 
 def stages(kernel: KernelFunction, env: TargetEnv) -> dict[str, Callable[[], object]]:
