@@ -1,9 +1,10 @@
 """The values that a loop begins with, kept from the driver where it would carry too much for knowing them.
 
-Mesa's NIR (opt_split_alu_of_phi) takes what a loop computes of its variables ahead of its test, and where a variable
-begins with a constant carries the result of each such instruction from round to round.  On a driver that runs lanes
-under masks, as llvmpipe, each carried value is one more selection a round.  So floats begin with
-`bitcast(bits | id >> 31)`: ids have 31 bits, which the driver does not know.
+Measured on lavapipe 22.3: mandelbrot takes 33 ms where its floats begin with numbers that the driver cannot know, and
+45 where it can; a hidden integer costs instead.  The likely cause, by reading and not by taking Mesa apart: NIR's
+opt_split_alu_of_phi carries the result of each instruction of the test from round to round where variables begin with
+constants, and llvmpipe pays a selection under its mask for each.  So floats begin with `bitcast(bits | id >> 31)`: ids
+have 31 bits, which the driver does not know.
 """
 
 from __future__ import annotations
