@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -38,16 +40,15 @@ def deep_jumps(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
         n += 1
         if x[i] > 2:
             if n > 3:
-                v, w = 100 + n, 0.5
+                v, w, last = 100 + n, 0.5, 3
                 break
+            n += 1
         v, w = n, 1.5
         for j in range(3):
             last = j * v
         if n + x[i] > 8:
             break
-    if n > 20:
-        last = 0
-    y[i] = v + lp.i32(w * 2.0) * 1000
+    y[i] = v + lp.i32(w * 2.0) * 1000 + last * 10
 
 
 @lp.kernel
@@ -55,14 +56,10 @@ def certain_rounds(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
     i = lp.global_id(0)
     for k in range(5):
         if k == x[i]:
+            last = -k
             continue
-        if k > x[i]:
-            side = k
-        else:
-            side = -k
-    if x[i] == 4:
-        side = 0
-    y[i] = k
+        last = k + x[i] if k > x[i] else k
+    y[i] = k * 100 + last
 
 
 @lp.kernel
@@ -85,7 +82,7 @@ def expected(kernel, x):
         size = property(len)
 
     for i in range(len(x)):
-        scope = {**source.__globals__, "lp": type("Host", (), {"global_id": lambda _: i, "i32": int})}
+        scope = {"lp": SimpleNamespace(global_id=lambda _, i=i: i, i32=int), "range": range}
         type(source)(source.__code__, scope)(Host(x), y)
     return y
 
@@ -105,7 +102,7 @@ WRONG = {
     "no_round": "for k in range(i):\n    v = k",
     "continue_before": "for k in range(3):\n    if i == k:\n        continue\n    v = k",
     "read_in_the_first_round": "while True:\n    if i > 3:\n        i = v\n    v = i\n    if v > 2:\n        break",
-    "else_reads_what_breaks_set": "for k in range(i):\n    if k > 2:\n        v = k\n        break\nelse:\n    v = v + 1",
+    "else_reads_what_breaks_set": "for k in range(i):\n    if k > 2:\n        v = k\n        break\nelse:\n    v += 1",
     "else_sets_nothing": "for k in range(i):\n    if k > 2:\n        v = k\n        break\nelse:\n    i = 1",
     "break_skips": "for k in range(3):\n    if i > 2:\n        break\n    v = k\nelse:\n    i = 1",
 }
