@@ -19,15 +19,14 @@ loads, no division perhaps by zero.  Values that leave the loop are those of bef
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator
 
 from ...ir.create import add_arguments, create
 from ...ir.walk import block_operations, operations
@@ -35,7 +34,6 @@ from .constants import bool_attribute, constant_integer
 from .effects import functions_of, is_removable_class, is_speculatable, loops_of
 
 _LOOPS = frozenset((scf.WhileOp,))
-_BRANCHES = frozenset((scf.IfOp, scf.ForOp))
 
 
 @dataclass(frozen=True)
@@ -140,10 +138,12 @@ def _yielded(arm: Block | None, result: SSAValue) -> SSAValue | None:
 
 def _is_harmless(op: Operation) -> bool:
     """Whether nobody sees that an operation, regions included, does not run, but by its results."""
-    return all(
-        is_removable_class(kind) or kind in _BRANCHES or kind.has_trait(IsTerminator)
-        for kind in set(map(type, operations(op)))
-    )
+    return all(map(_is_harmless_class, set(map(type, operations(op)))))
+
+
+@cache
+def _is_harmless_class(kind: type[Operation]) -> bool:
+    return is_removable_class(kind) or issubclass(kind, scf.IfOp | scf.ForOp | scf.YieldOp | scf.ConditionOp)
 
 
 class _Lifting:
@@ -224,8 +224,9 @@ class _Lifting:
 
     def _given(self, value: SSAValue) -> SSAValue | None:
         """Returns what the test passes on as a value of the body, None for what the body computes."""
-        is_argument = isinstance(value, BlockArgument) and value.owner is self._after
-        return self._passed[value.index] if is_argument else None
+        if isinstance(value, BlockArgument) and value.owner is self._after:
+            return self._passed[value.index]
+        return None
 
     def _in_round(self, value: SSAValue, *, breaks: bool) -> SSAValue | None:
         """Returns what a value of the body is in a round that breaks, or that does not; None where that is not one
@@ -241,8 +242,9 @@ class _Lifting:
 
     def _is_not_break(self, value: SSAValue) -> bool:
         owner = value.owner
-        is_not = isinstance(owner, arith.XOrIOp) and constant_integer(owner.operands[1]) == -1
-        return self._break.sense and is_not and owner.operands[0] is self._break.condition
+        if not isinstance(owner, arith.XOrIOp) or constant_integer(owner.operands[1]) != -1:
+            return False
+        return self._break.sense and owner.operands[0] is self._break.condition
 
     # ---- changing ----
 
@@ -307,8 +309,8 @@ class _Lifting:
 
     def _at_end(self, value: SSAValue) -> int | SSAValue:
         """Returns the result that is a value of the body, by its place, or the value itself if it is from outside."""
-        if isinstance(value, BlockArgument) and value.owner is self._after:
-            return value.index
+        if isinstance(value, BlockArgument):
+            return value.index if value.owner is self._after else value
         return self._also_passed(value) if value.owner in self._moved else value
 
     def _with_flag(self, known: SSAValue) -> SSAValue:

@@ -172,9 +172,8 @@ def breaks_in_front(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
         if square < 50:
             m += 1
             continue
-        else:
-            found += square
-            break
+        found += square
+        break
     n = 0
     while True:
         if n * n > v or n == i:
@@ -189,7 +188,13 @@ def breaks_in_front(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
         found += 1 + k
         stop = found % 11 == 4
     for k in range(i, 40, 3):
-        if k * k > 300:
+        if k * k > 300 and k != v:
+            pass
+        elif k * k <= 300 or k == v + 1:
+            found += k
+        else:
+            break
+        if k * k > 900:
             out[i] = found
             return
         found += k
