@@ -103,7 +103,10 @@ math: Final = Namespace(
 class LocalNamespace(Namespace):
     # ``lp.local``: also called, on the host, for the shape of an `lp.LocalArray` argument.
 
-    __doc__ = Namespace.__doc__  # or it would be None
+    @property
+    def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of a namespace: a class without one of its own has None."""
+        return super().__doc__
 
     def __call__(self, shape: object) -> LocalMemory:
         """Returns the argument for a parameter ``tile: lp.LocalArray[…]``.

@@ -36,7 +36,7 @@ def number_hint(value: object, dtype: str) -> str:
     if isinstance(value, Array):
         return f"; pass a number, or declare the parameter lp.Array[lp.{dtype}]"
     if isinstance(value, bool | np.bool_):
-        return f"; write {int(bool(value))}, or declare the parameter lp.bool_"
+        return f"; write {'1' if value else '0'}, or declare the parameter lp.bool_"
     if dtype == "bool":
         return "; compare it: x != 0" if isinstance(value, int | float) else ""
     if isinstance(value, float | np.floating) and dtype[0] in "iu":
