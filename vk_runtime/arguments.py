@@ -243,6 +243,9 @@ class ArgumentChecker:
         are_numbers = {parameter.dtype, array.spelling} <= PACK_FORMATS.keys()
         if are_numbers and isinstance(parameter, BufferParameter) and array.ndim == parameter.ndim:
             message += f"; convert what it is made of: lp.asarray(x, lp.{parameter.dtype})"
+        vector = f"{array.spelling}x{array.shape[-1]}"
+        if parameter.dtype == f"Vec[{array.spelling}, {array.shape[-1]}]":
+            message += f"; lp.asarray(x, lp.{vector}) makes vectors of the last dimension"
         raise KernelArgumentError(message)
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
