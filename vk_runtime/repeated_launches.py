@@ -100,7 +100,7 @@ class RepeatedLaunches:
         try:
             # What ran before may have touched the same memory.
             barriers.record(command_buffer.raw, *barriers.between)
-            record.encode(command_buffer, args, ())
+            device.undisturbed(lambda commands: record.encode(commands, args, ()), command_buffer)
             barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
