@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
 from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
@@ -38,6 +38,9 @@ CONFIGURATION_LIMIT = 1024
 
 _PLAIN_RANGES = frozenset({(int,), (int, int), (int, int, int)})
 """Types of the parts of a range that may be looked up by equality."""
+
+_LAUNCHES = frozenset(("launch", "run", "execute", "enqueue", "forall", "dispatch", "call"))
+"""What others call launching."""
 
 _NO_CONFIGURATION = (object(), None)
 """Before the first range."""
@@ -175,6 +178,14 @@ class KernelFunction:
             code="LP1002",
         )
 
+    if not TYPE_CHECKING:  # to type checkers there are no others
+
+        def __getattr__(self, name: str) -> Any:
+            own = self.__dict__.get("name", "kernel")
+            hint = f"; the range comes first: {own}[n].{name}(…)" if name in ("on", "spec") else ""
+            hint = hint or (f"; a kernel is launched with {own}[n](…)" if name in _LAUNCHES else "")
+            raise AttributeError(f"kernel '{own}' has no attribute {name!r}{hint}", name=name, obj=self)
+
     def __repr__(self) -> str:
         return f"<lp.kernel {self.name}{self.signature}>"
 
@@ -206,12 +217,13 @@ class LaunchConfiguration:
     origin: LaunchConfiguration | None = field(default=None, repr=False)
     """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
 
-    def on(self, queue: object, wait: Iterable[object] = _NO_EVENTS) -> LaunchConfiguration:
+    def on(self, queue: object, wait: Iterable[object] = _NO_EVENTS, *others: object) -> LaunchConfiguration:
         """Chooses the queue.
 
         Args:
             queue: an `lp.Queue`.
             wait: events that must have happened before the kernel starts.
+            others: none; the kernel's arguments stand in brackets of their own.
         """
         if wait is _NO_EVENTS:
             made: LaunchConfiguration = _new(LaunchConfiguration)
@@ -221,6 +233,11 @@ class LaunchConfiguration:
             is_plain = self.queue is None and not self.wait_events and self.spec_values is None
             made.origin = self if is_plain else self.origin
             return made
+        if others:
+            raise InvalidError(
+                f"kernel '{self.kernel.name}': .on(queue, wait=events) takes the queue; the kernel's arguments follow "
+                f"in brackets of their own: {self.kernel.name}[n].on(queue)(…)"
+            )
         if not isinstance(wait, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise InvalidError(
                 f"kernel '{self.kernel.name}': .on(…, wait=…) expects a sequence of lp.Event objects, found {wait!r} "
@@ -228,6 +245,13 @@ class LaunchConfiguration:
             )
         events = (*self.wait_events, *wait) if wait else self.wait_events
         return LaunchConfiguration(self.kernel, self.range, queue, events, self.spec_values)
+
+    def __getitem__(self, more: object) -> NoReturn:
+        name = self.kernel.name
+        raise InvalidError(
+            f"kernel '{name}' has its range already, {name}[{self.range!r}], found [{more!r}] behind it; a range of "
+            f"two dimensions is {name}[rows, columns], one with a work-group size {name}[lp.NdRange(n, local)]"
+        )
 
     def spec(self, values: Mapping[Any, object]) -> LaunchConfiguration:
         """Sets specialization constants for this launch, ``k[n].spec({COEFF: value})(…)``; the last wins.

@@ -438,7 +438,7 @@ def store_element(
     stored = store_convert(fb, value, array.type.element, value_node, f"'{array.name}'")
     if fb.is_dry:
         return
-    check_nan(fb, array, stored)
+    check_nan(fb, array, element.indices, stored)
     ssa = fb.ssa(stored)
     if array.type.element is BOOL and not isinstance(array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))

@@ -411,7 +411,7 @@ class Graph:
             piece = tuple(steps[start : start + SEGMENT_COMMANDS])
             is_last = start + SEGMENT_COMMANDS >= len(steps)
             old = self._segments[number] if number < len(self._segments) else None
-            is_same = old is not None and old.content == content_of(piece, is_last)
+            is_same = old is not None and old.content == content_of(logical, piece, is_last)
             made.append(old if old is not None and is_same else Segment(logical, self._pool, piece, is_last))
         self._segments = tuple(made)
         self._submitted = ffi.new("VkCommandBuffer[]", [segment.raw for segment in made])

@@ -159,6 +159,7 @@ def _record(
         if is_upload:
             vk.vkCmdCopyBufferToImage(command_buffer.raw, staging.raw, memory.raw, layout, 1, region)
         else:
+            command_buffer.is_read_by_host = True
             vk.vkCmdCopyImageToBuffer(command_buffer.raw, memory.raw, layout, staging.raw, 1, region)
         if command_buffer.is_timed:
             command_buffer.end_timing()

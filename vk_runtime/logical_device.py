@@ -148,6 +148,9 @@ class LogicalDevice:
         self.graveyard = Graveyard()
         self.vk_queue = self._queue_of(self._families[0]) if adopted is None else adopted.vk_queue
         self.memory = MemoryAllocator(self, plan)
+        self.host_reads = plan.is_unified
+        """Whether the host reads where it lies what commands write: arrays, or what kernels report.  Staging buffers
+        do not count: the command buffers that fill them are marked (`CommandBuffer.is_read_by_host`)."""
         self.busy: set[CommandStream] = set()
         """Queues with work that is recorded or in flight: they stay alive until it is done."""
         self.launches = LaunchCache()

@@ -101,7 +101,8 @@ class RepeatedLaunches:
             # What ran before may have touched the same memory.
             barriers.record(command_buffer.raw, *barriers.between)
             device.undisturbed(lambda commands: record.encode(commands, args, ()), command_buffer)
-            barriers.record(command_buffer.raw, *barriers.for_host)
+            if device.host_reads:
+                barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
             result = device.vk.vkEndCommandBuffer(command_buffer.raw)

@@ -13,7 +13,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from ..ir.config import config
+from ..ir.config import config, warn_of_misspelt_variables
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import Error, RuntimeFailure
 from ..ir.start_up import import_now, side_by_side
@@ -197,6 +197,7 @@ def runtime() -> Runtime:
     with _making:
         if not _made:
             log_topics.set_up()
+            warn_of_misspelt_variables()
             made = Runtime()
             atexit.register(made.close)
             _made.append(made)

@@ -114,6 +114,8 @@ def record_copy(
         uses = ((source, False), (target, True))
         stream.order(uses, value)
         command_buffer.keep.append(uses)  # before the command: Ctrl-C may come in between
+        if target.host_address:
+            command_buffer.is_read_by_host = True
         region = make(
             "VkBufferCopy",
             srcOffset=source.offset_bytes + source_offset,
