@@ -210,11 +210,10 @@ class LaunchConfiguration:
     """Events that the launch waits for."""
     spec_values: Mapping[object, object] | None = None
     """Specialization values of `spec`, unchecked."""
-    again: Callable[[object, tuple[object, ...]], Any] | None = field(default=None, repr=False)
-    """Set by `frontend.launch` where launches through this very object may take the short way: takes the queue and the
-    arguments and returns an `lp.Event`, or None where they need a closer look."""
-    generation: object = field(default=None, repr=False)
-    """`config.generation` for which it may."""
+    short: tuple[object, Callable[[object, tuple[object, ...]], Any]] | None = field(default=None, repr=False)
+    """Set by `frontend.launch` where launches through this very object may take the short way: the `config.generation`
+    for which they may, and what takes the queue and the arguments and returns an `lp.Event`, or None where they need a
+    closer look.  One object: threads that launch meanwhile see both or neither."""
     origin: LaunchConfiguration | None = field(default=None, repr=False)
     """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
 
@@ -230,7 +229,7 @@ class LaunchConfiguration:
             made: LaunchConfiguration = _new(LaunchConfiguration)
             made.kernel, made.range, made.queue = self.kernel, self.range, queue
             made.wait_events, made.spec_values = self.wait_events, self.spec_values
-            made.again, made.generation = self.again, self.generation
+            made.short = self.short
             is_plain = self.queue is None and not self.wait_events and self.spec_values is None
             made.origin = self if is_plain else self.origin
             return made
@@ -278,9 +277,9 @@ class LaunchConfiguration:
             BuildError: the kernel cannot be compiled.
             NdRangeError: the range cannot be.
         """
-        again = self.again
-        if again is not None and not kwargs and self.generation is config.generation:
-            event = again(self.queue, args)
+        short = self.short
+        if short is not None and not kwargs and short[0] is config.generation:
+            event = short[1](self.queue, args)
             if event is not None:
                 return event
         try:

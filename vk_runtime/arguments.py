@@ -251,6 +251,9 @@ class ArgumentChecker:
             message += f"; convert what it is made of: lp.asarray(x, lp.{parameter.dtype})"
         elif isinstance(parameter, BufferParameter) and array.spelling == parameter.dtype:
             message += shape_hint(array.ndim)
+        elif parameter.dtype == f"Vec[{array.spelling}, {array.shape[-1]}]":
+            vector = f"{array.spelling}x{array.shape[-1]}"
+            message += f"; lp.asarray(x, lp.{vector}) makes vectors of the last dimension"
         raise KernelArgumentError(message)
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
