@@ -28,7 +28,7 @@ def note_narrow_sums(fb: FunctionBuilder) -> None:
     stores = [store for store in _stores(fb.source.tree.body, in_loop=False) if store[0] in narrow]
     for name, kind in narrow.items():
         own = [(value, in_loop) for stored, value, in_loop in stores if stored == name]
-        sums = [value for value, in_loop in own if in_loop and _is_sum(fb, name, value)]
+        sums = [value for value, in_loop in own if value is not None and in_loop and _is_sum(fb, name, value)]
         starts = [value for value, _ in own if isinstance(value, ast.expr) and _is_literal(value)]
         if sums and starts and len(sums) + len(starts) == len(own):
             _note(fb, name, kind, sums[0])
