@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from . import pipeline_binary
 from .constants import (
     VK_MEMORY_HEAP_DEVICE_LOCAL_BIT,
     VK_QUEUE_COMPUTE_BIT,
@@ -20,6 +19,7 @@ from .constants import (
 from .device_features import FEATURE_STRUCTS, REQUIRED_FEATURES, FeatureStruct
 from .headers import HEADER_API_VERSION, NULL, bool_members, chain, ffi, make, text_of, version_tuple
 from .instance import Instance, enumerate_all
+from .pipeline_binary_feature import read_features as read_pipeline_binary_features
 
 MINIMUM_API_VERSION = (1, 2)
 """Older devices are not used: timeline semaphores are core from here on."""
@@ -159,7 +159,7 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
     version = min(reported[:2], HEADER_API_VERSION)
     extensions = _extensions(instance, raw)
     features = _features(instance, raw, version, extensions)
-    features |= pipeline_binary.read_features(instance, raw, version, extensions)
+    features |= read_pipeline_binary_features(instance, raw, version, extensions)
     missing = [feature for feature in REQUIRED_FEATURES if feature not in features]
     if missing:
         raise UnusableDeviceError(f"'{name}' lacks the Vulkan feature {', '.join(missing)}")
