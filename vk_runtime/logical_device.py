@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ from .physical_device import PhysicalDevice, feature_structs
 from .pipeline import PipelineStore
 
 if TYPE_CHECKING:
+    from .command_buffer import CommandBuffer
     from .command_stream import CommandStream
     from .device import Device
     from .image_memory import ImageStore
@@ -118,9 +119,10 @@ class LogicalDevice:
         self.is_destroyed = False
         """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
-        self.half_way: CommandStream | None = None
-        """Where whoever holds the lock is in the middle of recording a command.  Python may run finalisers and signal
-        handlers there, on the same thread: `require_whole` keeps them from recording and submitting."""
+        self.half_way: object = None
+        """Where whoever holds the lock is in the middle of recording a command: the queue, or what else records it.
+        Python may run finalisers and signal handlers there, on the same thread: `require_whole` keeps them from
+        recording, and from submitting that queue."""
         self.visits: deque[None] = deque()
         """One entry for each thread that is inside without the lock; see `visit`."""
         self.views: deque[None] = deque()
@@ -144,6 +146,9 @@ class LogicalDevice:
         self.graveyard = Graveyard()
         self.vk_queue = self._queue_of(self._families[0]) if adopted is None else adopted.vk_queue
         self.memory = MemoryAllocator(self, plan)
+        self.host_reads = plan.is_unified
+        """Whether the host reads where it lies what commands write: arrays, or what kernels report.  Staging buffers
+        do not count: the command buffers that fill them are marked (`CommandBuffer.is_read_by_host`)."""
         self.busy: set[CommandStream] = set()
         """Queues with work that is recorded or in flight: they stay alive until it is done."""
         self.launches = LaunchCache()
@@ -311,6 +316,18 @@ class LogicalDevice:
                 f"device '{self.name}' is used by a finaliser or a signal handler that interrupts a launch of its own "
                 "thread, where it can neither launch nor wait; let it note what is to be done, and do that later"
             )
+
+    def undisturbed(self, encode: Callable[[CommandBuffer], object], command_buffer: CommandBuffer) -> None:
+        """Has a command recorded that is none of a queue's own, with `half_way` set.  Call it with the lock held.
+
+        Launches of one record share the memory that their scalars are packed in.
+        """
+        self.require_whole()
+        try:
+            self.half_way = encode
+            encode(command_buffer)
+        finally:
+            self.half_way = None
 
     def _refusal(self) -> DeviceLostError:
         if self.is_forked:

@@ -5,10 +5,12 @@ Read once, into plain Python values; no VkDevice is made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .constants import (
+    VK_DRIVER_ID_NVIDIA_PROPRIETARY,
     VK_MEMORY_HEAP_DEVICE_LOCAL_BIT,
     VK_QUEUE_COMPUTE_BIT,
     VK_QUEUE_GRAPHICS_BIT,
@@ -121,12 +123,15 @@ class PhysicalDevice:
     """Processors, where the driver says it (NVIDIA's streaming multiprocessors, AMD's compute units)."""
     queue_family_index: int
     compute_queue_families: tuple[int, ...]
-    """Every family whose queues compute."""
+    """Every family whose queues compute, ascending."""
     transfer_queue_family: int | None
     """A family whose queues only copy, beside what computes; None where there is none."""
     sparse_queue_families: tuple[int, ...]
     """Every family whose queues put memory under buffers."""
     timestamp_valid_bits: int
+    """Of the family `queue_family_index`."""
+    timestamp_bits_of_families: tuple[int, ...]
+    """The same of every family."""
 
     @property
     def can_bind_sparse(self) -> bool:
@@ -163,8 +168,8 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
     missing = [feature for feature in REQUIRED_FEATURES if feature not in features]
     if missing:
         raise UnusableDeviceError(f"'{name}' lacks the Vulkan feature {', '.join(missing)}")
-    families = _queue_families(instance, raw, name)
     properties, of_11, of_12, of_13 = _properties(instance, raw, version)
+    families = _queue_families(instance, raw, name, of_12.driverID)
     base = properties.properties
     sizes = _sub_group_sizes(features, of_11, of_13)
     is_compute = of_11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT
@@ -197,10 +202,11 @@ def read_physical_device(instance: Instance, raw: Any) -> PhysicalDevice:
         memory_types=_memory_types(instance, raw),
         compute_units=_compute_units(instance, raw, extensions),
         queue_family_index=families.computing[0],
-        compute_queue_families=families.computing,
+        compute_queue_families=tuple(sorted(families.computing)),
         transfer_queue_family=families.copying,
         sparse_queue_families=families.binding_sparse,
-        timestamp_valid_bits=families.timestamp_valid_bits,
+        timestamp_valid_bits=families.timestamp_bits[families.computing[0]],
+        timestamp_bits_of_families=families.timestamp_bits,
     )
 
 
@@ -335,26 +341,52 @@ class _QueueFamilies(NamedTuple):
     copying: int | None
     """One that only copies."""
     binding_sparse: tuple[int, ...]
-    timestamp_valid_bits: int
-    """Of the family that is used."""
+    timestamp_bits: tuple[int, ...]
+    """timestampValidBits of every family."""
 
 
-def _queue_families(instance: Instance, raw: Any, name: str) -> _QueueFamilies:
-    """Returns the families of a device.
+COMPUTE_ONLY_DRIVERS = frozenset({VK_DRIVER_ID_NVIDIA_PROPRIETARY})
+"""Drivers whose queues without graphics are quicker: on an NVIDIA H200 a launch and its wait take a loop in C 12.2 µs
+there and 14.3 on a queue with graphics; barriers, kernels and opening the device take as long on both."""
 
-    The family of the most general queues comes first in every driver known, and is the one whose launches
-    a profiler shows; a compute-only family would be asynchronous to it.
+
+def computing_families(families: Sequence[tuple[int, int]], driver_id: int) -> tuple[int, ...]:
+    """Returns the queue families that compute, the one to use first.
+
+    That is the first, the most general in every driver known; of `COMPUTE_ONLY_DRIVERS` one that can do all that it
+    can, but for graphics.
+
+    Args:
+        families: VkQueueFlags, 0 where there is no queue, and timestampValidBits of each.
+        driver_id: VkDriverId.
     """
+    found = [index for index, (flags, _) in enumerate(families) if flags & VK_QUEUE_COMPUTE_BIT]
+    if found and driver_id in COMPUTE_ONLY_DRIVERS:
+        flags, timestamp_bits = families[found[0]]
+        wanted = flags & ~VK_QUEUE_GRAPHICS_BIT & (2 * VK_QUEUE_SPARSE_BINDING_BIT - 1)
+        found.sort(
+            key=lambda index: (
+                bool(families[index][0] & VK_QUEUE_GRAPHICS_BIT)
+                or families[index][0] & wanted != wanted
+                or families[index][1] < timestamp_bits
+            )
+        )
+    return tuple(found)
+
+
+def _queue_families(instance: Instance, raw: Any, name: str, driver_id: int) -> _QueueFamilies:
+    """Returns the families of a device."""
     count = ffi.new("uint32_t*")
     instance.vk.vkGetPhysicalDeviceQueueFamilyProperties(raw, count, NULL)
     families = ffi.new("VkQueueFamilyProperties[]", max(count[0], 1))
     instance.vk.vkGetPhysicalDeviceQueueFamilyProperties(raw, count, families)
     flags = [families[index].queueFlags if families[index].queueCount else 0 for index in range(count[0])]
+    timestamp_bits = tuple(families[index].timestampValidBits for index in range(count[0]))
 
     def with_flag(bit: int) -> tuple[int, ...]:
         return tuple(index for index, value in enumerate(flags) if value & bit)
 
-    computing = with_flag(VK_QUEUE_COMPUTE_BIT)
+    computing = computing_families(list(zip(flags, timestamp_bits, strict=True)), driver_id)
     if not computing:
         raise UnusableDeviceError(f"'{name}' has no queue family that computes")
     others = {*computing, *with_flag(VK_QUEUE_GRAPHICS_BIT)}
@@ -363,5 +395,5 @@ def _queue_families(instance: Instance, raw: Any, name: str) -> _QueueFamilies:
         computing,
         next(copying, None),
         with_flag(VK_QUEUE_SPARSE_BINDING_BIT),
-        families[computing[0]].timestampValidBits,
+        timestamp_bits,
     )

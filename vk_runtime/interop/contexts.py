@@ -205,7 +205,7 @@ def _as_made(
         features=frozenset(enabled & physical.features) - {"bufferDeviceAddress"},
         extensions=physical.extensions - {*SHARING_EXTENSIONS, *CALIBRATION_EXTENSIONS} | on,
         queue_family_index=family,
-        timestamp_valid_bits=physical.timestamp_valid_bits if family == physical.queue_family_index else 0,
+        timestamp_valid_bits=min(physical.timestamp_valid_bits, physical.timestamp_bits_of_families[family]),
     )
 
 
@@ -228,7 +228,7 @@ def _names(what: str, argument: str, values: object) -> set[str]:
 
 def _family(what: str, physical: PhysicalDevice, family: int | None) -> int:
     if family is None:
-        return physical.queue_family_index
+        return physical.compute_queue_families[0]
     if family not in physical.compute_queue_families:
         choices = ", ".join(map(str, physical.compute_queue_families))
         raise InvalidError(
