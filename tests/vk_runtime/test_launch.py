@@ -252,9 +252,9 @@ def test_work_groups_that_keep_many_processors_busy(broad):
     out = lp.zeros((130, 140), lp.i32, device=broad)
     with lp.trace() as trace:
         place[130, 139](out)
-        place[100, 139](out)
+        place[125, 139](out)
     expected = np.arange(130)[:, None] * 1000 + np.arange(140)
-    expected[:100] *= 2
+    expected[:125] *= 2
     expected[:, 139] = 0
     np.testing.assert_array_equal(out.numpy(), expected)
     assert trace.count("pipeline") == 1
