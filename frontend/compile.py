@@ -7,6 +7,7 @@ compiled now.  xdsl is imported only for the last; a launch of a compiled kernel
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +43,12 @@ logger = logging.getLogger(__name__)
 
 compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
+if hasattr(os, "register_at_fork"):  # the child would find it taken by a thread that it has not got
+    os.register_at_fork(
+        before=compile_lock.acquire,
+        after_in_parent=compile_lock.release,
+        after_in_child=compile_lock.release,
+    )
 
 
 @dataclass(frozen=True, slots=True)

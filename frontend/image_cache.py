@@ -51,7 +51,7 @@ class Store(Protocol):
         """Keeps `payload` under `name`."""
         ...
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str) -> object:
         """Forgets `name`."""
         ...
 

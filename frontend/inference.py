@@ -62,6 +62,20 @@ def infer_types(fb: FunctionBuilder) -> None:
     fb.variable_types = {**before, **{name: _settled(kind) for name, kind in kept.items()}}
 
 
+def walk_types(fb: FunctionBuilder) -> None:
+    """Fills `fb.variable_types` for all variables as far as it can.  Literals stay weak; the builder emits no more.
+
+    Raises:
+        CompileError: as `infer_types`.
+    """
+    for node in fb.facts.annotated:
+        fb.node = node
+        declare_annotated(fb, node)
+    fb.round_names = _round_names(fb)
+    fb.is_dry = True
+    _walk_until_stable(fb, fb.facts.tree.body)
+
+
 def needs_inference(fb: FunctionBuilder) -> bool:
     """Whether some variable without a declared type is assigned more than once."""
     # A store into an array is none into a variable, though it looks like one into a vector's component.

@@ -121,9 +121,10 @@ def _shorten(
     # Arguments in memory say which device it is; without them only the queue does.
     if configuration.origin is not None and any(isinstance(value, Array | ImageBase) for value in values):
         found.append(configuration.origin)
+    again = prepared.record.launch_again if prepared.captures.is_empty else prepared.launch_again
+    short = (generation, again)
     for each in found:
-        each.again = prepared.record.launch_again if prepared.captures.is_empty else prepared.launch_again
-        each.generation = generation  # last: another thread never meets an old record with new options
+        each.short = short
 
 
 def _shape_of(range_: object) -> object:

@@ -6,7 +6,9 @@
     del lp.config.device                   # what the environment says again
 
 Each option is read when it is used: those about drivers (`validate`, `visible_devices`, `disable_aspects`) when
-Vulkan is first used, the others at every use.  Standard library only: every layer may read it.
+Vulkan is first used, those of a launch (`debug`, `interpret`) when it is prepared, the others at every use.  A launch
+like an earlier one goes on as that one was prepared until an option is set here; it does not look into the environment
+again.  Standard library only: every layer may read it.
 """
 
 from __future__ import annotations

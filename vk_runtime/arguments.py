@@ -26,6 +26,7 @@ from ..ir.kernel_info import (
     ValueParameter,
 )
 from ..ir.stream import Stream
+from .argument_hints import array_hint, number_hint, shape_hint
 from .array import Array, signature
 from .bundle_errors import OutOfContextError
 from .element_counts import MOST_ELEMENTS, too_many_elements
@@ -162,9 +163,11 @@ class ArgumentChecker:
         )
 
     def _label(self, index: int) -> str:
+        # Vectors and structs are parameters for each of their scalars: p.x, v[0].
+        owners = list(dict.fromkeys(_owner(p.name) for p in self._parameters))
+        name = self._parameters[index].name
         return (
-            f"kernel '{self._kernel}', argument '{self._parameters[index].name}' "
-            f"({index + 1} of {len(self._parameters)})"
+            f"kernel '{self._kernel}', argument '{name}' ({owners.index(_owner(name)) + 1} of {len(owners)})"
         )
 
     def _wrong_count(self, args: Sequence[object]) -> NoReturn:
@@ -235,7 +238,10 @@ class ArgumentChecker:
                 f"{self._label(index)}: {expected}, found a NumPy array of dtype {found.dtype} and "
                 f"{found.ndim} dimensions; copy it to the device first with lp.asarray(…{convert})"
             )
-        raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
+        raise KernelArgumentError(
+            f"{self._label(index)}: {expected}, found {_describe(arg)}"
+            f"{array_hint(arg, self._parameters[index].dtype)}"
+        )
 
     def _wrong_array(self, index: int, array: Array, wanted: str) -> NoReturn:
         message = f"{self._label(index)}: expected lp.{wanted}, found lp.{array.signature}"
@@ -243,6 +249,11 @@ class ArgumentChecker:
         are_numbers = {parameter.dtype, array.spelling} <= PACK_FORMATS.keys()
         if are_numbers and isinstance(parameter, BufferParameter) and array.ndim == parameter.ndim:
             message += f"; convert what it is made of: lp.asarray(x, lp.{parameter.dtype})"
+        elif isinstance(parameter, BufferParameter) and array.spelling == parameter.dtype:
+            message += shape_hint(array.ndim)
+        elif parameter.dtype == f"Vec[{array.spelling}, {array.shape[-1]}]":
+            vector = f"{array.spelling}x{array.shape[-1]}"
+            message += f"; lp.asarray(x, lp.{vector}) makes vectors of the last dimension"
         raise KernelArgumentError(message)
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
@@ -255,7 +266,9 @@ class ArgumentChecker:
         try:
             return scalar_value(arg, dtype)
         except ValueError as error:
-            raise KernelArgumentError(f"{self._label(index)}: expected lp.{dtype}, found {error}") from None
+            raise KernelArgumentError(
+                f"{self._label(index)}: expected lp.{dtype}, found {error}{number_hint(arg, dtype)}"
+            ) from None
 
     def _overlap(self, first: int, second: int) -> NoReturn:
         a, b = self._places[first], self._places[second]
@@ -380,7 +393,9 @@ def _float_value(value: object, dtype: str) -> int | float:
     try:
         number = float(cast("float", value))
     except OverflowError:
-        raise ValueError(f"{value!r}, too large for a float") from None
+        raise ValueError(
+            f"an integer of {cast('int', value).bit_length()} bits, too large for a float"
+        ) from None
     largest = _LARGEST_FLOAT[dtype]
     if abs(number) > largest and abs(number) != float("inf"):
         raise ValueError(f"{number}, outside ±{largest}")
@@ -402,6 +417,11 @@ def _holds(array: np.ndarray[Any, Any], element: str) -> bool:
         return spelling_of(array.dtype) == element
     except InvalidError:  # no array can hold what it holds
         return False
+
+
+def _owner(name: str) -> str:
+    """Returns the parameter that a scalar is part of: p of ``p.x`` and ``p[0]``."""
+    return name.partition(".")[0].partition("[")[0]
 
 
 def _describe(value: object) -> str:

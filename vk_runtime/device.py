@@ -474,6 +474,10 @@ def device(selector: Device | str | None = None) -> Device:
     runtime = require_devices()
     if selector is None:
         return runtime.default_device
+    if not isinstance(selector, str):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        raise InvalidError(
+            f"lp.device: expected the selector of a device as a text or None, found {selector!r}"
+        )
     return select(runtime.devices, selector)
 
 

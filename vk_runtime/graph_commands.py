@@ -89,7 +89,7 @@ class Segment:
             for node, has_barrier in steps:
                 if has_barrier:
                     barriers.record(command_buffer.raw, *barriers.between)
-                node.encode(command_buffer)
+                device.undisturbed(node.encode, command_buffer)
             if is_last and device.host_reads:
                 barriers.record(command_buffer.raw, *barriers.for_host)
         finally:

@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,7 @@ from .pipeline import PipelineStore
 from .reports import quiet
 
 if TYPE_CHECKING:
+    from .command_buffer import CommandBuffer
     from .command_stream import CommandStream
     from .device import Device
     from .image_memory import ImageStore
@@ -120,9 +121,10 @@ class LogicalDevice:
         self.is_destroyed = False
         """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
-        self.half_way: CommandStream | None = None
-        """Where whoever holds the lock is in the middle of recording a command.  Python may run finalisers and signal
-        handlers there, on the same thread: `require_whole` keeps them from recording and submitting."""
+        self.half_way: object = None
+        """Where whoever holds the lock is in the middle of recording a command: the queue, or what else records it.
+        Python may run finalisers and signal handlers there, on the same thread: `require_whole` keeps them from
+        recording, and from submitting that queue."""
         self.visits: deque[None] = deque()
         """One entry for each thread that is inside without the lock; see `visit`."""
         self.views: deque[None] = deque()
@@ -312,6 +314,18 @@ class LogicalDevice:
                 f"device '{self.name}' is used by a finaliser or a signal handler that interrupts a launch of its own "
                 "thread, where it can neither launch nor wait; let it note what is to be done, and do that later"
             )
+
+    def undisturbed(self, encode: Callable[[CommandBuffer], object], command_buffer: CommandBuffer) -> None:
+        """Has a command recorded that is none of a queue's own, with `half_way` set.  Call it with the lock held.
+
+        Launches of one record share the memory that their scalars are packed in.
+        """
+        self.require_whole()
+        try:
+            self.half_way = encode
+            encode(command_buffer)
+        finally:
+            self.half_way = None
 
     def _refusal(self) -> DeviceLostError:
         if self.is_forked:

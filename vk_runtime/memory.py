@@ -218,7 +218,7 @@ class MemoryAllocator:
         except MemoryAllocationError:
             logger.debug("no memory for %s on %s; collecting garbage", what, self._device.name)
         gc.collect()
-        if waits:
+        if waits and self._device.half_way is None:  # nothing can be submitted in the middle of a command
             self._device.wait_idle()
         self._device.collect()
         self._blocks.release_empty()

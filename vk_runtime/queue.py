@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .array import Array
+    from .command_buffer import CommandBuffer
     from .context import AsyncHandler, Context
     from .device import Device
     from .handler import CommandGroup, Handler
@@ -174,16 +175,16 @@ class Queue(VulkanObject, CommandStream):
         for event in events:
             if event.is_recorded or event.timeline.device is not self._device:
                 event.wait()
-        with self._lock:
-            command_buffer = self.open()
+
+        def encode(_: CommandBuffer) -> None:
             for event in events:
                 if event.timeline.device is self._device:
                     self.wait_on_device(event.timeline, event.value)
             if self.transfers is not None:
                 self.wait_on_device(*self.transfers)
-            event = Event(self, command_buffer.value)
-            self.note_launch(command_buffer)
-        return event
+
+        with self._lock:
+            return Event(self, self.record(encode))
 
     # ---- waiting ----
 
@@ -240,13 +241,14 @@ class Queue(VulkanObject, CommandStream):
             report: what it has to tell.
             uses: its buffers, each with whether it wrote them.
         """
-        with self._lock:
-            command_buffer = self.open()
+
+        def encode(command_buffer: CommandBuffer) -> None:
             self.order(uses, command_buffer.value)
             self.reports.note_launch(report, command_buffer.value)
-            event = Event(self, command_buffer.value)
-            event.elapsed_ticks = 0
-            self.note_launch(command_buffer)
+
+        with self._lock:
+            event = Event(self, self.record(encode))
+        event.elapsed_ticks = 0
         return event
 
     def note_error(self, error: Error) -> None:

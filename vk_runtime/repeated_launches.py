@@ -100,7 +100,7 @@ class RepeatedLaunches:
         try:
             # What ran before may have touched the same memory.
             barriers.record(command_buffer.raw, *barriers.between)
-            record.encode(command_buffer, args, ())
+            device.undisturbed(lambda commands: record.encode(commands, args, ()), command_buffer)
             if device.host_reads:
                 barriers.record(command_buffer.raw, *barriers.for_host)
         finally:

@@ -151,23 +151,6 @@ class Runtime:
             logger.info("default device: %s (%s)", found.selector, found.name)
         return found
 
-    def watch_forks(self) -> None:
-        """Makes the devices unusable in processes that this one forks; there they would hang."""
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(
-                before=self._before_fork,
-                after_in_parent=lambda: self._after_fork(is_child=False),
-                after_in_child=lambda: self._after_fork(is_child=True),
-            )
-
-    def _before_fork(self) -> None:
-        for device in (*self.devices, *self.foreign):
-            device.before_fork()
-
-    def _after_fork(self, *, is_child: bool) -> None:
-        for device in (*reversed(self.foreign), *reversed(self.devices)):
-            device.after_fork(is_child=is_child)
-
     def close(self) -> None:
         """Destroys every device, then every instance; idempotent."""
         if os.getpid() != self._process_id:
@@ -217,9 +200,36 @@ def runtime() -> Runtime:
             warn_of_misspelt_variables()
             made = Runtime()
             atexit.register(made.close)
-            made.watch_forks()
             _made.append(made)
         return _made[0]
+
+
+_forking: list[Device] = []
+"""Devices whose locks the thread that forks holds meanwhile."""
+
+
+def _before_fork() -> None:
+    """Waits until no other thread makes the runtime or changes anything in it: the child would find its locks taken."""
+    _making.acquire()
+    for made in _made:
+        for device in (*made.devices, *made.foreign):
+            device.before_fork()
+            _forking.append(device)
+
+
+def _after_fork(*, is_child: bool) -> None:
+    """Goes on after `_before_fork`; in the child the devices cannot be used, because drivers would hang."""
+    while _forking:
+        _forking.pop().after_fork(is_child=is_child)
+    _making.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=lambda: _after_fork(is_child=False),
+        after_in_child=lambda: _after_fork(is_child=True),
+    )
 
 
 def require_devices() -> Runtime:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import graph_recording, profile
+from .command_buffer import CommandBuffer
 from .event import Event
 from .graph_recording import refuse
 from .logical_device import LogicalDevice
@@ -115,7 +116,8 @@ def fill(
     # A fill is in whole words: behind the end of a borrowed buffer lies what is not ours.
     fits = not buffer.is_borrowed or (count * pattern.itemsize % 4 == 0 and buffer.offset_bytes % 4 == 0)
     if is_repeated and fits:
-        with device.lock, queue.command() as command_buffer:
+
+        def encode(command_buffer: CommandBuffer) -> None:
             queue.order(((buffer, True),), command_buffer.value)
             command_buffer.keep.append(buffer)  # before the command: Ctrl-C may come in between
             size = (count * pattern.itemsize + 3) & ~3
@@ -127,6 +129,9 @@ def fill(
             )
             if command_buffer.is_timed:
                 command_buffer.end_timing()
+
+        with device.lock:
+            queue.record(encode)
         return
     upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))
 
