@@ -20,8 +20,8 @@ BLOCK_BYTES = 32 << 20
 """Size of a shared block; a buffer of more than half of it gets memory of its own."""
 
 FIRST_PINNED_BYTES = 1 << 20
-"""Size of the first shared block of host memory that a GPU reads over a bus: an H200's driver takes 9 ms to pin 32 MiB of
-it, and many programs copy little."""
+"""Size of the first shared block of host memory that a GPU reads over a bus: an H200's driver takes 9 ms to pin
+32 MiB of it, and many programs copy little."""
 
 SPARE_BYTES = 256 << 20
 """Memory of large arrays that is kept when they go, for the next ones of their size; an eighth of the heap at most."""
