@@ -129,7 +129,7 @@ class MemoryAllocator:
     def __init__(self, device: LogicalDevice, plan: MemoryPlan) -> None:
         self._device = device
         self.plan = plan
-        self._blocks = BlockStore(device)
+        self._blocks = BlockStore(device, () if plan.is_unified else plan.host_types)
         self._serials = itertools.count(1)
         self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
 
