@@ -19,16 +19,13 @@ from ..ir.config import config
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import TargetEnv
-from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.profile import Stages, span
 from ..vk_runtime.requirements import require_device
 from ..vk_runtime.trace import record
-from .aspect_warnings import warn_once
 from .captures import Captures
 from .checking import checks_of
-from .collector_pause import collector_paused
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
@@ -99,6 +96,8 @@ def executable_for(
             if found is None or not found.captures.are_current():
                 found = kernel.compiled[key] = _build(kernel, rank, device, env, constants)
     if not found.is_linked:
+        from ..vk_runtime.compatibility import is_supported
+
         with compile_lock:
             found = kernel.compiled[key] = _link_object(kernel, found, device)
             if len(found.image.kernels) > 1 and not is_supported(found.image.requirements, device):
@@ -180,6 +179,7 @@ def _compile(
 ) -> Executable:
     load_compiler()
     from .builder import refusing_depth
+    from .collector_pause import collector_paused
     from .deep_stack import with_deep_stack
     from .reproducer import reporting_faults
 
@@ -201,6 +201,7 @@ def _compile_now(
 ) -> Executable:
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
+    from .aspect_warnings import warn_once
     from .builder import build_module
 
     captures, stages = Captures(), Stages(kernel.name, device.selector)
@@ -298,7 +299,9 @@ def compile_kernels(
     """
     from ..passes.pipeline import lower_image
     from ..spirv.build_image import build_image
+    from .aspect_warnings import warn_once
     from .builder import refusing_depth
+    from .collector_pause import collector_paused
     from .deep_stack import with_deep_stack
 
     target = env or TargetEnv()
