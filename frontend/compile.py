@@ -129,7 +129,7 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
         return None
     try:
         stored = DeviceImage.from_bytes(hit.image)
-        image = replace(stored, kernels=absolute_locations(stored.kernels, hit.found.functions))
+        image = stored.relocated(absolute_locations(stored.kernels, hit.found.functions))
         kernel = image.kernel(cached.kernel.name)
         if stored.target_env != env or not _has_signature(kernel, cached.kernel):
             raise ValueError("an image of another kernel")
