@@ -100,8 +100,8 @@ def _record_decoder(kind: type[object]) -> _Decoder:
 
     def decode_record(data: JsonValue) -> object:
         found = _object(data)
-        if found.keys() != keys or found["class"] != kind.__name__:
-            differing = sorted((found.keys() ^ keys) - {"class"}) or ["class"]
+        if set(found) != keys or found["class"] != kind.__name__:
+            differing = sorted(keys.symmetric_difference(found) - {"class"}) or ["class"]
             raise _Misfit(f"missing or unknown fields {', '.join(map(str, differing))}")
         values: dict[str, object] = {}
         name = ""
