@@ -30,6 +30,7 @@ from .checking import checks_of
 from .collector_pause import collector_paused
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
+from .first_launch import when_submitted
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .runtime_parameters import parameters_of
 
@@ -116,7 +117,7 @@ def _build(
         return found
     made = _compile(kernel, rank, device, env, constants)
     if cached is not None:
-        cached.keep(made.captures, partial(_relative_bytes, made.image))
+        when_submitted(partial(cached.keep, made.captures, partial(_relative_bytes, made.image)))
     return made
 
 

@@ -141,6 +141,8 @@ class PipelineStore:
         """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since; so are
         modules."""
         self.cache = PipelineCache(device)
+        self.made = 0
+        """Pipelines made so far."""
         self.native = NativePipelines(device)
         """Code of native images that have it pipeline by pipeline."""
 
@@ -170,6 +172,7 @@ class PipelineStore:
             lambda: self.digest(image, kernel, entries),
             lambda chained: self.compile_into(NULL, image, kernel, entries, selector, chained),
         ) or self.compile_into(self.cache.raw, image, kernel, entries, selector)
+        self.made += 1
         self._living[key] = made
         self._keep(key, made)
         return made
