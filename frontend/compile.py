@@ -7,6 +7,7 @@ compiled now.  xdsl is imported only for the last; a launch of a compiled kernel
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,16 +19,13 @@ from ..ir.config import config
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import TargetEnv
-from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.profile import Stages, span
 from ..vk_runtime.requirements import require_device
 from ..vk_runtime.trace import record
-from .aspect_warnings import warn_once
 from .captures import Captures
 from .checking import checks_of
-from .collector_pause import collector_paused
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .first_launch import when_submitted
@@ -43,6 +41,12 @@ logger = logging.getLogger(__name__)
 
 compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
+if hasattr(os, "register_at_fork"):  # the child would find it taken by a thread that it has not got
+    os.register_at_fork(
+        before=compile_lock.acquire,
+        after_in_parent=compile_lock.release,
+        after_in_child=compile_lock.release,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ def executable_for(
             if found is None or not found.captures.are_current():
                 found = kernel.compiled[key] = _build(kernel, rank, device, env, constants)
     if not found.is_linked:
+        from ..vk_runtime.compatibility import is_supported
+
         with compile_lock:
             found = kernel.compiled[key] = _link_object(kernel, found, device)
             if len(found.image.kernels) > 1 and not is_supported(found.image.requirements, device):
@@ -174,6 +180,7 @@ def _compile(
 ) -> Executable:
     load_compiler()
     from .builder import refusing_depth
+    from .collector_pause import collector_paused
     from .deep_stack import with_deep_stack
     from .reproducer import reporting_faults
 
@@ -195,6 +202,7 @@ def _compile_now(
 ) -> Executable:
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
+    from .aspect_warnings import warn_once
     from .builder import build_module
 
     captures, stages = Captures(), Stages(kernel.name, device.selector)
@@ -292,7 +300,9 @@ def compile_kernels(
     """
     from ..passes.pipeline import lower_image
     from ..spirv.build_image import build_image
+    from .aspect_warnings import warn_once
     from .builder import refusing_depth
+    from .collector_pause import collector_paused
     from .deep_stack import with_deep_stack
 
     target = env or TargetEnv()

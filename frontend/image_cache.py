@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, cast
 
-from ..ir.device_config import device_config
 from ..ir.errors import Location
 from ..ir.kernel_info import KernelInfo
 from ..ir.sha256 import sha256
@@ -50,7 +49,7 @@ class Store(Protocol):
         """Keeps `payload` under `name`."""
         ...
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str) -> object:
         """Forgets `name`."""
         ...
 
@@ -163,7 +162,7 @@ def cached_kernel(
         list(kernel.signature.work_items.items()),
         repr(kernel.options),
         repr(options := options_of(kernel.function.__module__)),
-        repr([device_config().targets.get(name) for name in options.fixed_targets]),
+        repr(_targets(options.fixed_targets)),
         rank,
         constants,
         repr(env),
@@ -173,6 +172,16 @@ def cached_kernel(
         content += [code.co_filename, code.co_firstlineno]
     digest = sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
     return CachedKernel(store, kernel, digest[:40])
+
+
+def _targets(names: Sequence[str]) -> list[object]:
+    """Returns what the device configuration says of targets."""
+    if not names:
+        return []
+    from ..ir.device_config import device_config
+
+    known = device_config().targets
+    return [known.get(name) for name in names]
 
 
 def _text_now(kernel: KernelFunction) -> str | None:
