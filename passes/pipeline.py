@@ -1,7 +1,7 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
-           → limit-loops (some drivers)
+           → pair-rounds, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
