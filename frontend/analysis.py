@@ -44,6 +44,9 @@ class FunctionFacts:
     """The for loops over something else than ``range(…)``."""
     annotated: list[ast.AnnAssign] = field(default_factory=list[ast.AnnAssign])
     """The assignments with annotations."""
+    _loops: list[ast.For | ast.While] = field(default_factory=list["ast.For | ast.While"])
+    _last_read: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
+    _last_written: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
     _reads: dict[tuple[int, int, int], frozenset[str]] = field(
         default_factory=dict[tuple[int, int, int], frozenset[str]]
     )
@@ -55,6 +58,7 @@ class FunctionFacts:
         facts = cls(tree)
         for statement in tree.body:
             facts._visit(statement)
+        facts._count_read_behind_loops()
         return facts
 
     def reads(self, statements: Sequence[ast.stmt]) -> frozenset[str]:
@@ -75,6 +79,15 @@ class FunctionFacts:
     def writes(self, statements: Sequence[ast.stmt]) -> frozenset[str]:
         """Returns the names that any of `statements` writes."""
         return NO_NAMES.union(*(self.names[id(s)].writes for s in statements)) if statements else NO_NAMES
+
+    def _count_read_behind_loops(self) -> None:
+        """Counts what one place in a loop assigns twice if it is read behind its body: the type must be known."""
+        for loop in self._loops:
+            begin, end = _begin(loop), _end(loop.body[-1])
+            for name, node in self._last_written.items():
+                if self.assignments[name] == 1 and begin <= _begin(node) < end:
+                    read = self._last_read.get(name)
+                    self.assignments[name] += read is not None and _begin(read) >= end
 
     def _visit(self, statement: ast.stmt) -> Names:
         reads: set[str] = set()
@@ -119,6 +132,7 @@ class FunctionFacts:
             else:
                 self._visit_expression(child, reads, writes)
         if isinstance(statement, ast.For | ast.While):
+            self._loops.append(statement)
             # A break or continue of the loop's own ends there; those in its else belong to the loop outside.
             writes -= {BREAK, CONTINUE}
             writes |= self.writes(statement.orelse) & {BREAK, CONTINUE}
@@ -134,8 +148,10 @@ class FunctionFacts:
             if isinstance(node, ast.Name):
                 if isinstance(node.ctx, ast.Load):
                     reads.add(node.id)
+                    self._last_read[node.id] = node
                 else:
                     writes.add(node.id)
+                    self._last_written[node.id] = node
                     self.assignments[node.id] += 1
                 continue
             for name in _parts(type(node)):
@@ -171,6 +187,14 @@ def _partly_written(statement: ast.stmt) -> Iterator[str]:
             root = root.value
         if root is not target and isinstance(root, ast.Name):
             yield root.id
+
+
+def _begin(node: ast.expr | ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.stmt) -> tuple[int, int]:
+    return node.end_lineno or node.lineno, node.end_col_offset or 0
 
 
 def _children(statement: ast.stmt) -> Iterator[ast.AST]:

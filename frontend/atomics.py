@@ -19,6 +19,7 @@ from ..ir.dialects.kernel_atomic import (
 )
 from .atomic_places import AtomicPlace, atomic_place, part_hint
 from .barriers import keyword
+from .checks import check_nan
 from .conversions import store_convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
@@ -31,6 +32,8 @@ from .values import Array, Image, LocalArray, Scalar, Static, Value, describe
 _KINDS = {"and_": "and", "or_": "or"}
 _INTEGERS_ONLY = ("and_", "or_", "xor")
 _NUMBERS_ONLY = ("add", "sub", "min", "max")
+_STORES = ("add", "sub", "exchange", "store", "compare_exchange")
+"""What makes NaN of NaN; ``min`` and ``max`` pass it by."""
 _ORDERS = {name: name for name in ORDERS}
 _SCOPES = {name: name for name in SCOPES}
 _COUNTS = {"load": 2, "compare_exchange": 4}
@@ -63,6 +66,8 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     if fb.is_dry:
         return Static(None, "None") if name == "store" else Scalar(scalar)
     fb.node = node
+    if name in _STORES:
+        check_nan(fb, array, place.element.indices, values[-1])
     op = _operation(fb, name, scalar, values, place, order, scope)
     fb.append(op)
     return _result(fb, op, scalar)

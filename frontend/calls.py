@@ -26,7 +26,7 @@ from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .suggestions import builtin_hint
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Composite, Image, Scalar, Static, Value, describe, number_hint
+from .values import Composite, Image, Scalar, Static, Value, constant, describe, number_hint
 from .vector_memory import call_vector_member
 from .vector_types import VecType
 from .vectors import by_component, construct, works_by_component
@@ -182,6 +182,8 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
     if not arguments:
         return convert(fb, Scalar(I32, const=0), target)
     value = as_index_value(fb, arguments[0])
+    if obj is float and isinstance(value, Static) and isinstance(value.obj, str):
+        return _number_of_text(fb, node, value.obj)
     if target is BOOL:
         return condition(fb, value, node.args[0])
     if not isinstance(value, Scalar):
@@ -200,3 +202,13 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
         # Folding it here must not hide from the aspect warnings that the source uses doubles; the optimiser removes it.
         fb.emit(arith.ConstantOp, [], ir_type(F64), {"value": constant_attribute(result.const, F64)})
     return result
+
+
+def _number_of_text(fb: FunctionBuilder, node: ast.Call, text: str) -> Value:
+    """Compiles ``float("inf")``: a literal, as `math.inf` is."""
+    try:
+        return constant(float(text))
+    except ValueError:
+        raise fb.error(
+            node, f"float finds no number in the text {text!r}", "LP2033", hint='write float("inf") or 1.5'
+        ) from None

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
-from .analysis import CONTINUE, FLAGS
+from .analysis import CONTINUE, FLAGS, VALUE
 from .control_flow import Live
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
-from .joins import FALSE, own_type
-from .values import FixedArray, Scalar, Tuple, Unset, Value
+from .joins import FALSE, IncompatibleError, own_type, zero_like
+from .loop_exits import LoopExits, loop_exits, stored_names
+from .names import typed_value
+from .values import Binding, FixedArray, Scalar, Tuple, Unset, Value
 
 
 @dataclass(slots=True)
@@ -26,11 +29,71 @@ class Carried:
     """A value of the variable's type, to build another from IR values."""
 
 
+@dataclass(frozen=True, slots=True)
+class SetInside:
+    """The variables without a value before a loop that have one on some way out of it, where somebody reads them."""
+
+    names: frozenset[str] = frozenset()
+    exits: LoopExits = field(default_factory=lambda: LoopExits(None, None))
+
+    def unset(
+        self, fb: FunctionBuilder, node: ast.For | ast.While, but: frozenset[str] | None = frozenset()
+    ) -> None:
+        """Makes them unset where the loop has not set them: all but those of `but`, none where that is None."""
+        for name in () if but is None else self.names - but:
+            value = fb.env[name]
+            # What is handed on stays with it: a jump elsewhere may leave the loop with it.
+            fb.env[name] = (
+                value if isinstance(value, Unset) else Unset(node, "on every path to this place", value)
+            )
+
+
+def set_inside(
+    fb: FunctionBuilder,
+    node: ast.For | ast.While,
+    live: Live,
+    *,
+    runs_a_round: bool = True,
+) -> SetInside:
+    """Gives any value to the variables that a loop sets before somebody reads them, so that it carries them.
+
+    Args:
+        node: the loop.
+        live: variables that are read after the loop.
+        runs_a_round: whether a ``for`` is known to.
+    """
+    read = live | fb.facts.reads(node.orelse)
+    unset = {n for n in written_by_rounds(fb, node) & read if isinstance(fb.env.get(n, Unset()), Unset)}
+    unset -= {*FLAGS, VALUE}
+    if isinstance(node, ast.While):
+        unset -= stored_names(node.test)  # these are `set_by_test`'s
+    if not unset:
+        return SetInside()
+    exits = loop_exits(node, runs_a_round=runs_a_round)
+    wanted = exits.ever if node.orelse else exits.always
+    return SetInside(give_values(fb, frozenset(unset & wanted)), exits)
+
+
+def give_values(fb: FunctionBuilder, names: Live) -> frozenset[str]:
+    """Gives variables without a value any, because whatever reads them runs after the loop has set them.
+
+    Returns:
+        Those that had none and can have one.
+    """
+    given: set[str] = set()
+    for name in names:
+        wanted = fb.variable_types.get(name)
+        if wanted is not None and isinstance(fb.env.get(name, Unset()), Unset):
+            with suppress(IncompatibleError):  # compile-time objects
+                fb.env[name] = zero_like(typed_value(wanted))
+                given.add(name)
+    return frozenset(given)
+
+
 def written_by_rounds(fb: FunctionBuilder, node: ast.For | ast.While) -> frozenset[str]:
     """Returns what the rounds of a loop write: its body, its target or condition, not its else."""
     header = node.target if isinstance(node, ast.For) else node.test
-    names = {n.id for n in ast.walk(header) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return fb.facts.writes(node.body) - {CONTINUE} | names
+    return fb.facts.writes(node.body) - {CONTINUE} | stored_names(header)
 
 
 def carried_variables(
@@ -102,6 +165,8 @@ def final_values(fb: FunctionBuilder, carried: Carried, node: ast.AST) -> list[S
     leaves: list[SSAValue] = []
     for name, shape in zip(carried.names, carried.shapes, strict=True):
         binding = fb.env.get(name, FALSE)
+        if isinstance(binding, Unset) and binding.value is not None:
+            binding = binding.value
         values = None if isinstance(binding, Unset) else ir_leaves(fb, binding)
         if values is None:
             # Unset at the end of a round that jumped away: what it had is as good as anything.
@@ -109,3 +174,35 @@ def final_values(fb: FunctionBuilder, carried: Carried, node: ast.AST) -> list[S
         assert values is not None
         leaves.extend(values)
     return leaves
+
+
+def set_by_test(
+    fb: FunctionBuilder, node: ast.While, carried: Carried, entry: dict[str, Binding]
+) -> tuple[Carried, dict[str, Unset]]:
+    """Returns the variables that only the condition sets, ``while (x := …) > 0``: every round and the exit see them.
+
+    Those that it sets on some paths only are in the second result too.
+    """
+    extra, maybe = Carried([], [], []), dict[str, Unset]()
+    for name in sorted(stored_names(node.test) - frozenset(carried.names)):
+        binding = fb.env.get(name)
+        value = binding.value if isinstance(binding, Unset) else binding
+        if value is None or binding is entry.get(name):
+            continue
+        if ir_leaves(fb, value) is not None:
+            extra.names.append(name)
+            extra.shapes.append(value)
+            if isinstance(binding, Unset):
+                maybe[name] = binding
+    return extra, maybe
+
+
+def bind_set(
+    fb: FunctionBuilder, extra: Carried, maybe: dict[str, Unset], leaves: Sequence[SSAValue]
+) -> None:
+    """Binds what `set_by_test` found."""
+    bind(fb, extra, leaves)
+    for name, unset in maybe.items():
+        value = fb.env[name]
+        assert not isinstance(value, Unset)
+        fb.env[name] = Unset(unset.where, unset.path, value)

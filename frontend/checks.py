@@ -7,10 +7,10 @@ says `TargetEnv.checks`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
 
 from ..ir.dialects.kernel_reports import CheckOp
 from .conversions import CMPF, CMPI, adapt, as_index, condition, convert
@@ -150,15 +150,21 @@ def check_step(fb: FunctionBuilder, step: Scalar, node: ast.AST) -> None:
     _report(fb, "step", Scalar(BOOL, failed), lambda text: text.add("the step of range is 0"), node)
 
 
-def check_nan(fb: FunctionBuilder, array: Array, value: Scalar) -> None:
-    """Checks in debug mode that what is stored into an array is no NaN."""
+def check_nan(fb: FunctionBuilder, array: Array, indices: Sequence[SSAValue], value: Scalar) -> None:
+    """Checks in debug mode that what is stored into an array at `indices` is no NaN."""
     if not is_debug(fb) or not value.type.is_float or value.const is not None:
         return
     checked = convert(fb, value, F32) if value.type is bf16 else value
     ssa = fb.ssa(checked)
     failed = fb.emit(arith.CmpfOp, [ssa, ssa], ir_type(BOOL), CMPF["une"])
 
-    def describe_failure(text: Text) -> None:
-        text.add(f"NaN is stored into '{array.name}'")
+    node, kind = fb.node or fb.source.tree, fb.module.index_type
 
-    _report(fb, "nan", Scalar(BOOL, failed), describe_failure, fb.node or fb.source.tree)
+    def describe_failure(text: Text) -> None:
+        text.add(f"NaN is stored into '{array.name}' at [")
+        for number, index in enumerate(indices):
+            text.add(", " if number else "")
+            text.add_value(fb, Scalar(kind, fb.emit(arith.IndexCastOp, [index], ir_type(kind))), node)
+        text.add("]")
+
+    _report(fb, "nan", Scalar(BOOL, failed), describe_failure, node)

@@ -108,8 +108,8 @@ def compile_options(
         opt_level: 0 folds nothing, 1 is the default, 2 spends more time.
         disabled_passes: optimisation passes that do not run, to find out what one does or whether it is at fault:
             ``"canonicalize"``, ``"coarsen"``, ``"cse"``, ``"dce"``, ``"hoist-invariants"``,
-            ``"join-loads"``, ``"linearise-indices"``, ``"narrow-barriers"``, ``"promote-arrays"``,
-            ``"reduce-strength"``.
+            ``"join-loads"``, ``"lift-breaks"``, ``"linearise-indices"``, ``"narrow-barriers"``,
+            ``"promote-arrays"``, ``"reduce-strength"``.
         spec_constants: how values of specialization constants reach a kernel.
 
     Raises:

@@ -90,6 +90,8 @@ class FunctionBuilder:
     callee: str = ""
     """Name of the intrinsic whose call is being compiled."""
     loop_depth: int = 0
+    handed_on: frozenset[str] = frozenset()
+    """Variables that a loop outside may leave with although they are unset at the beginning of its rounds."""
     unrolled_rounds: int = 0
     """Rounds of unrolled loops in this walk so far."""
     local_arrays: dict[int, int] = field(default_factory=dict[int, int])

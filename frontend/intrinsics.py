@@ -16,16 +16,20 @@ from ..ir.kernel_info import LocalMemory
 
 
 class Intrinsic:
-    """A function of the kernel language.
-
-    Args:
-        name: as the user writes it after ``lp.``: ``global_id``, ``math.sqrt``.
-    """
+    # A function of the kernel language.  What stands for a docstring is that of the function.
 
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
+        """`name` as the user writes it after ``lp.``: ``global_id``, ``math.sqrt``."""
         self.name: Final = name
+
+    @property
+    def __doc__(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Signature and meaning, for ``help``."""
+        from .intrinsic_texts import text_of_function
+
+        return text_of_function(self.name)
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
         raise InvalidError(
@@ -39,16 +43,19 @@ class Intrinsic:
 
 
 class Namespace:
-    """A group of intrinsics and constants: ``lp.math``.
-
-    Args:
-        name: as the user writes it after ``lp.``.
-        members: what it holds.
-    """
+    # A group of intrinsics and constants: ``lp.math``.
 
     def __init__(self, name: str, members: dict[str, object]) -> None:
+        """`name` as the user writes it after ``lp.``; `members` are what it holds."""
         self.name: Final = name
         self._members: Final = members
+
+    @property
+    def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What it holds, for ``help``."""
+        from .intrinsic_texts import text_of_namespace
+
+        return text_of_namespace(self.name, dir(self))
 
     def __getattr__(self, attribute: str) -> object:
         try:
@@ -94,7 +101,12 @@ math: Final = Namespace(
 
 
 class LocalNamespace(Namespace):
-    """``lp.local``: also called, on the host, for the shape of an `lp.LocalArray` argument."""
+    # ``lp.local``: also called, on the host, for the shape of an `lp.LocalArray` argument.
+
+    @property
+    def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of a namespace: a class without one of its own has None."""
+        return super().__doc__
 
     def __call__(self, shape: object) -> LocalMemory:
         """Returns the argument for a parameter ``tile: lp.LocalArray[…]``.

@@ -91,7 +91,7 @@ class Join:
         for mine, theirs, arm in ((first, second, self.then), (second, first, self.other)):
             if isinstance(mine, Unset) or mine is None:
                 if arm.is_dead_end and not isinstance(theirs, Unset) and theirs is not None:
-                    return self._without(theirs, name, arm)
+                    return self._without(theirs, name, arm, mine)
                 return self._unset(mine, theirs, name, arm)
         if first is None or second is None or isinstance(first, Unset) or isinstance(second, Unset):
             return Unset(self.node)
@@ -102,17 +102,20 @@ class Join:
                 return second if self.then.is_dead_end else first
             raise self.fb.error(self.node, str(error), "LP2037", hint="use two variables") from None
 
-    def _without(self, theirs: Value, name: str, arm: Arm) -> Value:
-        """Returns the value of the side that sets a variable; the other side, `arm`, yields anything."""
+    def _without(self, theirs: Value, name: str, arm: Arm, mine: Binding | None = None) -> Value:
+        """Returns the value of the side that sets a variable; `arm`, the other, hands on what it has."""
+        known = mine.value if isinstance(mine, Unset) else None
         try:
-            filler = zero_like(theirs)
+            filler = zero_like(theirs) if known is None else known
         except IncompatibleError:
             return theirs
         pair = (filler, theirs) if arm is self.then else (theirs, filler)
         return self.value(*pair, f"variable '{name}'")
 
     def _unset(self, mine: Binding | None, theirs: Binding | None, name: str, arm: Arm) -> Unset:
-        value = self._elsewhere(mine, theirs, name, arm) if isinstance(self.node, ast.expr) else None
+        value = None
+        if isinstance(self.node, ast.expr) or name in self.fb.handed_on:
+            value = self._elsewhere(mine, theirs, name, arm)
         if isinstance(mine, Unset) and mine.where is not None:
             return Unset(mine.where, mine.path, value)
         return Unset(self.node, _path(self.node, arm is self.then), value)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
 from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
@@ -38,6 +38,9 @@ CONFIGURATION_LIMIT = 1024
 
 _PLAIN_RANGES = frozenset({(int,), (int, int), (int, int, int)})
 """Types of the parts of a range that may be looked up by equality."""
+
+_LAUNCHES = frozenset(("launch", "run", "execute", "enqueue", "forall", "dispatch", "call"))
+"""What others call launching."""
 
 _NO_CONFIGURATION = (object(), None)
 """Before the first range."""
@@ -175,6 +178,14 @@ class KernelFunction:
             code="LP1002",
         )
 
+    if not TYPE_CHECKING:  # to type checkers there are no others
+
+        def __getattr__(self, name: str) -> Any:
+            own = self.__dict__.get("name", "kernel")
+            hint = f"; the range comes first: {own}[n].{name}(…)" if name in ("on", "spec") else ""
+            hint = hint or (f"; a kernel is launched with {own}[n](…)" if name in _LAUNCHES else "")
+            raise AttributeError(f"kernel '{own}' has no attribute {name!r}{hint}", name=name, obj=self)
+
     def __repr__(self) -> str:
         return f"<lp.kernel {self.name}{self.signature}>"
 
@@ -199,29 +210,34 @@ class LaunchConfiguration:
     """Events that the launch waits for."""
     spec_values: Mapping[object, object] | None = None
     """Specialization values of `spec`, unchecked."""
-    again: Callable[[object, tuple[object, ...]], Any] | None = field(default=None, repr=False)
-    """Set by `frontend.launch` where launches through this very object may take the short way: takes the queue and the
-    arguments and returns an `lp.Event`, or None where they need a closer look."""
-    generation: object = field(default=None, repr=False)
-    """`config.generation` for which it may."""
+    short: tuple[object, Callable[[object, tuple[object, ...]], Any]] | None = field(default=None, repr=False)
+    """Set by `frontend.launch` where launches through this very object may take the short way: the `config.generation`
+    for which they may, and what takes the queue and the arguments and returns an `lp.Event`, or None where they need a
+    closer look.  One object: threads that launch meanwhile see both or neither."""
     origin: LaunchConfiguration | None = field(default=None, repr=False)
     """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
 
-    def on(self, queue: object, wait: Iterable[object] = _NO_EVENTS) -> LaunchConfiguration:
+    def on(self, queue: object, wait: Iterable[object] = _NO_EVENTS, *others: object) -> LaunchConfiguration:
         """Chooses the queue.
 
         Args:
             queue: an `lp.Queue`.
             wait: events that must have happened before the kernel starts.
+            others: none; the kernel's arguments stand in brackets of their own.
         """
         if wait is _NO_EVENTS:
             made: LaunchConfiguration = _new(LaunchConfiguration)
             made.kernel, made.range, made.queue = self.kernel, self.range, queue
             made.wait_events, made.spec_values = self.wait_events, self.spec_values
-            made.again, made.generation = self.again, self.generation
+            made.short = self.short
             is_plain = self.queue is None and not self.wait_events and self.spec_values is None
             made.origin = self if is_plain else self.origin
             return made
+        if others:
+            raise InvalidError(
+                f"kernel '{self.kernel.name}': .on(queue, wait=events) takes the queue; the kernel's arguments follow "
+                f"in brackets of their own: {self.kernel.name}[n].on(queue)(…)"
+            )
         if not isinstance(wait, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise InvalidError(
                 f"kernel '{self.kernel.name}': .on(…, wait=…) expects a sequence of lp.Event objects, found {wait!r} "
@@ -229,6 +245,13 @@ class LaunchConfiguration:
             )
         events = (*self.wait_events, *wait) if wait else self.wait_events
         return LaunchConfiguration(self.kernel, self.range, queue, events, self.spec_values)
+
+    def __getitem__(self, more: object) -> NoReturn:
+        name = self.kernel.name
+        raise InvalidError(
+            f"kernel '{name}' has its range already, {name}[{self.range!r}], found [{more!r}] behind it; a range of "
+            f"two dimensions is {name}[rows, columns], one with a work-group size {name}[lp.NdRange(n, local)]"
+        )
 
     def spec(self, values: Mapping[Any, object]) -> LaunchConfiguration:
         """Sets specialization constants for this launch, ``k[n].spec({COEFF: value})(…)``; the last wins.
@@ -254,9 +277,9 @@ class LaunchConfiguration:
             BuildError: the kernel cannot be compiled.
             NdRangeError: the range cannot be.
         """
-        again = self.again
-        if again is not None and not kwargs and self.generation is config.generation:
-            event = again(self.queue, args)
+        short = self.short
+        if short is not None and not kwargs and short[0] is config.generation:
+            event = short[1](self.queue, args)
             if event is not None:
                 return event
         try:

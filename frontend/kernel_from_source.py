@@ -29,6 +29,10 @@ def kernel_from_source(
         CompileError: the text is no Python.
         InvalidError: it does not define the kernel, or defines several and no `name` is given.
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        raise InvalidError(
+            f"lp.kernel_from_source: expected Python source as a text, found {type(text).__name__}"
+        )
     text = textwrap.dedent(text)
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
     file = f"<lapilli source {digest[:8]}>"

@@ -14,19 +14,30 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
 
 from ..ir.create import create
-from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN, always_exits
+from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN
 from .assignment import assign_target
 from .branches import build_arm, select_values
-from .carried import Carried, bind, carried_variables, final_values, ir_leaves, written_by_rounds
+from .carried import (
+    Carried,
+    SetInside,
+    bind,
+    bind_set,
+    carried_variables,
+    final_values,
+    give_values,
+    ir_leaves,
+    set_by_test,
+    set_inside,
+    written_by_rounds,
+)
 from .control_flow import Live, build_statements, join_arms, jump_state, mark_jumped
 from .conversions import CMPI, condition
 from .definite import names_set, take_names
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .iteration import Rounds, iterable_items, range_rounds
-from .joins import FALSE, same_object, zero_like
-from .names import typed_value
-from .types import ScalarType
+from .joins import FALSE, same_object
+from .loop_exits import is_endless, stored_names
 from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
@@ -53,44 +64,65 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
             "LP2051",
             hint="use range",
         )
-    _with_own_flags(fb, node, live, lambda: _unroll(fb, node, items, 0, live))
+
+    def build() -> SetInside:
+        _unroll(fb, node, items, 0, live)
+        return SetInside()  # each round knows what the one before has set
+
+    _with_own_flags(fb, node, live, build)
 
 
 def _with_own_flags(
-    fb: FunctionBuilder, node: ast.For | ast.While, live: Live, build: Callable[[], None]
+    fb: FunctionBuilder, node: ast.For | ast.While, live: Live, build: Callable[[], SetInside]
 ) -> None:
     """Compiles a loop with fresh break and continue flags, then its else, then restores those of the loop outside."""
     outer = {flag: fb.env.pop(flag) for flag in (BREAK, CONTINUE) if flag in fb.env}
     fb.loop_depth += 1
-    build()
+    inside = build()
     fb.loop_depth -= 1
     fb.env.pop(CONTINUE, None)
     state = jump_state(fb) if node.orelse else False
     may_break = fb.env.pop(BREAK, None) is not None
     fb.env.update(outer)  # a break in the else leaves the loop outside
     if node.orelse:
-        _build_else(fb, node, state, live, may_break=may_break)
+        _build_else(fb, node, state, live, inside, may_break=may_break)
 
 
 def _build_else(
-    fb: FunctionBuilder, node: ast.For | ast.While, state: bool | Scalar, live: Live, *, may_break: bool
+    fb: FunctionBuilder,
+    node: ast.For | ast.While,
+    state: bool | Scalar,
+    live: Live,
+    inside: SetInside,
+    *,
+    may_break: bool,
 ) -> None:
     """Compiles the else of a loop, which runs where the loop was not left early (`state` says whether it was)."""
+
+    def after_end() -> None:
+        inside.unset(fb, node, inside.exits.at_end)
+        build_statements(fb, node.orelse, live)
+
+    def after_break() -> None:
+        inside.unset(fb, node, inside.exits.at_break)
+
     if state is True:
+        after_break()
         return
     if state is False:
-        build_statements(fb, node.orelse, live)
+        after_end()
         return
-    skipped = build_arm(fb, lambda: None)
+    skipped = build_arm(fb, after_break)
     skipped.is_dead_end = False
     if not may_break:
         mark_jumped(skipped)  # only a return leaves it
     before = dict(fb.env)
     if RETURN in fb.env:
         fb.env[RETURN] = FALSE
-    run = build_arm(fb, lambda: build_statements(fb, node.orelse, live))
+    run = build_arm(fb, after_end)
     fb.env = before
     written = fb.facts.writes(node.orelse) | (frozenset((RETURN,)) if RETURN in before else NO_NAMES)
+    written |= inside.names
     join_arms(fb, state, skipped, run, live, written, node.orelse[0])
 
 
@@ -132,7 +164,13 @@ def _loop_jumps(fb: FunctionBuilder, node: ast.For | ast.While) -> Live:
 
 
 def _after(
-    fb: FunctionBuilder, before: dict[str, Binding], carried: Carried, node: ast.For | ast.While, live: Live
+    fb: FunctionBuilder,
+    before: dict[str, Binding],
+    carried: Carried,
+    node: ast.For | ast.While,
+    live: Live,
+    *,
+    runs_a_round: bool,
 ) -> None:
     """Settles the variables that the loop wrote and does not carry: they are unset where it ran no round."""
     inner = fb.env
@@ -143,7 +181,9 @@ def _after(
         old, new = before.get(name), inner.get(name)
         if old is None or isinstance(old, Unset):
             is_set = new is not None and not isinstance(new, Unset)
-            path = "where the loop runs no round" if is_set else "on every path through it"
+            path = (
+                "where the loop runs no round" if is_set and not runs_a_round else "on every path through it"
+            )
             fb.env[name] = Unset(node, path)
         elif new is None or new is old or name not in live:
             continue
@@ -156,50 +196,46 @@ def _after(
             )
 
 
-def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live) -> None:
+def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live) -> SetInside:
     if rounds.count == 0:
         for name in written_by_rounds(fb, node):
             if not name.startswith("$"):
                 fb.env.setdefault(name, Unset(node, "where the loop runs no round"))
-        return
+        return SetInside()
     jumps = _loop_jumps(fb, node)
-    target = _target_names(node.target)
-    if BREAK in jumps and always_exits(node.orelse):
-        _assume_set(fb, target & live, rounds.type)  # what follows runs only after a break
-    skip = target if not (target & live) and not (target & fb.facts.writes(node.body)) else frozenset[str]()
+    target = stored_names(node.target)
+    inside = set_inside(fb, node, live, runs_a_round=bool(rounds.count))
+    is_read = target & (live | fb.facts.reads(node.orelse))
+    skip = target if not is_read and not (target & fb.facts.writes(node.body)) else frozenset[str]()
     carried = carried_variables(fb, node, live | jumps, skip)
     before = dict(fb.env)
     body_live = live | fb.facts.reads([node]) | jumps
     if jumps or not rounds.is_simple:
-        results = _stepping_while(fb, node, rounds, carried, body_live)
+        results = _stepping_while(fb, node, rounds, carried, body_live, inside)
     else:
-        results = _simple_for(fb, node, rounds, carried, body_live)
-    _after(fb, before, carried, node, live)
+        results = _simple_for(fb, node, rounds, carried, body_live, inside)
+    _after(fb, before, carried, node, live, runs_a_round=bool(rounds.count))
     bind(fb, carried, results)
+    return inside
 
 
-def _assume_set(fb: FunctionBuilder, names: Live, type_: ScalarType | None = None) -> None:
-    """Gives variables without a value any value, because whatever reads them runs after some round has set them."""
-    for name in names:
-        if isinstance(fb.env.get(name, Unset()), Unset):
-            wanted = fb.variable_types.get(name, type_)
-            if wanted is not None:
-                fb.env[name] = zero_like(typed_value(wanted))
-
-
-def _target_names(target: ast.expr) -> frozenset[str]:
-    return frozenset(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
-
-
-def _body(fb: FunctionBuilder, node: ast.For, induction: Scalar, live: Live) -> None:
-    assign_target(fb, node.target, induction, node.target)
+def _build_round(fb: FunctionBuilder, node: ast.For | ast.While, live: Live, inside: SetInside) -> None:
+    outer = fb.handed_on
+    fb.handed_on |= inside.names
     build_statements(fb, node.body, live)
+    fb.handed_on = outer
     fb.env.pop(CONTINUE, None)
     fb.node = node
 
 
+def _body(fb: FunctionBuilder, node: ast.For, induction: Scalar, live: Live, inside: SetInside) -> None:
+    inside.unset(fb, node)
+    assign_target(fb, node.target, induction, node.target)
+    _build_round(fb, node, live, inside)
+
+
 def _simple_for(
-    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live
+    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live, inside: SetInside
 ) -> Sequence[SSAValue]:
     fb.node = node
     lower, upper, step = (_needed(fb, v) for v in (rounds.start, rounds.stop, rounds.step))
@@ -208,7 +244,7 @@ def _simple_for(
     fb.env = dict(outer)
     with fb.into(block):
         bind(fb, carried, block.args[1:])
-        _body(fb, node, Scalar(rounds.type, block.args[0], bounds=rounds.bounds), live)
+        _body(fb, node, Scalar(rounds.type, block.args[0], bounds=rounds.bounds), live, inside)
         fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
     op = create(
         scf.ForOp,
@@ -221,7 +257,7 @@ def _simple_for(
 
 
 def _stepping_while(
-    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live
+    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live, inside: SetInside
 ) -> Sequence[SSAValue]:
     """Emits `while value before stop and not left`, or by rounds where no comparison of the value says it."""
     fb.node = node
@@ -250,7 +286,7 @@ def _stepping_while(
         for flag in FLAGS:
             if flag in fb.env:
                 fb.env[flag] = FALSE  # or this round would not have begun
-        _body(fb, node, Scalar(scalar, after.args[count - 1], bounds=rounds.bounds), live)
+        _body(fb, node, Scalar(scalar, after.args[count - 1], bounds=rounds.bounds), live, inside)
         following = [
             fb.emit(arith.AddiOp, [value, add], ir)
             for value, add in zip(after.args[:count], (one, step)[2 - count :], strict=True)
@@ -285,19 +321,16 @@ def _and_not_left(fb: FunctionBuilder, again: SSAValue | None) -> SSAValue:
 
 
 def build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
-    """Compiles a while loop.
-
-    Args:
-        live: variables that are read after the loop.
-    """
+    """Compiles a while loop; `live` are the variables that are read after it."""
     _with_own_flags(fb, node, live, lambda: _build_while(fb, node, live))
 
 
-def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
+def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> SetInside:
     fb.node = node
     jumps = _loop_jumps(fb, node)
     if jumps:
-        _assume_set(fb, names_set(node.test).always)
+        give_values(fb, names_set(node.test).always)  # whoever reads them runs after the condition has
+    inside = set_inside(fb, node, live)
     carried = carried_variables(fb, node, live | jumps, frozenset())
     entry = dict(fb.env)
     types = [v.type for v in carried.initial]
@@ -305,13 +338,14 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
     body_live = live | fb.facts.reads([node]) | jumps
     with fb.into(before):
         bind(fb, carried, before.args)
+        inside.unset(fb, node)
         test = _test(fb, node, jumps)
         fb.node = node
         if test.const is False and not jumps:
             _skip(fb, node, entry)
-            return
+            return SetInside()
         handed_on = final_values(fb, carried, node)
-        extra, maybe = _set_by_test(fb, node, carried, entry)
+        extra, maybe = set_by_test(fb, node, carried, entry)
         extra_leaves = [leaf for value in extra.shapes for leaf in ir_leaves(fb, value) or ()]
         fb.append(create(scf.ConditionOp, operands=[_needed(fb, test), *handed_on, *extra_leaves]))
     results = [v.type for v in (*handed_on, *extra_leaves)]
@@ -319,63 +353,26 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
     fb.env = dict(entry)
     with fb.into(after):
         bind(fb, carried, after.args)
-        _bind_set(fb, extra, maybe, after.args[len(types) :])
+        inside.unset(fb, node)
+        bind_set(fb, extra, maybe, after.args[len(types) :])
         take_names(fb, node.test, True)
         for flag in FLAGS:
             if flag in fb.env:
                 fb.env[flag] = FALSE
-        build_statements(fb, node.body, body_live)
-        fb.env.pop(CONTINUE, None)
-        fb.node = node
+        _build_round(fb, node, body_live, inside)
         fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
     op = create(
         scf.WhileOp, operands=carried.initial, result_types=results, regions=[Region(before), Region(after)]
     )
     fb.append(op)
-    _after(fb, entry, carried, node, live)
+    _after(fb, entry, carried, node, live, runs_a_round=is_endless(node))
     bind(fb, carried, op.results)
-    _bind_set(fb, extra, maybe, op.results[len(types) :])
+    bind_set(fb, extra, maybe, op.results[len(types) :])
     if not jumps:
         take_names(fb, node.test, False)
-    if _is_true_literal(node) and BREAK not in jumps and RETURN in jumps:
+    if is_endless(node) and BREAK not in jumps and RETURN in jumps:
         fb.env[RETURN] = constant(True)  # there is no other way out
-
-
-def _set_by_test(
-    fb: FunctionBuilder, node: ast.While, carried: Carried, entry: dict[str, Binding]
-) -> tuple[Carried, dict[str, Unset]]:
-    """Returns the variables that only the condition sets, ``while (x := …) > 0``: every round and the exit see them.
-
-    Those that it sets on some paths only are in the second result too.
-    """
-    extra, maybe = Carried([], [], []), dict[str, Unset]()
-    walrus = {n.target.id for n in ast.walk(node.test) if isinstance(n, ast.NamedExpr)}
-    for name in sorted(walrus - frozenset(carried.names)):
-        binding = fb.env.get(name)
-        value = binding.value if isinstance(binding, Unset) else binding
-        if value is None or binding is entry.get(name):
-            continue
-        if ir_leaves(fb, value) is not None:
-            extra.names.append(name)
-            extra.shapes.append(value)
-            if isinstance(binding, Unset):
-                maybe[name] = binding
-    return extra, maybe
-
-
-def _bind_set(
-    fb: FunctionBuilder, extra: Carried, maybe: dict[str, Unset], leaves: Sequence[SSAValue]
-) -> None:
-    """Binds what `_set_by_test` found."""
-    bind(fb, extra, leaves)
-    for name, unset in maybe.items():
-        value = fb.env[name]
-        assert not isinstance(value, Unset)
-        fb.env[name] = Unset(unset.where, unset.path, value)
-
-
-def _is_true_literal(node: ast.While) -> bool:
-    return isinstance(node.test, ast.Constant) and bool(node.test.value)
+    return inside
 
 
 def _test(fb: FunctionBuilder, node: ast.While, jumps: Live) -> Scalar:

@@ -174,7 +174,7 @@ def _store(
         assert isinstance(value, Composite)
         items = [item for item in value.items if isinstance(item, Scalar)]
         for item in items:
-            check_nan(fb, element.array, item)
+            check_nan(fb, element.array, element.indices, item)
         parts = [fb.ssa(item) for item in items]
         whole = fb.emit(CompositeConstructOp, parts, _whole_type(element, kind))
         assert whole is not None and element.array.ssa is not None
@@ -193,7 +193,7 @@ def _store(
 
 
 def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tuple[Step, ...]) -> None:
-    check_nan(fb, element.array, value)
+    check_nan(fb, element.array, element.indices, value)
     ssa = fb.ssa(value)
     if value.type is BOOL and not isinstance(element.array, LocalArray):
         ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))

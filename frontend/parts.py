@@ -21,6 +21,7 @@ from .ir_types import BOOL, ir_type
 from .part_memory import ElementPart, Step, load_place, store_place, swizzled
 from .struct_types import StructType
 from .subscripts import image_pixel, index_values, resolve_element
+from .suggestions import vector_member_hint
 from .types import FixedArrayType, ScalarType, Type
 from .values import Array, Composite, FixedArray, Image, Scalar, Static, Value, constant, describe
 from .vector_types import VecType
@@ -116,7 +117,8 @@ def _swizzle_positions(fb: FunctionBuilder, kind: VecType, node: ast.Attribute) 
             node,
             f"{kind!r} has no swizzle '{node.attr}'",
             "LP2046",
-            hint=f"a swizzle is 2 to 4 of {', '.join(COMPONENTS[: kind.size])}",
+            hint=vector_member_hint(node.attr)
+            or f"a swizzle is 2 to 4 of {', '.join(COMPONENTS[: kind.size])}",
         )
     return positions
 

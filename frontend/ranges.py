@@ -10,7 +10,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import SupportsIndex, cast
+from typing import TYPE_CHECKING, SupportsIndex, cast
 
 from ..ir.errors import NdRangeError
 
@@ -52,8 +52,18 @@ class NdRange:
 
     global_: int | tuple[int, ...]
     """Total number of work-items in each dimension."""
-    local: int | tuple[int, ...]
+    if TYPE_CHECKING:
+        local: int | tuple[int, ...]
+    else:
+        local: int | tuple[int, ...] | None = None
     """Number of work-items of a work-group in each dimension; divides `global_`."""
+
+    def __post_init__(self) -> None:
+        if self.local is None:  # pyright: ignore[reportUnnecessaryComparison] - type checkers ask for it
+            raise NdRangeError(
+                f"lp.NdRange(global_, local): expected the size of a work-group too, lp.NdRange({self.global_!r}, 64); "
+                f"without one the range is the number of work-items alone, kernel[{self.global_!r}](…)"
+            )
 
     @property
     def __lapilli_key__(self) -> object:

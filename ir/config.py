@@ -6,13 +6,15 @@
     del lp.config.device                   # what the environment says again
 
 Each option is read when it is used: those about drivers (`validate`, `visible_devices`, `disable_aspects`) when
-Vulkan is first used, the others at every use.  Standard library only: every layer may read it.
+Vulkan is first used, those of a launch (`debug`, `interpret`) when it is prepared, the others at every use.  A launch
+like an earlier one goes on as that one was prepared until an option is set here; it does not look into the environment
+again.  Standard library only: every layer may read it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar, cast, overload
@@ -243,3 +245,33 @@ OPTIONS = tuple(name for name, value in vars(Config).items() if isinstance(value
 
 config = Config()
 """The options of this process."""
+
+OTHER_VARIABLES = ("SWIFTSHADER", "SPIRV_TOOLS")
+"""Further environment variables, without `PREFIX`: where libraries are."""
+
+
+def misspelt_variables(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Returns the environment variables that nothing reads, each with the one of lapilli that it is near to.
+
+    What is near to none is left alone: it may be a program's own.
+    """
+    known = {*(name.upper() for name in OPTIONS), *OTHER_VARIABLES}
+    found: list[tuple[str, str]] = []
+    for name in sorted(names):
+        word = name.removeprefix(PREFIX)
+        if word == name or word in known:
+            continue
+        from difflib import get_close_matches  # 2 ms, which only those pay who wrote something wrong
+
+        near = get_close_matches(word, known, n=1, cutoff=0.7)
+        if near:
+            found.append((name, f"{PREFIX}{near[0]}"))
+    return found
+
+
+def warn_of_misspelt_variables() -> None:
+    """Logs each of `misspelt_variables`; called when Vulkan is first used."""
+    for name, near in misspelt_variables(os.environ):
+        import logging
+
+        logging.getLogger(__name__).warning("%s is set, which nothing reads; did you mean %s?", name, near)

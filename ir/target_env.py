@@ -49,6 +49,7 @@ OPTIMISATION_PASSES = (
     "dce",
     "hoist-invariants",
     "join-loads",
+    "lift-breaks",
     "linearise-indices",
     "narrow-barriers",
     "promote-arrays",

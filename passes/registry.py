@@ -20,6 +20,7 @@ _PASSES = {
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
     "join-loads": ("optimise.join_loads", "JoinLoads"),
+    "lift-breaks": ("optimise.lift_breaks", "LiftBreaks"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
     "linearise-indices": ("optimise.linearise_indices", "LineariseIndices"),
     "lower-vectors": ("lower_vectors", "LowerVectorsPass"),

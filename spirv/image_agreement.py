@@ -24,12 +24,17 @@ from ..ir.target_env import BindingModel, TargetEnv
 from .reflection import EntryPoint, Reflection
 from .tables import Capability, capability_closure, enumerant_name
 
-_STORED_ONLY = {
+_ALSO_ENOUGH = {
     Aspect.VK_INT8: (Capability.StorageBuffer8BitAccess,),
     Aspect.VK_INT16: (Capability.StorageBuffer16BitAccess,),
     Aspect.FP16: (Capability.StorageBuffer16BitAccess,),
+    Aspect.VK_FLOAT_ATOMIC_ADD: (Capability.AtomicFloat32MinMaxEXT,),
 }
-"""A narrow value that is only loaded, converted and stored needs no capability but that of its storage."""
+"""What says enough in place of an aspect's own capability.
+
+A narrow value that is only loaded, converted and stored needs no capability but that of its storage.  Atomic loads,
+stores and exchanges of floats beside their minimum need a feature (shaderBufferFloat32Atomics) that has no capability.
+"""
 
 
 _OF_IMAGES = dict.fromkeys(
@@ -185,6 +190,6 @@ def _aspects(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> It
             yield f"capability {name} needs aspect {aspect.spelling}, which is no requirement of the image"
     used = {use.aspect for kernel in split.kernels for use in kernel.aspect_uses if not use.is_declared}
     for aspect, row in ASPECT_ROWS.items():
-        enough = {*row.capabilities, *_STORED_ONLY.get(aspect, ())}
+        enough = {*row.capabilities, *_ALSO_ENOUGH.get(aspect, ())}
         if aspect in used and row.capabilities and not enough & set(reflection.capabilities):
             yield f"the image requires aspect {aspect.spelling}, but its code declares no such capability"

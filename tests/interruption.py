@@ -1,4 +1,4 @@
-"""Ctrl-C at any point of the runtime, one after the other.
+"""Ctrl-C at any point of the runtime, one after the other; finalisers in the middle of it.
 
 Python looks for signals after each call and at each backward jump.  A trace function raises KeyboardInterrupt
 at exactly these points, which no signal could do reliably.
@@ -7,6 +7,7 @@ at exactly these points, which no signal could do reliably.
 from __future__ import annotations
 
 import dis
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -58,3 +59,29 @@ def interrupted_at(count: int, action: Callable[[], object]) -> bool:
         sys.settrace(None)
         before.clear()  # frames keep what they have made
     return False
+
+
+class Finalised:
+    """Garbage that only the collector finds."""
+
+    def __init__(self, action: Callable[[], object]) -> None:
+        self.itself, self.action = self, action
+
+    def __del__(self) -> None:
+        self.action()
+
+
+class Refusals:
+    """Runs a finaliser at every call of one function, and notes how each was refused."""
+
+    def __init__(self, monkeypatch: Any, owner: object, name: str, action: Callable[[], object]) -> None:
+        self.found: list[type] = []
+        really_do = getattr(owner, name)
+
+        def interrupted(*args: Any, **kwargs: Any) -> Any:
+            Finalised(action)
+            gc.collect()
+            return really_do(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, interrupted, raising=False)
+        monkeypatch.setattr(sys, "unraisablehook", lambda it: self.found.append(type(it.exc_value)))

@@ -10,7 +10,7 @@ from ..ir.config import config
 from ..ir.errors import RuntimeFailure
 from ..vk_runtime.disk_cache import DiskCache, cache_root, open_cache
 
-KINDS = {"image": "device images", "pipelines": "pipeline caches"}
+KINDS = {"image": "device images", "names": "names they read", "pipelines": "pipeline caches"}
 """Prefix of an entry's name -> what it is."""
 
 
@@ -45,13 +45,26 @@ def info() -> None:
 )
 def prune(size: int | None) -> None:
     """Removes what was unused for longest until the cache fits."""
-    click.echo(f"removed {_cache().prune(size)} entries")
+    cache = _cache()
+    _tell(cache, cache.prune(size), cache.limit_bytes if size is None else size)
 
 
 @command.command()
 def clear() -> None:
     """Removes every entry."""
-    click.echo(f"removed {_cache().clear()} entries")
+    cache = _cache()
+    _tell(cache, cache.clear(), 0)
+
+
+def _tell(cache: DiskCache, removed: int, limit_bytes: int) -> None:
+    """Prints how many entries are gone.
+
+    Raises:
+        RuntimeFailure: none, though there is more than `limit_bytes`.
+    """
+    if not removed and sum(entry.size_bytes for entry in cache.entries()) > limit_bytes:
+        raise RuntimeFailure(f"nothing can be removed from {cache.folder}: see the warning above")
+    click.echo(f"removed {removed} entries")
 
 
 def _cache() -> DiskCache:

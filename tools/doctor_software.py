@@ -6,12 +6,11 @@ import os
 import platform
 import sys
 from importlib import metadata
-from pathlib import Path
 
-import platformdirs
-
+from ..ir.config import config
 from ..ir.errors import Error
 from ..spirv.tools import ENVIRONMENT_VARIABLE, spirv_tools
+from ..vk_runtime.disk_cache import cache_root, cache_trouble
 from .doctor_findings import Finding, Section, missing, note, ok
 
 PACKAGES = ("lapilli", "xdsl", "vulkan", "numpy")
@@ -44,18 +43,18 @@ def _spirv_tools() -> Finding:
 
 
 def _cache_directory() -> Finding:
-    directory = Path(os.environ.get("LAPILLI_CACHE_DIR") or platformdirs.user_cache_dir("lapilli"))
     try:
-        return _cache_state(directory)
-    except OSError as error:
-        return missing("cache", f"{directory} cannot be used: {error.strerror}; set LAPILLI_CACHE_DIR")
-
-
-def _cache_state(directory: Path) -> Finding:
-    existing = next(path for path in (directory, *directory.parents) if path.exists())
-    if not os.access(existing, os.W_OK):
-        return missing("cache", f"{directory} cannot be written; set LAPILLI_CACHE_DIR")
-    if not directory.exists():
-        return note("cache", f"{directory} (not made yet)")
-    size_bytes = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
-    return ok("cache", f"{directory} ({size_bytes / 1e6:.1f} MB)")
+        if not config.cache:
+            return note("cache", "is switched off: LAPILLI_CACHE")
+        directory, limit_bytes = cache_root(), config.cache_size
+        trouble = cache_trouble(directory)
+        if trouble is not None:
+            return missing("cache", f"{directory} is not used: {trouble}")
+        if not directory.exists():
+            return note("cache", f"{directory} (not made yet)")
+        size_bytes = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+    except OSError as error:  # another process removed a file meanwhile
+        return missing("cache", f"{error.filename}: {error.strerror}")
+    except Error as error:  # an option takes no such value
+        return missing("cache", str(error))
+    return ok("cache", f"{directory} ({size_bytes / 1e6:.1f} of {limit_bytes / 1e6:.1f} MB)")

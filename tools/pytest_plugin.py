@@ -6,6 +6,9 @@
     @pytest.mark.aspects("fp64", "atomic64")   # skipped, with the reason, where the device lacks one
     def test_sums(lapilli_device): ...
 
+    @pytest.mark.aspects("fp64")               # without the fixture: of the default device
+    def test_default(): ...
+
 Without any device the tests are skipped with the reason; ``--lapilli-require-device`` makes that an error, for
 machines that are meant to have one.  Without these options nothing of lapilli is imported before a test asks for
 a device.
@@ -13,6 +16,7 @@ a device.
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -42,7 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the mark; a device that was asked for and is not there ends the run before any test."""
     config.addinivalue_line(
-        "markers", "aspects(*names): skips a test of lapilli_device on devices that lack one of these aspects"
+        "markers",
+        "aspects(*names): skips a test on devices that lack one of these aspects: those of lapilli_device, or "
+        "the default device where the test does not take that fixture",
     )
     is_required = config.getoption("--lapilli-require-device")
     if is_required or config.getoption("--lapilli-device"):
@@ -63,14 +69,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(FIXTURE, [pytest.param(None, marks=skip)], ids=["none"], indirect=True)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips a test with ``aspects`` marks that does not choose its device where the default device lacks one."""
+    if FIXTURE in getattr(item, "fixturenames", ()) or item.get_closest_marker("aspects") is None:
+        return
+    from ..ir.errors import Error
+    from ..vk_runtime.device import device
+
+    try:
+        _skip_without(_required(item), device())
+    except Error as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture
 def lapilli_device(request: pytest.FixtureRequest) -> Device:
     """Every Vulkan device, one after the other; it has the aspects of the test's ``aspects`` marks."""
     device = cast("Device", request.param)
-    lacking = [aspect.spelling for aspect in _required(request.node) if not device.has(aspect)]
+    _skip_without(_required(request.node), device)
+    return device
+
+
+def _skip_without(required: list[Aspect], device: Device) -> None:
+    """Skips the test where the device lacks one of the aspects."""
+    lacking = [aspect.spelling for aspect in required if not device.has(aspect)]
     if lacking:
         pytest.skip(f"device '{device.name}' lacks {', '.join(lacking)}")
-    return device
 
 
 def _devices(config: pytest.Config) -> tuple[tuple[Device, ...], str]:
@@ -88,7 +112,7 @@ def _devices(config: pytest.Config) -> tuple[tuple[Device, ...], str]:
 
 
 def _required(node: pytest.Item) -> list[Aspect]:
-    """Returns the aspects of a test's marks; UsageError for a name that is none."""
+    """Returns the aspects of a test's marks; a name that is none fails the test."""
     from ..ir.aspects import Aspect
 
     required: list[Aspect] = []
@@ -99,6 +123,8 @@ def _required(node: pytest.Item) -> list[Aspect]:
                 continue
             known = Aspect.__members__.get(str(name).upper())
             if known is None:
-                raise pytest.UsageError(f"{node.nodeid}: there is no aspect {name!r} (lp.Aspect lists them)")
+                near = difflib.get_close_matches(str(name).upper(), Aspect.__members__, n=3)
+                known_ones = f"near it: {', '.join(near).lower()}" if near else "lp.Aspect lists them"
+                pytest.fail(f"there is no aspect {name!r}; {known_ones}", pytrace=False)
             required.append(known)
     return required

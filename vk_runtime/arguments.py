@@ -26,10 +26,9 @@ from ..ir.kernel_info import (
     ValueParameter,
 )
 from ..ir.stream import Stream
+from .argument_hints import array_hint, number_hint, shape_hint
 from .array import Array, signature
-from .bundle_errors import OutOfContextError
 from .element_counts import MOST_ELEMENTS, too_many_elements
-from .foreign_arguments import misfit, packed_value
 
 if TYPE_CHECKING:
     from .device import Device
@@ -158,13 +157,17 @@ class ArgumentChecker:
         """Whether the parameter is a buffer of a foreign kernel that takes the array."""
         parameter = self._parameters[index]
         return (
-            isinstance(parameter, BufferParameter) and not parameter.ndim and misfit(array, parameter) is None
+            isinstance(parameter, BufferParameter)
+            and not parameter.ndim
+            and _misfit(array, parameter) is None
         )
 
     def _label(self, index: int) -> str:
+        # Vectors and structs are parameters for each of their scalars: p.x, v[0].
+        owners = list(dict.fromkeys(_owner(p.name) for p in self._parameters))
+        name = self._parameters[index].name
         return (
-            f"kernel '{self._kernel}', argument '{self._parameters[index].name}' "
-            f"({index + 1} of {len(self._parameters)})"
+            f"kernel '{self._kernel}', argument '{name}' ({owners.index(_owner(name)) + 1} of {len(owners)})"
         )
 
     def _wrong_count(self, args: Sequence[object]) -> NoReturn:
@@ -183,7 +186,7 @@ class ArgumentChecker:
             self._no_array(index, arg)
         parameter = self._parameters[index]
         if isinstance(parameter, BufferParameter) and not parameter.ndim:
-            found = misfit(arg, parameter)
+            found = _misfit(arg, parameter)
             if found is not None:
                 raise KernelArgumentError(f"{self._label(index)}: {found}")
         elif arg.signature != wanted:
@@ -191,6 +194,8 @@ class ArgumentChecker:
         if arg.is_released:
             raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
         if arg.device is not device and arg.buffer.is_borrowed:
+            from .bundle_errors import OutOfContextError
+
             raise OutOfContextError(
                 f"{self._label(index)}: the array is of a native buffer of device '{arg.device.selector}' and can be "
                 f"used in its context only, not on '{device.selector}'; copy it with lp.asarray(a.numpy(), device=…)"
@@ -235,7 +240,10 @@ class ArgumentChecker:
                 f"{self._label(index)}: {expected}, found a NumPy array of dtype {found.dtype} and "
                 f"{found.ndim} dimensions; copy it to the device first with lp.asarray(…{convert})"
             )
-        raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
+        raise KernelArgumentError(
+            f"{self._label(index)}: {expected}, found {_describe(arg)}"
+            f"{array_hint(arg, self._parameters[index].dtype)}"
+        )
 
     def _wrong_array(self, index: int, array: Array, wanted: str) -> NoReturn:
         message = f"{self._label(index)}: expected lp.{wanted}, found lp.{array.signature}"
@@ -243,11 +251,18 @@ class ArgumentChecker:
         are_numbers = {parameter.dtype, array.spelling} <= PACK_FORMATS.keys()
         if are_numbers and isinstance(parameter, BufferParameter) and array.ndim == parameter.ndim:
             message += f"; convert what it is made of: lp.asarray(x, lp.{parameter.dtype})"
+        elif isinstance(parameter, BufferParameter) and array.spelling == parameter.dtype:
+            message += shape_hint(array.ndim)
+        elif parameter.dtype == f"Vec[{array.spelling}, {array.shape[-1]}]":
+            vector = f"{array.spelling}x{array.shape[-1]}"
+            message += f"; lp.asarray(x, lp.{vector}) makes vectors of the last dimension"
         raise KernelArgumentError(message)
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
         parameter = self._parameters[index]
         if isinstance(parameter, ValueParameter):
+            from .foreign_arguments import packed_value
+
             try:
                 return packed_value(arg, parameter)
             except ValueError as error:
@@ -255,7 +270,9 @@ class ArgumentChecker:
         try:
             return scalar_value(arg, dtype)
         except ValueError as error:
-            raise KernelArgumentError(f"{self._label(index)}: expected lp.{dtype}, found {error}") from None
+            raise KernelArgumentError(
+                f"{self._label(index)}: expected lp.{dtype}, found {error}{number_hint(arg, dtype)}"
+            ) from None
 
     def _overlap(self, first: int, second: int) -> NoReturn:
         a, b = self._places[first], self._places[second]
@@ -334,6 +351,12 @@ def _expected(parameter: Parameter) -> _Expected:
     return type(None), 0, 0, dtype  # f16 and bf16 always take the slow way
 
 
+def _misfit(array: Array, parameter: BufferParameter) -> str | None:
+    from .foreign_arguments import misfit  # of kernels from elsewhere only
+
+    return misfit(array, parameter)
+
+
 def scalar_value(value: object, dtype: str) -> int | float:
     """Converts a scalar argument without losing anything but floating-point digits.
 
@@ -380,7 +403,9 @@ def _float_value(value: object, dtype: str) -> int | float:
     try:
         number = float(cast("float", value))
     except OverflowError:
-        raise ValueError(f"{value!r}, too large for a float") from None
+        raise ValueError(
+            f"an integer of {cast('int', value).bit_length()} bits, too large for a float"
+        ) from None
     largest = _LARGEST_FLOAT[dtype]
     if abs(number) > largest and abs(number) != float("inf"):
         raise ValueError(f"{number}, outside ±{largest}")
@@ -402,6 +427,11 @@ def _holds(array: np.ndarray[Any, Any], element: str) -> bool:
         return spelling_of(array.dtype) == element
     except InvalidError:  # no array can hold what it holds
         return False
+
+
+def _owner(name: str) -> str:
+    """Returns the parameter that a scalar is part of: p of ``p.x`` and ``p[0]``."""
+    return name.partition(".")[0].partition("[")[0]
 
 
 def _describe(value: object) -> str:

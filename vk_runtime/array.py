@@ -19,7 +19,7 @@ import numpy as np
 
 from ..ir.errors import InvalidError
 from . import tracked
-from .array_hints import missing_attribute
+from .array_operators import refuse_operators
 from .dtypes import numpy_dtype
 from .host_data import element, host_array
 
@@ -29,9 +29,15 @@ if TYPE_CHECKING:
 
 
 class Array:
-    """An array on a device.  Made by `empty`, `zeros`, `asarray` and their kind, not by calling this class.
+    """An array on a device: memory for kernels, with a shape and an element type.
 
-    ``Array[dtype, ndim]`` is the annotation of a kernel's parameter.
+    Made by ``lp.asarray(numpy_array)``, ``lp.empty(shape, dtype)``, ``lp.zeros``, ``lp.full`` and their kind, not
+    by calling this class.  ``a.numpy()`` copies it to the host, ``a.copy_from(x)`` and ``a.fill(v)`` write it; both
+    wait for the launches that use it.  It does no arithmetic and has no elements on the host: kernels do.
+
+    ``x: lp.Array[lp.f32]`` and ``lp.Array[lp.f32, 2]`` are annotations of a kernel's parameters, ``lp.In[…]`` of those
+    it only reads, ``lp.Out[…]`` of those it only writes; in the kernel there are ``x[i]``, ``x[i, j]``, ``x.shape`` and
+    ``x.size``.
     """
 
     __lapilli_annotation__ = "array"
@@ -48,9 +54,13 @@ class Array:
     )
 
     def __init__(
-        self, device: Device, shape: tuple[int, ...] = (), spelling: str = "", buffer: Buffer | None = None
+        self,
+        device: Device | None = None,
+        shape: tuple[int, ...] = (),
+        spelling: str = "",
+        buffer: Buffer | None = None,
     ) -> None:
-        if not spelling:
+        if device is None or not spelling:
             raise InvalidError(
                 "lp.Array is not called: annotations are lp.Array[lp.f32], arrays are made by lp.asarray(x), "
                 "lp.zeros(shape, dtype) and their like"
@@ -343,6 +353,10 @@ class Array:
     if not TYPE_CHECKING:  # type checkers find by themselves what is missing
 
         def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # NumPy asks for its protocols
+                raise AttributeError(f"'Array' object has no attribute {name!r}", name=name, obj=self)
+            from .array_hints import missing_attribute
+
             raise missing_attribute(name, self)
 
     def __len__(self) -> int:
@@ -362,6 +376,9 @@ class Array:
     def __repr__(self) -> str:
         state = ", released" if self._buffer is None else ""
         return f"<lapilli.{self.signature} shape={self.shape} on {self._device.selector}{state}>"
+
+
+refuse_operators(Array)
 
 
 def signature(spelling: str, ndim: int) -> str:

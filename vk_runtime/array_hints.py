@@ -9,6 +9,7 @@ _OF_NUMPY = """T all any argmax argmin argsort astype clip conj cumprod cumsum d
     transpose var view"""
 
 HINTS = {
+    "to": "lp.asarray(a, device=…) copies it to another device",
     **dict.fromkeys(_ON_THE_HOST.split(), "a.numpy() copies the elements to host memory"),
     **dict.fromkeys(_COPIES.split(), "copy.copy(a) makes another array on the same device"),
     **dict.fromkeys(_OF_NUMPY.split(), "an lp.Array is memory for kernels; a.numpy() gives a NumPy array"),

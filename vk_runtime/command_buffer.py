@@ -79,6 +79,8 @@ class CommandBuffer:
         self.keep: list[object] = []
         """Buffers, pipelines and descriptor sets that the commands use."""
         self.launch_count = 0
+        self.is_read_by_host = False
+        """Whether it fills a staging buffer that the host reads."""
         self.end_result: int | None = None
         """What ending it returned; None before that."""
         self.submit_result: int | None = None
@@ -202,5 +204,6 @@ class CommandBuffer:
         self.keep.clear()
         self.end_result = self.submit_result = None
         self.launch_count = 0
+        self.is_read_by_host = False
         self.pipeline = self.layout = self.descriptor_set = None
         self._argument_chunk = self._argument_bytes = 0

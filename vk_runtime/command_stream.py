@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import Error, InvalidError
@@ -25,9 +24,7 @@ from .handle import Handle
 from .headers import NULL, ffi, make
 from .repeated_launches import RepeatedLaunches
 from .submitter import Submitter
-from .timeline import Timeline
 from .timeline_semaphore import TimelineSemaphore
-from .watcher import Watcher, call
 
 if TYPE_CHECKING:
     from .barriers import Barriers
@@ -37,7 +34,9 @@ if TYPE_CHECKING:
     from .memory import Buffer
     from .recorded_launch import RecordedLaunch
     from .repeated_launches import KeptLaunch
+    from .timeline import Timeline
     from .tracked import Tracked
+    from .watcher import Watcher
 
 SUBMIT_AFTER = 64
 """Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
@@ -197,22 +196,41 @@ class CommandStream(Handle):
             logical.half_way = None
         return command_buffer
 
-    @contextmanager
-    def command(self) -> Generator[CommandBuffer]:
-        """Gives the open command buffer for a command, and counts it; what Python runs in between leaves it alone."""
+    def record(self, encode: Callable[[CommandBuffer], object]) -> int:
+        """Has a command recorded into the open command buffer, and counts it; returns its timeline value.
+
+        What Python runs in between leaves the command buffer alone.
+
+        Args:
+            encode: records the command.
+        """
         logical = self._logical
         logical.require_whole()
         try:
-            while True:
-                command_buffer = self.open()
-                logical.half_way = self
-                if self.recording is command_buffer:
-                    break
-                logical.half_way = None  # a finaliser has submitted it just before
-            yield command_buffer
+            command_buffer, _ = self.begin_command()
+            encode(command_buffer)
         finally:
             logical.half_way = None
+        value = command_buffer.value
         self.note_launch(command_buffer)
+        return value
+
+    def begin_command(self, block_bytes: int = 0) -> tuple[CommandBuffer, tuple[Buffer, int] | None]:
+        """Returns the open command buffer, and memory of it for an argument block of some size, None for 0 bytes.
+
+        Sets `LogicalDevice.half_way`, which the caller resets, also after an exception: from here on what interrupts
+        this thread neither records nor submits it.
+        """
+        logical = self._logical
+        while True:
+            place = self.argument_block(block_bytes) if block_bytes else None
+            command_buffer = self.open()
+            logical.half_way = self
+            # A finaliser may have submitted it just before.
+            is_open = self.recording is command_buffer
+            if is_open and (place is None or command_buffer.has_argument_block(place[0])):
+                return command_buffer, place
+            logical.half_way = None
 
     def require_open(self) -> None:
         """Raises InvalidError where the queue was closed, DeviceLostError where its device is gone."""
@@ -503,6 +521,8 @@ class CommandStream(Handle):
         Raises:
             DeviceLostError: the driver lost the device.
         """
+        from .watcher import Watcher, call
+
         if self.poll(value):
             call(function)
             return

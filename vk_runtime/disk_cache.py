@@ -109,10 +109,16 @@ class DiskCache:
             self.prune()
         return True
 
-    def remove(self, name: str) -> None:
-        """Removes an entry that may be there."""
-        with contextlib.suppress(OSError):
+    def remove(self, name: str) -> bool:
+        """Removes an entry that may be there; returns whether it did."""
+        try:
             (self.folder / name).unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            self._warn("remove entries from", error)
+            return False
+        return True
 
     def entries(self) -> tuple[Entry, ...]:
         """Returns every entry, the one that was used last first; none where the folder cannot be read."""
@@ -136,8 +142,7 @@ class DiskCache:
         for entry in self.entries():
             left -= entry.size_bytes
             if left < 0:
-                self.remove(entry.name)
-                removed += 1
+                removed += self.remove(entry.name)
         return removed
 
     def clear(self) -> int:
@@ -238,12 +243,36 @@ def _opened(root: Path, limit_bytes: int) -> DiskCache | None:
     except OSError as error:
         logger.warning("there is no cache in %s: %s", root, error)
         return None
-    if not stat.S_ISDIR(status.st_mode) or not _is_ours(status):
-        logger.warning(
-            "the cache in %s is not used: the folder belongs to or is writable for somebody else; "
-            "run: chmod go-w %s, or set LAPILLI_CACHE_DIR",
-            folder,
-            folder,
-        )
+    refusal = _refusal(folder, status)
+    if refusal is not None:
+        logger.warning("the cache in %s is not used: %s", root, refusal)
         return None
     return DiskCache(folder, limit_bytes)
+
+
+def _refusal(folder: Path, status: os.stat_result) -> str | None:
+    """Returns why the folder of entries cannot be trusted, and what to do; None where it can."""
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{folder} is a link or a file where a folder should be; remove it, or set LAPILLI_CACHE_DIR"
+    if _is_ours(status):
+        return None
+    if status.st_uid != os.geteuid():
+        return f"{folder} belongs to another user; set LAPILLI_CACHE_DIR"
+    return f"others may write to {folder}; run: chmod go-w {folder}"
+
+
+def cache_trouble(root: Path) -> str | None:
+    """Returns why a process could not keep its compilations below `root`, None where it can; changes nothing."""
+    folder = root / _FOLDER
+    try:
+        return _refusal(folder, folder.lstat()) or (
+            None if os.access(folder, os.W_OK | os.X_OK) else f"{folder} cannot be written"
+        )
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        return f"{folder} cannot be used: {error.strerror}"
+    existing = next(path for path in folder.parents if os.path.lexists(path))
+    if not existing.is_dir():
+        return f"{existing} is no folder"
+    return None if os.access(existing, os.W_OK | os.X_OK) else f"{existing} cannot be written"

@@ -180,6 +180,7 @@ def _make_buffer(
         vk.vkFreeMemory(device.raw, memory[0], NULL)
         raise
     buffer = Buffer(raw, size, serial, host_address)
+    device.host_reads |= bool(host_address)
     buffer.allocation_bytes, buffer.memory = allocation, memory[0]
     allocated = memory[0]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
@@ -44,6 +45,7 @@ from .queue import Queue
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments
+    from .command_buffer import CommandBuffer
     from .device import Device
     from .launch_record import LaunchRecord
     from .memory import Buffer
@@ -370,18 +372,9 @@ class Graph:
             node = self._nodes[index]
             if isinstance(node, MarkerNode):  # all wait for all before anyway
                 continue
-            command_buffer = queue.open()
-            if not command_buffer.is_timed:  # begun before the profile
+            if not queue.open().is_timed:  # begun before the profile
                 queue.flush()
-                command_buffer = queue.open()
-            value, uses = command_buffer.value, cast("list[tuple[Tracked, bool]]", node.uses())
-            queue.order(uses, value)
-            command_buffer.keep.append(uses)
-            kind, name, nbytes = node.timed_as
-            command_buffer.begin_timing(None, profile.command(kind, name, queue, value, nbytes))
-            node.encode(command_buffer)
-            command_buffer.end_timing()
-            queue.note_launch(command_buffer)
+            value = queue.record(partial(_encode_timed, queue, node))
         return value
 
     def release(self) -> None:
@@ -418,7 +411,7 @@ class Graph:
             piece = tuple(steps[start : start + SEGMENT_COMMANDS])
             is_last = start + SEGMENT_COMMANDS >= len(steps)
             old = self._segments[number] if number < len(self._segments) else None
-            is_same = old is not None and old.content == content_of(piece, is_last)
+            is_same = old is not None and old.content == content_of(logical, piece, is_last)
             made.append(old if old is not None and is_same else Segment(logical, self._pool, piece, is_last))
         self._segments = tuple(made)
         self._submitted = ffi.new("VkCommandBuffer[]", [segment.raw for segment in made])
@@ -479,6 +472,17 @@ class Graph:
 def graph() -> Graph:
     """Returns a graph to record: ``with lp.graph() as g: …`` and then ``g.replay()``."""
     return Graph()
+
+
+def _encode_timed(queue: Queue, node: Node, command_buffer: CommandBuffer) -> None:
+    """Records a command into a command buffer of a queue, in order with what else is there."""
+    value, uses = command_buffer.value, cast("list[tuple[Tracked, bool]]", node.uses())
+    queue.order(uses, value)
+    command_buffer.keep.append(uses)
+    kind, name, nbytes = node.timed_as
+    command_buffer.begin_timing(None, profile.command(kind, name, queue, value, nbytes))
+    node.encode(command_buffer)
+    command_buffer.end_timing()
 
 
 def _owner(buffer: Buffer) -> Array:

@@ -61,10 +61,11 @@ Step = tuple["Node", bool]
 """A command, and whether a barrier goes before it."""
 
 
-def content_of(steps: Sequence[Step], is_last: bool) -> tuple[object, ...]:
-    """Returns what a segment consists of: the commands, and the serials of the memory that they use now."""
+def content_of(device: LogicalDevice, steps: Sequence[Step], is_last: bool) -> tuple[object, ...]:
+    """Returns what a segment consists of: the commands, the serials of the memory that they use now, and whether the
+    host may read behind it what the graph wrote."""
     serials = [cast("Tracked", memory).serial for node, _ in steps for memory, _ in node.uses()]
-    return tuple(steps), tuple(serials), is_last
+    return tuple(steps), tuple(serials), is_last and device.host_reads
 
 
 class Segment:
@@ -74,14 +75,12 @@ class Segment:
         device: borrowed.
         pool: gives the command buffer.
         steps: what it holds.
-        is_last: whether it ends the graph: the host may read what the graph wrote then.
+        is_last: whether it ends the graph.
     """
 
     def __init__(
         self, device: LogicalDevice, pool: CommandPool, steps: Sequence[Step], is_last: bool
     ) -> None:
-        self.content = content_of(steps, is_last)
-        """What was recorded: an equal one need not be recorded again."""
         self._pool, barriers = pool, device.barriers
         self._command_buffer = command_buffer = pool.take()
         pool.return_with(self, command_buffer)
@@ -90,13 +89,15 @@ class Segment:
             for node, has_barrier in steps:
                 if has_barrier:
                     barriers.record(command_buffer.raw, *barriers.between)
-                node.encode(command_buffer)
-            if is_last:
+                device.undisturbed(node.encode, command_buffer)
+            if is_last and device.host_reads:
                 barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
             result = device.vk.vkEndCommandBuffer(command_buffer.raw)
         device.check(result, "vkEndCommandBuffer")
+        self.content = content_of(device, steps, is_last)
+        """What was recorded: an equal one need not be recorded again."""
 
     @property
     def raw(self) -> Any:

@@ -57,18 +57,21 @@ def copy_image(queue: Queue, source: Array | Image, target: Array | Image) -> No
     if source.buffer is target.buffer:
         return
     device = queue.device.logical
+
+    def encode(command_buffer: CommandBuffer) -> None:
+        uses = ((source.buffer, False), (target.buffer, True))
+        queue.order(uses, command_buffer.value)
+        command_buffer.keep.append(uses)  # before the command: Ctrl-C may come in between
+        if command_buffer.is_timed:
+            command = profile.command("copy", "copy", queue, command_buffer.value, source.nbytes)
+            command_buffer.begin_timing(None, command)
+        encode_image_copy(device, command_buffer, source.buffer, target.buffer)
+        if command_buffer.is_timed:
+            command_buffer.end_timing()
+
     with device.lock:
         device.require_usable()
-        with queue.command() as command_buffer:
-            uses = ((source.buffer, False), (target.buffer, True))
-            queue.order(uses, command_buffer.value)
-            command_buffer.keep.append(uses)  # before the command: Ctrl-C may come in between
-            if command_buffer.is_timed:
-                command = profile.command("copy", "copy", queue, command_buffer.value, source.nbytes)
-                command_buffer.begin_timing(None, command)
-            encode_image_copy(device, command_buffer, source.buffer, target.buffer)
-            if command_buffer.is_timed:
-                command_buffer.end_timing()
+        queue.record(encode)
 
 
 def encode_image_copy(

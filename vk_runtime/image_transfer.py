@@ -22,6 +22,7 @@ from .staging import PIECE_BYTES
 from .transfer import wait_for_uses
 
 if TYPE_CHECKING:
+    from .command_buffer import CommandBuffer
     from .image_memory import ImageMemory
     from .logical_device import LogicalDevice
     from .memory import Buffer
@@ -40,40 +41,41 @@ def begin(queue: Queue, device: LogicalDevice, memory: ImageMemory, *, clears: b
         memory: in `memory.layout`.
         clears: whether it becomes zeros; else its contents stay, if its layout has any.
     """
+
+    def encode(command_buffer: CommandBuffer) -> None:
+        queue.order(((memory, True),), command_buffer.value)
+        command_buffer.keep.append(memory)  # before the commands: Ctrl-C may come in between
+        barrier = make(
+            "VkImageMemoryBarrier",
+            dstAccessMask=VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+            oldLayout=memory.layout,
+            newLayout=VK_IMAGE_LAYOUT_GENERAL,
+            srcQueueFamilyIndex=0xFFFFFFFF,
+            dstQueueFamilyIndex=0xFFFFFFFF,
+            image=memory.raw,
+            subresourceRange=_WHOLE,
+        )
+        vk = device.vk
+        vk.vkCmdPipelineBarrier(
+            command_buffer.raw,
+            VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+            VK_PIPELINE_STAGE_TRANSFER_BIT,
+            0,
+            0,
+            NULL,
+            0,
+            NULL,
+            1,
+            barrier,
+        )
+        memory.layout = VK_IMAGE_LAYOUT_GENERAL
+        if clears:
+            colour, whole = make("VkClearColorValue"), make("VkImageSubresourceRange", **_WHOLE)
+            vk.vkCmdClearColorImage(command_buffer.raw, memory.raw, VK_IMAGE_LAYOUT_GENERAL, colour, 1, whole)
+
     with device.lock:
         device.require_usable()
-        with queue.command() as command_buffer:
-            queue.order(((memory, True),), command_buffer.value)
-            command_buffer.keep.append(memory)  # before the commands: Ctrl-C may come in between
-            barrier = make(
-                "VkImageMemoryBarrier",
-                dstAccessMask=VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
-                oldLayout=memory.layout,
-                newLayout=VK_IMAGE_LAYOUT_GENERAL,
-                srcQueueFamilyIndex=0xFFFFFFFF,
-                dstQueueFamilyIndex=0xFFFFFFFF,
-                image=memory.raw,
-                subresourceRange=_WHOLE,
-            )
-            vk = device.vk
-            vk.vkCmdPipelineBarrier(
-                command_buffer.raw,
-                VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-                VK_PIPELINE_STAGE_TRANSFER_BIT,
-                0,
-                0,
-                NULL,
-                0,
-                NULL,
-                1,
-                barrier,
-            )
-            memory.layout = VK_IMAGE_LAYOUT_GENERAL
-            if clears:
-                colour, whole = make("VkClearColorValue"), make("VkImageSubresourceRange", **_WHOLE)
-                vk.vkCmdClearColorImage(
-                    command_buffer.raw, memory.raw, VK_IMAGE_LAYOUT_GENERAL, colour, 1, whole
-                )
+        queue.record(encode)
 
 
 def upload_image(
@@ -134,7 +136,8 @@ def _record(
     is_upload: bool,
 ) -> None:
     """Records the copy of `count` rows (pixels, slices) from row `first` on."""
-    with queue.command() as command_buffer:
+
+    def encode(command_buffer: CommandBuffer) -> None:
         queue.order(((staging, not is_upload), (memory, is_upload)), command_buffer.value)
         command_buffer.keep.append((staging, memory))  # before the command: Ctrl-C may come in between
         ndim = len(memory.shape)
@@ -156,6 +159,9 @@ def _record(
         if is_upload:
             vk.vkCmdCopyBufferToImage(command_buffer.raw, staging.raw, memory.raw, layout, 1, region)
         else:
+            command_buffer.is_read_by_host = True
             vk.vkCmdCopyImageToBuffer(command_buffer.raw, memory.raw, layout, staging.raw, 1, region)
         if command_buffer.is_timed:
             command_buffer.end_timing()
+
+    queue.record(encode)

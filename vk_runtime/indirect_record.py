@@ -135,9 +135,10 @@ class IndirectRecord(LaunchRecord):
         if self._has_report:
             reports.append(self._report_of(queue, args))
         queue.reports.order.begin(queue, reports)
-        place = queue.argument_block(self._block_at + self._block_bytes)
-        planner_set, kernel_set = self._descriptors(place, uses, values, reports)
-        with queue.command() as command_buffer:
+        try:
+            command_buffer, place = queue.begin_command(self._block_at + self._block_bytes)
+            assert place is not None, "a launch over an indirect range has its block in memory"
+            planner_set, kernel_set = self._descriptors(place, uses, values, reports)
             for report in reports:
                 queue.reports.note_launch(report, command_buffer.value)
             queue.order(uses, command_buffer.value)
@@ -153,6 +154,9 @@ class IndirectRecord(LaunchRecord):
             self._dispatch_planned(command_buffer, place, kernel_set, values)
             if command_buffer.is_timed:
                 command_buffer.end_timing()
+        finally:
+            self.logical.half_way = None
+        queue.note_launch(command_buffer)
 
     def _descriptors(
         self,

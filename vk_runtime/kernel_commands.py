@@ -59,6 +59,8 @@ class KernelCommands:
         self._dynamic_count = 0 if self._is_block_pushed else 1
         self._block_bytes = abi.argument_block_bytes
         self._push_bytes = self._block_bytes if self._is_block_pushed else 0
+        self._memory_block_bytes = 0 if self._is_block_pushed else self._block_bytes
+        """Bytes of the argument block where it lies in memory, else 0."""
         self._block = ffi.new("char[]", max(self._block_bytes, 1))
         self._block_memory = ffi.buffer(self._block)
         self._sets = ffi.new("VkDescriptorSet[]", 1)

@@ -23,13 +23,13 @@ from .pipeline import Pipeline
 from .queue import Queue
 from .recorded_launch import RecordedLaunch, are_fixed
 from .repeated_launches import KEPT
-from .reports import KernelReport, Streams
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
     from .device import Device
+    from .reports import KernelReport, Streams
 
 Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
@@ -141,6 +141,8 @@ class LaunchRecord(KernelCommands):
         of_rest = () if self._rest is None else self._rest.new_reports(args)
         if not self._has_report:
             return of_rest
+        from .reports import KernelReport
+
         kernel = self._binding.kernel
         mine = KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args))
         return (mine, *of_rest)
@@ -165,7 +167,8 @@ class LaunchRecord(KernelCommands):
         report, *of_rest = reports if self._has_report else (None, *reports)
         for piece in self.plan.pieces:
             hidden, groups = self._step(piece)
-            place = None if self._is_block_pushed else command_buffer.argument_block(self._block_bytes)
+            nbytes = self._memory_block_bytes
+            place = command_buffer.argument_block(nbytes) if nbytes else None
             shown = self._show(place, uses, hidden, values, report)
             self.bind(command_buffer, shown, hidden, values)
             self._dispatch_groups(command_buffer.raw, *groups)
@@ -258,17 +261,8 @@ class LaunchRecord(KernelCommands):
         report = self._report_of(queue, args) if self._has_report else None
         if report is not None:
             queue.reports.order.begin(queue, (report,))
-        logical = self.logical
         try:
-            while True:
-                place = None if self._is_block_pushed else queue.argument_block(self._block_bytes)
-                command_buffer = queue.open()
-                logical.half_way = queue
-                # A finaliser may have submitted it just before.
-                is_open = queue.recording is command_buffer
-                if is_open and (place is None or command_buffer.has_argument_block(place[0])):
-                    break
-                logical.half_way = None
+            command_buffer, place = queue.begin_command(self._memory_block_bytes)
             descriptor_set = self._show(place, uses, hidden, values, report)
             if report is not None:
                 queue.reports.note_launch(report, command_buffer.value)
@@ -291,7 +285,7 @@ class LaunchRecord(KernelCommands):
                     queue.known[self] = recorded
             command_buffer.launch_count += 1
         finally:
-            logical.half_way = None
+            self.logical.half_way = None
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
 

@@ -18,18 +18,17 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error, InvalidError
-from . import pipeline_binary, profile
+from . import pipeline_binary_feature, profile
 from .barriers import compute_barriers
-from .calibration import extension_of
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
-from .device_features import USED_FEATURES
+from .device_features import USED_FEATURES, calibration_extension
 from .errors import check, result_name
 from .handle import Graveyard
 from .headers import NULL, bool_members, chain, ffi, make, make_array, make_strings
@@ -39,9 +38,9 @@ from .memory import MemoryAllocator
 from .memory_plan import plan_memory
 from .physical_device import PhysicalDevice, feature_structs
 from .pipeline import PipelineStore
-from .reports import quiet
 
 if TYPE_CHECKING:
+    from .command_buffer import CommandBuffer
     from .command_stream import CommandStream
     from .device import Device
     from .image_memory import ImageStore
@@ -120,9 +119,10 @@ class LogicalDevice:
         self.is_destroyed = False
         """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
-        self.half_way: CommandStream | None = None
-        """Where whoever holds the lock is in the middle of recording a command.  Python may run finalisers and signal
-        handlers there, on the same thread: `require_whole` keeps them from recording and submitting."""
+        self.half_way: object = None
+        """Where whoever holds the lock is in the middle of recording a command: the queue, or what else records it.
+        Python may run finalisers and signal handlers there, on the same thread: `require_whole` keeps them from
+        recording, and from submitting that queue."""
         self.visits: deque[None] = deque()
         """One entry for each thread that is inside without the lock; see `visit`."""
         self.views: deque[None] = deque()
@@ -146,6 +146,9 @@ class LogicalDevice:
         self.graveyard = Graveyard()
         self.vk_queue = self._queue_of(self._families[0]) if adopted is None else adopted.vk_queue
         self.memory = MemoryAllocator(self, plan)
+        self.host_reads = plan.is_unified
+        """Whether the host reads where it lies what commands write: arrays, or what kernels report.  Staging buffers
+        do not count: the command buffers that fill them are marked (`CommandBuffer.is_read_by_host`)."""
         self.busy: set[CommandStream] = set()
         """Queues with work that is recorded or in flight: they stay alive until it is done."""
         self.launches = LaunchCache()
@@ -166,10 +169,10 @@ class LogicalDevice:
         try:
             return self._create()
         except Error as error:
-            if not pipeline_binary.has_pipeline_binaries(self):
+            if not pipeline_binary_feature.has_pipeline_binaries(self):
                 raise
-            logger.info("'%s' refuses %s: %s", self.name, pipeline_binary.EXTENSIONS[0], error)
-            self.features -= {pipeline_binary.FEATURE}
+            logger.info("'%s' refuses %s: %s", self.name, pipeline_binary_feature.EXTENSIONS[0], error)
+            self.features -= {pipeline_binary_feature.FEATURE}
             return self._create()
 
     @cached_property
@@ -192,13 +195,17 @@ class LogicalDevice:
         if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
             extensions.append("VK_KHR_portability_subset")
         extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
-        calibrated = extension_of(physical.extensions)
+        calibrated = calibration_extension(physical.extensions)
         if calibrated is not None:
             extensions.append(calibrated)
-        own = pipeline_binary.enabling_structs() if pipeline_binary.has_pipeline_binaries(self) else ()
+        own = (
+            pipeline_binary_feature.enabling_structs()
+            if pipeline_binary_feature.has_pipeline_binaries(self)
+            else ()
+        )
         if own:  # beside cffi's structs, which do not know them
-            (structs[-1] if structs else root).pNext = pipeline_binary.pointer_to(own[0])
-            extensions += pipeline_binary.EXTENSIONS
+            (structs[-1] if structs else root).pNext = pipeline_binary_feature.pointer_to(own[0])
+            extensions += pipeline_binary_feature.EXTENSIONS
         priorities = ffi.new("float[]", [1.0])
         queues = [
             make(
@@ -310,6 +317,18 @@ class LogicalDevice:
                 "thread, where it can neither launch nor wait; let it note what is to be done, and do that later"
             )
 
+    def undisturbed(self, encode: Callable[[CommandBuffer], object], command_buffer: CommandBuffer) -> None:
+        """Has a command recorded that is none of a queue's own, with `half_way` set.  Call it with the lock held.
+
+        Launches of one record share the memory that their scalars are packed in.
+        """
+        self.require_whole()
+        try:
+            self.half_way = encode
+            encode(command_buffer)
+        finally:
+            self.half_way = None
+
     def _refusal(self) -> DeviceLostError:
         if self.is_forked:
             return forked_error(self.name)
@@ -409,6 +428,8 @@ class LogicalDevice:
                 self.collect()
             if self.busy:
                 return False
+        from .reports import quiet
+
         with contextlib.suppress(Error), quiet():
             self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
         with contextlib.suppress(Error):

@@ -127,26 +127,22 @@ def launch_preset(
     if bound is None:
         return event
     for earlier in wait_events:
-        if earlier.timeline.device is not device:
-            earlier.wait()
-    with device.logical.lock:
+        if earlier.is_recorded or earlier.timeline.device is not device:
+            earlier.wait()  # raises for a command of a graph
+
+    def encode(command_buffer: CommandBuffer) -> None:
         for earlier in wait_events:
             if earlier.timeline.device is device:
                 queue.wait_on_device(earlier.timeline, earlier.value)
-        _record(queue, event, bound)
+        queue.barrier()
+        event.value = command_buffer.value
+        if command_buffer.is_timed:
+            command_buffer.begin_timing(event, profile.command("kernel", bound.name, queue, event.value))
+        bound.encode(command_buffer)
+        if command_buffer.is_timed:
+            command_buffer.end_timing()
+        queue.barrier()
+
+    with device.logical.lock:
+        queue.record(encode)
     return event
-
-
-def _record(queue: Queue, event: Event, bound: BoundKernel) -> None:
-    queue.barrier()
-    command_buffer = queue.open()
-    event.value = command_buffer.value
-    if command_buffer.is_timed:
-        command_buffer.begin_timing(event, profile.command("kernel", bound.name, queue, event.value))
-    bound.encode(command_buffer)
-    if command_buffer.is_timed:
-        command_buffer.end_timing()
-    queue.barrier()
-    command_buffer.launch_count += 1
-    if command_buffer.launch_count >= queue.submit_after:
-        queue.flush()

@@ -100,8 +100,9 @@ class RepeatedLaunches:
         try:
             # What ran before may have touched the same memory.
             barriers.record(command_buffer.raw, *barriers.between)
-            record.encode(command_buffer, args, ())
-            barriers.record(command_buffer.raw, *barriers.for_host)
+            device.undisturbed(lambda commands: record.encode(commands, args, ()), command_buffer)
+            if device.host_reads:
+                barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
             result = device.vk.vkEndCommandBuffer(command_buffer.raw)

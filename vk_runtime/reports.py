@@ -78,6 +78,7 @@ class KernelReport:
         shown = device.physical.limits.max_storage_buffer_range_bytes - 4 * ReportWord.LINES
         self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES, shown) // 4
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
+        device.host_reads = True
         self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(self.buffer.host_bytes(), np.uint32)
         self._words[:] = 0
         self._words[ReportWord.CAPACITY] = self._capacity

@@ -11,19 +11,21 @@ import atexit
 import logging
 import os
 import threading
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..ir.config import config
+from ..ir.config import config, warn_of_misspelt_variables
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import Error, RuntimeFailure
 from ..ir.start_up import import_now, side_by_side
 from . import log_topics
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
-from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
 from .errors import VulkanError
 from .instance import Instance
 from .loader import (
     EMBEDDED_VARIABLE,
+    INSTALL_DRIVER,
+    INSTALL_EMBEDDED,
     EntryPoint,
     EntryPointError,
     Source,
@@ -36,6 +38,7 @@ from .physical_device import PhysicalDevice, UnusableDeviceError, read_physical_
 
 if TYPE_CHECKING:
     from .device import Device
+    from .driver_report import DriverRecord, Status
 
 logger = logging.getLogger(__name__)
 
@@ -72,8 +75,7 @@ class Runtime:
         self.devices = visible_devices(found)
         """Every usable device, best first; those of the option `visible_devices`, where it is set."""
         self._defaults: dict[str | None, Device] = {}
-        self.records = tuple(self._record(attempt) for attempt in attempts)
-        """What was tried, in order."""
+        self._attempts = attempts
         self.foreign: list[Device] = []
         """Devices on instances or VkDevices of the application.  They are in no list, and left alone at the end:
         the application may have destroyed what is theirs by then."""
@@ -131,7 +133,14 @@ class Runtime:
         attempt.reason = "; ".join([*(["devices " + ", ".join(names)] if names else []), *problems])
         return attempt
 
+    @cached_property
+    def records(self) -> tuple[DriverRecord, ...]:
+        """What was tried, in order."""
+        return tuple(self._record(attempt) for attempt in self._attempts)
+
     def _record(self, attempt: _Attempt) -> DriverRecord:
+        from .driver_report import DriverRecord
+
         return DriverRecord(
             source=attempt.source,
             library=attempt.library,
@@ -150,23 +159,6 @@ class Runtime:
             found = self._defaults[config.device] = default_device_of(self)
             logger.info("default device: %s (%s)", found.selector, found.name)
         return found
-
-    def watch_forks(self) -> None:
-        """Makes the devices unusable in processes that this one forks; there they would hang."""
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(
-                before=self._before_fork,
-                after_in_parent=lambda: self._after_fork(is_child=False),
-                after_in_child=lambda: self._after_fork(is_child=True),
-            )
-
-    def _before_fork(self) -> None:
-        for device in (*self.devices, *self.foreign):
-            device.before_fork()
-
-    def _after_fork(self, *, is_child: bool) -> None:
-        for device in (*reversed(self.foreign), *reversed(self.devices)):
-            device.after_fork(is_child=is_child)
 
     def close(self) -> None:
         """Destroys every device, then every instance; idempotent."""
@@ -190,12 +182,10 @@ class Runtime:
 def _load_libraries() -> None:
     """Imports the extension modules of `_import_the_rest`: while a driver is opened, no other library can be."""
     import bisect
-    import heapq
-    import mmap
 
     from ..ir import sha256
 
-    del bisect, heapq, mmap, sha256
+    del bisect, sha256
 
 
 def _import_the_rest() -> None:
@@ -214,11 +204,39 @@ def runtime() -> Runtime:
     with _making:
         if not _made:
             log_topics.set_up()
+            warn_of_misspelt_variables()
             made = Runtime()
             atexit.register(made.close)
-            made.watch_forks()
             _made.append(made)
         return _made[0]
+
+
+_forking: list[Device] = []
+"""Devices whose locks the thread that forks holds meanwhile."""
+
+
+def _before_fork() -> None:
+    """Waits until no other thread makes the runtime or changes anything in it: the child would find its locks taken."""
+    _making.acquire()
+    for made in _made:
+        for device in (*made.devices, *made.foreign):
+            device.before_fork()
+            _forking.append(device)
+
+
+def _after_fork(*, is_child: bool) -> None:
+    """Goes on after `_before_fork`; in the child the devices cannot be used, because drivers would hang."""
+    while _forking:
+        _forking.pop().after_fork(is_child=is_child)
+    _making.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=lambda: _after_fork(is_child=False),
+        after_in_child=lambda: _after_fork(is_child=True),
+    )
 
 
 def require_devices() -> Runtime:
@@ -229,6 +247,8 @@ def require_devices() -> Runtime:
     """
     found = runtime()
     if not found.devices:
+        from .driver_report import diagnosis
+
         raise RuntimeFailure(diagnosis(found.records))
     return found
 

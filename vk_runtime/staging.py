@@ -16,6 +16,7 @@ from .headers import make
 from .transfer_stream import LEAST_BYTES, TransferStream
 
 if TYPE_CHECKING:
+    from .command_buffer import CommandBuffer
     from .command_stream import CommandStream
     from .logical_device import LogicalDevice
     from .memory import Buffer
@@ -107,11 +108,14 @@ def record_copy(
 
     Call it with the device's lock held.  Profiles call it `name`.
     """
-    with stream.command() as command_buffer:
+
+    def encode(command_buffer: CommandBuffer) -> None:
         value = command_buffer.value
         uses = ((source, False), (target, True))
         stream.order(uses, value)
         command_buffer.keep.append(uses)  # before the command: Ctrl-C may come in between
+        if target.host_address:
+            command_buffer.is_read_by_host = True
         region = make(
             "VkBufferCopy",
             srcOffset=source.offset_bytes + source_offset,
@@ -123,4 +127,5 @@ def record_copy(
         device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
         if command_buffer.is_timed:
             command_buffer.end_timing()
-    return value
+
+    return stream.record(encode)

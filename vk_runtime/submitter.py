@@ -37,6 +37,7 @@ class Submitter:
 
     def __init__(self, device: LogicalDevice, semaphore: TimelineSemaphore, barriers: Barriers) -> None:
         vk = device.vk
+        self._device = device
         self._host_barrier, self._wait_stages = barriers.for_host, barriers.wait_stages
         self._record_barrier = barriers.record
         self._end, self._submit_to_driver = vk.vkEndCommandBuffer, vk.vkQueueSubmit
@@ -72,10 +73,11 @@ class Submitter:
         self.submitting: Iterator[int] = iter(submit, _NO_RESULT)
         """Each of its items is the VkResult of one more submission."""
 
-    def end(self, command_buffer: CommandBuffer | Batch) -> None:
+    def end(self, command_buffer: CommandBuffer) -> None:
         """Ends a command buffer; its `end_result` says how that went."""
-        # The timeline alone does not make device writes visible to the host (Vulkan 1.3, 7.6).
-        self._record_barrier(command_buffer.raw, *self._host_barrier)
+        if command_buffer.is_read_by_host or self._device.host_reads:
+            # The timeline alone does not make device writes visible to the host (Vulkan 1.3, 7.6).
+            self._record_barrier(command_buffer.raw, *self._host_barrier)
         ending = map(self._end, (command_buffer.raw,))
         (command_buffer.end_result,) = ending
 

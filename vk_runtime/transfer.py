@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from . import graph_recording, profile
+from .command_buffer import CommandBuffer
 from .event import Event
 from .graph_recording import refuse
 from .logical_device import LogicalDevice
 from .memory import Buffer
 from .queue import Queue
-from .staging import download_pieces, record_copy, stream_for, upload_pieces
 from .tracked import Tracked
-from .transfer_stream import TransferEvent, TransferStream
 
 
 def wait_for_uses(device: LogicalDevice, buffer: Tracked, *, writes_only: bool) -> None:
@@ -52,6 +51,9 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
             mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
             np.copyto(mapped.reshape(source.shape), source)
         return None
+    from .staging import stream_for, upload_pieces
+    from .transfer_stream import TransferEvent, TransferStream
+
     flat = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
     stream = stream_for(queue, device, buffer, flat.size)
     if not isinstance(stream, TransferStream):
@@ -78,6 +80,8 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
             mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=native)
             np.copyto(out, mapped.reshape(out.shape))
         return
+    from .staging import download_pieces, stream_for
+
     is_direct = out.flags.c_contiguous and out.dtype == native
     target = out if is_direct else np.empty(out.shape, native)
     flat = target.reshape(-1).view(np.uint8)
@@ -115,7 +119,8 @@ def fill(
     # A fill is in whole words: behind the end of a borrowed buffer lies what is not ours.
     fits = not buffer.is_borrowed or (count * pattern.itemsize % 4 == 0 and buffer.offset_bytes % 4 == 0)
     if is_repeated and fits:
-        with device.lock, queue.command() as command_buffer:
+
+        def encode(command_buffer: CommandBuffer) -> None:
             queue.order(((buffer, True),), command_buffer.value)
             command_buffer.keep.append(buffer)  # before the command: Ctrl-C may come in between
             size = (count * pattern.itemsize + 3) & ~3
@@ -127,6 +132,9 @@ def fill(
             )
             if command_buffer.is_timed:
                 command_buffer.end_timing()
+
+        with device.lock:
+            queue.record(encode)
         return
     upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))
 
@@ -138,5 +146,7 @@ def copy_buffer(queue: Queue, device: LogicalDevice, source: Buffer, target: Buf
     if graph_recording.active and (graph := graph_recording.recorder()) is not None:
         graph.add_copy(queue, source, target, nbytes)
         return
+    from .staging import record_copy
+
     with device.lock:
         record_copy(queue, device, source, target, 0, 0, nbytes, "copy")

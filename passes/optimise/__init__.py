@@ -9,6 +9,7 @@ from .cse import CommonSubexpressionElimination
 from .dce import DeadCodeElimination
 from .hoist_invariants import HoistInvariants
 from .join_loads import JoinLoads
+from .lift_breaks import LiftBreaks
 from .linearise_indices import LineariseIndices
 from .narrow_barriers import NarrowBarriers
 from .pipeline import optimise
@@ -21,6 +22,7 @@ PASSES = (
     DeadCodeElimination,
     HoistInvariants,
     JoinLoads,
+    LiftBreaks,
     LineariseIndices,
     NarrowBarriers,
     PromoteArrays,
@@ -35,6 +37,7 @@ __all__ = [
     "DeadCodeElimination",
     "HoistInvariants",
     "JoinLoads",
+    "LiftBreaks",
     "LineariseIndices",
     "NarrowBarriers",
     "PromoteArrays",

@@ -13,6 +13,7 @@ from .effects import functions_of
 from .forward_walk import ForwardWalk
 from .hoist_invariants import hoist_invariants
 from .join_loads import join_loads
+from .lift_breaks import lift_breaks
 from .linearise_indices import has_wide_ids, linearise_indices
 from .narrow_barriers import narrow_barriers
 from .promote_arrays import promote_arrays
@@ -43,6 +44,8 @@ def optimise(
         level_here = min(_level_of(function, level), 2)
         if level_here and "promote-arrays" not in disabled:
             promote_arrays(function)
+        if level_here and "lift-breaks" not in disabled:
+            lift_breaks(function)
         if level_here and positions and joins_loads and "join-loads" not in disabled:
             join_loads(function)
         if level_here and positions and "linearise-indices" not in disabled:

@@ -79,7 +79,7 @@ def test_files_and_folders_of_another_user_are_not_used(
     monkeypatch.setenv("LAPILLI_CACHE_DIR", str(theirs.parent))
     with caplog.at_level(logging.WARNING):
         assert open_cache() is None
-    assert "belongs to or is writable for somebody else" in caplog.text
+    assert f"{theirs} belongs to another user" in caplog.text and "chmod" not in caplog.text
 
 
 def test_what_was_used_last_stays_when_the_cache_is_full(cache: DiskCache) -> None:
@@ -135,6 +135,19 @@ def test_a_folder_that_others_may_write_is_refused(
     with caplog.at_level(logging.WARNING):
         assert open_cache() is None
     assert "chmod go-w" in caplog.text
+
+
+def test_a_link_in_place_of_the_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "v1").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("LAPILLI_CACHE", "1")
+    monkeypatch.setenv("LAPILLI_CACHE_DIR", str(tmp_path / "mine"))
+    with caplog.at_level(logging.WARNING):
+        assert open_cache() is None
+    assert "is a link or a file where a folder should be" in caplog.text
 
 
 def test_a_folder_that_cannot_be_made_means_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

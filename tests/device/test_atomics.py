@@ -110,6 +110,26 @@ def test_floats_in_arrays_and_shared_arrays(device):
     assert out.numpy().tolist() == [x.sum(), -x.sum(), x.min(), x.max()]
 
 
+@pytest.mark.parametrize("name", ["load", "store", "exchange"])
+def test_floats_are_moved_beside_their_maximum(device, name: str):
+    """Moving a float needs a feature of the device that is named by no capability of the code."""
+
+    @lp.kernel
+    def change(a: lp.f32, x: lp.Array[lp.f32]):
+        i = lp.global_id(0)
+        lp.atomic.max(x, 0, a + 1.0)
+        if name == "load":
+            x[i + 1] = lp.atomic.load(x, i + 1) + a
+        elif name == "store":
+            lp.atomic.store(x, i + 1, a)
+        else:
+            lp.atomic.exchange(x, i + 1, a)
+
+    x = lp.zeros(3, device=device)
+    change[2](2.0, x)
+    assert x.numpy().tolist() == [3.0, 2.0, 2.0]
+
+
 def test_exactly_one_compare_exchange_wins(device):
     x = np.arange(1, N + 1, dtype=np.float32)
     out = lp.asarray(np.float32([-1, 0, 0, 7]), device=device)

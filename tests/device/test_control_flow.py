@@ -147,8 +147,65 @@ def return_in_loop_else(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
     out[i] = _first_factor(x[i]) * 1000 + _last_equal(x, i)
 
 
+@lp.kernel
+def breaks_in_front(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    v = x[i]
+    found = 0
+    a = v
+    last = -1
+    for last in range(v):  # noqa: B007
+        if a > 500:
+            break
+        a = a * 2 + 1
+    found += a + 7 * last
+    for k in range(10):
+        if a % 7 == 3:
+            found = found * 3 + k
+            break
+        a += v + k
+    else:
+        found -= 1000
+    m = 0
+    while m < v:
+        square = m * m
+        if square < 50:
+            m += 1
+            continue
+        found += square
+        break
+    n = 0
+    while True:
+        if n * n > v or n == i:
+            n = -n
+            break
+        n += 1
+    found += n
+    stop = v == 5
+    for k in range(i):
+        if stop:
+            break
+        found += 1 + k
+        stop = found % 11 == 4
+    for k in range(i, 40, 3):
+        if k * k > 300 and k != v:
+            pass
+        elif k * k <= 300 or k == v + 1:
+            found += k
+        else:
+            break
+        if k * k > 900:
+            out[i] = found
+            return
+        found += k
+        if found % 13 == 5:
+            break
+    out[i] = found + 1
+
+
 KERNELS = [
     branches,
+    breaks_in_front,
     continue_and_break,
     while_with_break,
     early_return,

@@ -163,8 +163,29 @@ def test_nan(device) -> None:
     y = lp.zeros(3, device=device)
     root[3](lp.asarray(np.array([1, 4, 9], np.float32), device=device), y)
     np.testing.assert_allclose(y.numpy(), [1, 2, 3], rtol=1e-6)  # sqrt is not exact on every device
-    with pytest.raises(lp.KernelTrap, match=r"work-item \(1,\): NaN is stored into 'y'"):
+    with pytest.raises(lp.KernelTrap, match=r"work-item \(1,\): NaN is stored into 'y' at \[1\]") as caught:
         root[3](lp.asarray(np.array([1, -4, 9], np.float32), device=device), y).wait()
+    assert caught.value.values == (1,)
+
+
+@pytest.mark.parametrize("name", ["add", "exchange", "compare_exchange"])
+def test_nan_by_atomic_operations(device, name: str) -> None:
+
+    @lp.kernel
+    def change(a: lp.f32, x: lp.Array[lp.f32, 2]):
+        i = lp.global_id(0)
+        lp.atomic.max(x, (0, 0), a / a)  # passes NaN by
+        if name == "add":
+            lp.atomic.add(x, (i, 2), a / a)
+        elif name == "exchange":
+            lp.atomic.exchange(x, (i, 2), a / a)
+        else:
+            lp.atomic.compare_exchange(x, (i, 2), 0.0, a / a)
+
+    x = lp.zeros((2, 3), device=device)
+    change[2](2.0, x).wait()
+    with pytest.raises(lp.KernelTrap, match=r"NaN is stored into 'x' at \[[01], 2\]"):
+        change[2](0.0, x).wait()
 
 
 def test_nan_in_a_vector(device) -> None:

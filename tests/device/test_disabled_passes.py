@@ -108,7 +108,24 @@ def run_rows(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
     return rows, out.numpy()
 
 
-KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul, run_rows)
+def run_search(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
+    """A loop that ends early."""
+
+    @lp.kernel
+    def search(limit: lp.i32, out: lp.Out[lp.i32]):
+        n = lp.global_id(0)
+        for k in range(limit):
+            if k * k > n:
+                break
+            n -= k
+        out[lp.global_id(0)] = n
+
+    out = lp.zeros(SIZE, lp.i32, device=device)
+    search[SIZE](10, out)
+    return search, out.numpy()
+
+
+KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul, run_rows, run_search)
 
 
 def _images(kernel: KernelFunction) -> list[DeviceImage]:

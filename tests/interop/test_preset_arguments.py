@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from tests.interruption import Refusals
 
 from .renderer import Renderer
 
@@ -178,6 +179,23 @@ def test_both_ways_in_turn(renderer: Renderer, theirs: lp.Context, spirv: bytes)
         event = queue.parallel_for(64, preset)
     event.wait()
     np.testing.assert_array_equal(renderer.read(raw_y, y), np.full(64, 33))
+
+
+def test_a_finaliser_in_the_middle(renderer: Renderer, theirs: lp.Context, spirv: bytes, monkeypatch):
+    """What it wants to submit would be half of the launch."""
+    x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
+    raw_x, raw_y = renderer.buffer(x), renderer.buffer(y)
+    native = (renderer.module(spirv), "scale", spirv)
+    layout = vulkan.get_descriptor_set_layout(vulkan.make_kernel(native, theirs))
+    made = descriptor_set(renderer, layout, [raw_x, raw_y])
+    preset = vulkan.make_kernel(native, theirs, descriptor_set=made, push_constants=factor(10))
+    queue = lp.Queue(context=theirs)
+    with monkeypatch.context() as patch:
+        refusals = Refusals(patch, queue.device.logical.vk, "vkCmdBindPipeline", queue.wait)
+        queue.parallel_for(64, preset)
+    queue.wait()
+    assert refusals.found == [lp.InvalidError]
+    np.testing.assert_array_equal(renderer.read(raw_y, y), np.full(64, 10))
 
 
 @pytest.mark.behaviour("IOP-39")

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import lapilli as lp
-from lapilli.ir.config import OPTIONS
+from lapilli.ir.config import OPTIONS, misspelt_variables
+from lapilli.spirv.tools import ENVIRONMENT_VARIABLE
+from lapilli.vk_runtime.loader import EMBEDDED_VARIABLE
 
 
 def test_the_environment_is_read_at_each_use(monkeypatch: pytest.MonkeyPatch):
@@ -71,6 +73,24 @@ def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LAPILLI_CACHE_SIZE", "huge")
     with pytest.raises(lp.InvalidError, match="LAPILLI_CACHE_SIZE takes a number of bytes; found 'huge'"):
         _ = lp.config.cache_size
+
+
+def test_a_variable_that_nothing_reads_is_told_with_the_one_that_was_meant():
+    names = ["LAPILLI_DEBGU", "LAPILLI_CACHEDIR", "LAPILLI_SPIRV_TOOL", "LAPILLI_SOAK", "PATH"]
+    names += ["LAPILLI_DEBUG", EMBEDDED_VARIABLE, ENVIRONMENT_VARIABLE]
+    assert misspelt_variables(names) == [
+        ("LAPILLI_CACHEDIR", "LAPILLI_CACHE_DIR"),
+        ("LAPILLI_DEBGU", "LAPILLI_DEBUG"),
+        ("LAPILLI_SPIRV_TOOL", "LAPILLI_SPIRV_TOOLS"),
+    ]
+
+
+def test_a_misspelt_variable_is_warned_of_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LAPILLI_DEBGU", "1")
+    program = "import lapilli as lp; lp.device; lp.platforms(); lp.platforms()"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    warning = "LAPILLI_DEBGU is set, which nothing reads; did you mean LAPILLI_DEBUG?"
+    assert result.stderr.count(warning) == 1
 
 
 def test_repr_shows_every_option():

@@ -12,6 +12,8 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime import repeated_launches
 from lapilli.vk_runtime.graph_commands import CommandPool
+from lapilli.vk_runtime.indirect_record import IndirectRecord
+from tests.interruption import Finalised, Refusals
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("interrupts what the runtime records")]
 
@@ -31,16 +33,6 @@ def add(out: lp.Array[lp.f32], a: lp.f32):
 @lp.kernel
 def triple(out: lp.Array[lp.f32], a: lp.f32):
     out[lp.global_id(0)] += 3.0 * a
-
-
-class Finalised:
-    """Garbage that only the collector finds."""
-
-    def __init__(self, action) -> None:
-        self.itself, self.action = self, action
-
-    def __del__(self) -> None:
-        self.action()
 
 
 @pytest.mark.parametrize("use", ["launch", "wait", "read", "launch elsewhere"])
@@ -185,3 +177,69 @@ def test_a_finaliser_before_the_first_recording_that_is_kept(device, monkeypatch
     for _ in range(6):
         triple[SIZE].on(queue)(z, 1.0).wait()
     assert (x.numpy()[0], z.numpy()[0]) == (8, 30)
+
+
+def test_a_finaliser_in_the_middle_of_a_marker(device, monkeypatch) -> None:
+    """Its event must not be done before what it waits for."""
+    x, queue, other = lp.zeros(SIZE, device=device), lp.Queue(device), lp.Queue(device)
+    event = increment[SIZE].on(other)(x)
+    with monkeypatch.context() as patch:
+        refusals = Refusals(patch, queue, "wait_on_device", queue.wait)
+        marker = queue.marker([event])
+    assert refusals.found == [lp.InvalidError]
+    marker.wait()
+    assert event.done
+
+
+def test_a_finaliser_in_the_middle_of_a_timed_replay(device, monkeypatch) -> None:
+    x, queue = lp.zeros(SIZE, device=device), lp.Queue(device)
+    with lp.graph() as g:
+        for _ in range(3):
+            increment[SIZE](x)
+    with lp.profile() as profile, monkeypatch.context() as patch:
+        refusals = Refusals(patch, device.logical.vk, "vkCmdWriteTimestamp", queue.wait)
+        g.replay(queue)
+    queue.wait()
+    assert refusals.found == [lp.InvalidError] * 6
+    assert sum(event.kind == "kernel" for event in profile.events) == 3
+    assert np.all(x.numpy() == 3)
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["graph", "kept"])
+def test_a_finaliser_while_a_launch_is_recorded_to_be_replayed(device, kept, monkeypatch) -> None:
+    """Its own launch, of the same kernel, would take the place where the scalars are pushed from."""
+    x, y, queue = lp.zeros(SIZE, device=device), lp.zeros(SIZE, device=device), lp.Queue(device)
+    add[SIZE].on(queue)(y, 1.0).wait()
+    record = add[SIZE].short[1].__self__
+
+    def use() -> None:
+        if kept:
+            for _ in range(6):
+                add[SIZE].on(queue)(x, 1.0).wait()
+        else:
+            with lp.graph() as g:
+                add[SIZE](x, 1.0)
+            for _ in range(6):
+                g.replay(queue)
+
+    with monkeypatch.context() as patch:
+        refusals = Refusals(patch, record, "_push", lambda: add[SIZE].on(queue)(y, 100.0))
+        use()
+    assert set(refusals.found) == {lp.InvalidError}
+    assert (x.numpy()[0], y.numpy()[0]) == (6, 1)
+
+
+def test_a_finaliser_in_the_middle_of_a_launch_over_an_indirect_range(device, monkeypatch) -> None:
+    """Its argument block is memory of the command buffer that the finaliser would have submitted."""
+    x, count, queue = (
+        lp.zeros(SIZE, device=device),
+        lp.asarray([SIZE], lp.u32, device=device),
+        lp.Queue(device),
+    )
+    increment[lp.IndirectRange(count)].on(queue)(x).wait()
+    with monkeypatch.context() as patch:
+        refusals = Refusals(patch, IndirectRecord, "_descriptors", queue.wait)
+        increment[lp.IndirectRange(count)].on(queue)(x)
+    queue.wait()
+    assert refusals.found == [lp.InvalidError]
+    assert np.all(x.numpy() == 2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -51,3 +53,76 @@ def test_a_child_gets_an_error_and_the_parent_goes_on(device):
     assert {name: in_child(use) for name, use in uses.items()} == dict.fromkeys(uses, 0)
     event.wait()
     np.testing.assert_array_equal(x.numpy(), np.ones(64, np.float32))
+
+
+FORK_MEANWHILE = """
+import os, signal, threading
+import lapilli as lp
+from lapilli.vk_runtime import runtime
+
+inside, forking = threading.Event(), threading.Event()
+really_open = runtime.Runtime._open_drivers
+
+
+def open_drivers(self):
+    inside.set()
+    assert forking.wait(60)
+    return really_open(self)
+
+
+runtime.Runtime._open_drivers = open_drivers
+other = threading.Thread(target=lp.devices)
+other.start()
+assert inside.wait(60)
+os.register_at_fork(before=forking.set)  # the latest is called first
+process_id = os.fork()
+if process_id == 0:
+    signal.alarm(20)  # a hang is what this is about
+    runtime.Runtime._open_drivers = really_open
+    try:
+        lp.zeros(3)
+    except lp.DeviceLostError as error:
+        os._exit(0 if "forked" in str(error) else 2)
+    except BaseException:
+        os._exit(3)
+    os._exit(4)
+status = os.waitpid(process_id, 0)[1]
+other.join()
+assert (lp.zeros(3).numpy() == 0).all()
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+
+
+COMPILE_MEANWHILE = """
+import os, signal, threading
+from lapilli.frontend import compile as compiler
+
+inside, forking = threading.Event(), threading.Event()
+
+
+def compile():
+    with compiler.compile_lock:
+        inside.set()
+        assert forking.wait(60)
+
+
+other = threading.Thread(target=compile)
+other.start()
+assert inside.wait(60)
+os.register_at_fork(before=forking.set)  # the latest is called first
+process_id = os.fork()
+if process_id == 0:
+    signal.alarm(20)
+    with compiler.compile_lock:
+        os._exit(0)
+status = os.waitpid(process_id, 0)[1]
+other.join()
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.parametrize("program", [FORK_MEANWHILE, COMPILE_MEANWHILE], ids=["drivers", "compiler"])
+def test_a_fork_while_another_thread_is_busy(program):
+    command = (sys.executable, "-W", "ignore::DeprecationWarning", "-c", program)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -48,6 +48,20 @@ def test_clear_removes_everything(filled: DiskCache, capsys: pytest.CaptureFixtu
     assert filled.entries() == ()
 
 
+def test_what_cannot_be_removed_is_not_counted(
+    filled: DiskCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)  # root may remove whatever the folder's mode says
+    with pytest.raises(SystemExit) as done:
+        main(["cache", "clear"])
+    captured = capsys.readouterr()
+    assert done.value.code == 1 and captured.out == ""
+    assert f"nothing can be removed from {filled.folder}" in captured.err
+
+
 def test_a_cache_that_is_off_is_said_to_be(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -195,7 +195,30 @@ def test_a_missing_package_is_to_be_installed_with_this_python(monkeypatch: pyte
 def test_cache_directory_is_reported_with_its_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "entry").write_bytes(bytes(1_500_000))
     monkeypatch.setenv("LAPILLI_CACHE_DIR", str(tmp_path))
-    assert finding_of(doctor_software.software_section(), "cache").text == f"{tmp_path} (1.5 MB)"
+    monkeypatch.setenv("LAPILLI_CACHE", "1")
+    monkeypatch.setenv("LAPILLI_CACHE_SIZE", "3000000")
+    assert cache_finding() == ok("cache", f"{tmp_path} (1.5 of 3.0 MB)")
+
+
+def cache_finding() -> Finding:
+    return finding_of(doctor_software.software_section(), "cache")
+
+
+def test_a_cache_that_is_not_used_is_reported_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LAPILLI_CACHE_DIR", str(tmp_path / "mine"))
+    monkeypatch.setenv("LAPILLI_CACHE", "0")
+    assert cache_finding().status == "note" and "switched off" in cache_finding().text
+    monkeypatch.setenv("LAPILLI_CACHE", "1")
+    assert cache_finding() == note("cache", f"{tmp_path / 'mine'} (not made yet)")
+    (tmp_path / "mine").symlink_to(tmp_path / "nowhere")
+    assert cache_finding().status == "missing" and "is no folder" in cache_finding().text
+    (tmp_path / "nowhere" / "v1").mkdir(parents=True)
+    (tmp_path / "nowhere" / "v1").chmod(0o777)
+    assert "chmod go-w" in cache_finding().text and cache_finding().status == "missing"
+    monkeypatch.setenv("LAPILLI_CACHE_SIZE", "a lot")
+    assert "LAPILLI_CACHE_SIZE takes a number of bytes" in cache_finding().text
 
 
 def test_brackets_in_findings_are_printed_as_they_are() -> None:

@@ -54,7 +54,24 @@ def test_an_unknown_aspect_is_named(tmp_path: Path):
         @pytest.mark.aspects("fp65")
         def test_it(lapilli_device): pass
     """
-    assert "there is no aspect 'fp65'" in run_pytest(tmp_path, source, *PLUGIN).output
+    output = run_pytest(tmp_path, source, *PLUGIN).output
+    assert "there is no aspect 'fp65'; near it: fp64, fp16" in output
+    assert "pytest_plugin.py" not in output  # the user's mistake, and no traceback of the plugin
+
+
+def test_a_test_that_takes_no_device_is_skipped_where_the_default_lacks_an_aspect(tmp_path: Path):
+    source = """
+        import pytest
+
+        @pytest.mark.aspects("custom")
+        def test_it(): raise AssertionError
+
+        @pytest.mark.aspects("online_compiler")
+        def test_other(): pass
+    """
+    result = run_pytest(tmp_path, source, *PLUGIN, "-rs")
+    assert result.outcomes == {"passed": 1, "skipped": 1}
+    assert f"device '{lp.device().name}' lacks custom" in result.output
 
 
 def test_devices_can_be_chosen(tmp_path: Path):

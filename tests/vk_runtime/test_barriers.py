@@ -13,6 +13,7 @@ from lapilli.vk_runtime.command_stream import CommandStream
 from lapilli.vk_runtime.constants import VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, VK_PIPELINE_STAGE_HOST_BIT
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.launch_record import LaunchRecord
+from lapilli.vk_runtime.submitter import Submitter
 
 pytestmark = pytest.mark.device
 
@@ -57,7 +58,7 @@ def note_barriers(monkeypatch, device, note):
     monkeypatch.setattr(logical, "barriers", replace(logical.barriers, record=noting))
     # Queues and launches keep the function in an attribute, which a property hides.
     hiding = property(lambda _: noting, lambda owner, _: owner.__dict__.update({name: record}))
-    for owner in (CommandStream, LaunchRecord):
+    for owner in (CommandStream, LaunchRecord, Submitter):
         monkeypatch.setattr(owner, name, hiding, raising=False)
 
 
@@ -73,7 +74,7 @@ def recorded(queue, monkeypatch):
 
     def note(args):
         stages = second_stages(args[1:])
-        if stages != VK_PIPELINE_STAGE_HOST_BIT:  # at the end of what fills staged arrays
+        if stages != VK_PIPELINE_STAGE_HOST_BIT:  # at the end of submissions
             found.append(stages)
 
     note_barriers(monkeypatch, queue.device, note)
@@ -133,6 +134,58 @@ def test_a_read_behind_a_launch_repeated_behind_an_event(barriers_device, queue,
     assert len(recorded) == 1, "it reads what the launch before it writes"
     queue.wait()
     assert np.all(out.numpy() == 3)
+
+
+@pytest.fixture
+def staged(device):
+    """The device as a discrete GPU, whose arrays the host does not see."""
+    made = Device(device.physical, f"{device.selector}-staged", staged_memory=True)
+    yield made
+    made.shut_down()
+
+
+@pytest.fixture
+def host_barriers(staged, monkeypatch):
+    """Barriers for the host on `staged`, as they are recorded."""
+    found = []
+
+    def note(args):
+        if second_stages(args[1:]) == VK_PIPELINE_STAGE_HOST_BIT:
+            found.append(args)
+
+    note_barriers(monkeypatch, staged, note)
+    return found
+
+
+def test_only_what_the_host_reads_has_a_barrier_for_it(staged, host_barriers):
+    x = lp.zeros(64, device=staged)
+    for _ in range(6):  # some of them kept recordings
+        add_one[64](x).wait()
+    with lp.graph() as graph:
+        add_one[64](x)
+    graph.replay().wait()
+    assert not host_barriers
+    assert np.all(x.numpy() == 7)
+    assert len(host_barriers) == 1, "a copy to staging memory, which the host reads"
+
+
+@lp.kernel
+def check(x: lp.Array[lp.f32]):
+    assert x[lp.global_id(0)] < 1.0
+    x[lp.global_id(0)] += 1.0
+
+
+def test_what_kernels_report_has_a_barrier_for_the_host(staged, host_barriers):
+    x = lp.zeros(64, device=staged)
+    staged.default_queue.wait()
+    with lp.graph() as graph:
+        check[64](x)
+    graph.replay().wait()
+    assert len(host_barriers) == 1
+    check[64](x)
+    with pytest.raises(lp.KernelTrap):
+        staged.default_queue.wait()
+    assert len(host_barriers) == 2
 
 
 @lp.kernel

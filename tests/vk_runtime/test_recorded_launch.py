@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.frontend import launch
 from lapilli.vk_runtime.arguments import ArgumentChecker
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("counts what the runtime does")]
@@ -289,6 +291,41 @@ def test_an_option_that_changes_in_between_counts(x, checks):
     assert checks, "the interpreter looks at the arguments"
     repeat(x)
     assert np.all(x.numpy() == 11)
+
+
+def test_a_thread_that_prepared_with_other_options_in_between(x, monkeypatch):
+    """Between any two of its steps another thread launches with the options of now."""
+
+    @lp.kernel
+    def beyond(out: lp.Array[lp.f32]):
+        out[lp.global_id(0) + SIZE] = 1.0
+
+    really_shorten, late, steps = launch._shorten, [], 0
+
+    def step(frame, event, argument):
+        nonlocal steps
+        if frame.f_code is not really_shorten.__code__:
+            return None
+        frame.f_trace_opcodes = True
+        with pytest.raises(lp.KernelTrap):
+            beyond[SIZE](x).wait()
+        steps += 1
+        return step
+
+    with monkeypatch.context() as patch:
+        patch.setattr(launch, "_shorten", lambda *args: late.append(args))
+        beyond[SIZE](x).wait()
+    with lp.config.override(debug=True):
+        with pytest.raises(lp.KernelTrap):
+            beyond[SIZE](x).wait()
+        sys._getframe().f_trace_opcodes = True
+        sys.settrace(step)
+        try:
+            really_shorten(*late[0])
+        finally:
+            sys.settrace(None)
+    assert steps > 20
+    beyond[SIZE](x).wait()
 
 
 def test_a_launch_without_arrays_goes_where_it_is_told(device):

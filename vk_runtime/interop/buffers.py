@@ -73,6 +73,7 @@ def make_buffer(
     _require_room(what, logical, raw, start + nbytes)
     with logical.lock:
         buffer = Buffer(raw, nbytes, logical.memory.next_serial(), 0)
+        logical.host_reads = True  # the application may have mapped it
     buffer.offset_bytes, buffer.is_borrowed = start, True
     buffer.lender = vk_buffer
     if available_event is not None:

@@ -12,11 +12,10 @@ from typing import cast
 
 from ...ir.errors import InvalidError, RuntimeFailure
 from ..bundle_errors import ConstraintError
-from ..calibration import EXTENSIONS as CALIBRATION_EXTENSIONS
 from ..constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER
 from ..context import AsyncHandler, Context
 from ..device import Device, devices
-from ..device_features import FEATURE_STRUCTS, REQUIRED_FEATURES
+from ..device_features import CALIBRATION_EXTENSIONS, FEATURE_STRUCTS, REQUIRED_FEATURES
 from ..headers import NULL, address_of, bool_members, ffi
 from ..logical_device import SHARING_EXTENSIONS, AdoptedDevice
 from ..physical_device import PhysicalDevice
@@ -206,7 +205,7 @@ def _as_made(
         features=frozenset(enabled & physical.features) - {"bufferDeviceAddress"},
         extensions=physical.extensions - {*SHARING_EXTENSIONS, *CALIBRATION_EXTENSIONS} | on,
         queue_family_index=family,
-        timestamp_valid_bits=physical.timestamp_valid_bits if family == physical.queue_family_index else 0,
+        timestamp_valid_bits=min(physical.timestamp_valid_bits, physical.timestamp_bits_of_families[family]),
     )
 
 
@@ -229,7 +228,7 @@ def _names(what: str, argument: str, values: object) -> set[str]:
 
 def _family(what: str, physical: PhysicalDevice, family: int | None) -> int:
     if family is None:
-        return physical.queue_family_index
+        return physical.compute_queue_families[0]
     if family not in physical.compute_queue_families:
         choices = ", ".join(map(str, physical.compute_queue_families))
         raise InvalidError(

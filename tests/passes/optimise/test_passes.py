@@ -78,6 +78,95 @@ CASES = {
         }""",
         None,
     ),
+    ("lift-breaks", "a value that leaves with the break, and what follows in an else"): (
+        """
+        func.func @f(%x : memref<?xf32>, %n : i32, %at : index, %a : f32) -> f32 {
+          %zero = arith.constant 0 : i32
+          %one = arith.constant 1 : i32
+          %false = arith.constant false
+          %true = arith.constant true
+          %k, %left, %z = scf.while (%k = %zero, %left = %false, %z = %a) : (i32, i1, f32) -> (i32, i1, f32) {
+            %t = arith.cmpi slt, %k, %n : i32
+            %stays = arith.xori %left, %true : i1
+            %go = arith.andi %t, %stays : i1
+            scf.condition(%go) %k, %left, %z : i32, i1, f32
+          } do {
+          ^bb0(%j : i32, %no : i1, %y : f32):
+            %s = arith.mulf %y, %y : f32
+            %c = arith.cmpf ogt, %s, %a : f32
+            %set, %w = scf.if %c -> (i1, f32) {
+              scf.yield %true, %s : i1, f32
+            } else {
+              memref.store %s, %x[%at] : memref<?xf32>
+              %v = arith.addf %s, %y : f32
+              scf.yield %false, %v : i1, f32
+            }
+            %m = arith.addi %j, %one : i32
+            scf.yield %m, %set, %w : i32, i1, f32
+          }
+          func.return %z : f32
+        }""",
+        """
+        func.func @f(%x: memref<?xf32>, %n: i32, %at: index, %a: f32) -> f32 {
+          %zero = arith.constant 0 : i32
+          %one = arith.constant 1 : i32
+          %false = arith.constant false
+          %true = arith.constant true
+          %k, %left, %0, %1, %2 = scf.while (%k_1 = %zero, %z = %a) : (i32, f32) -> (i32, i1, f32, f32, i1) {
+            %t = arith.cmpi slt, %k_1, %n : i32
+            %s = arith.mulf %z, %z : f32
+            %c = arith.cmpf ogt, %s, %a : f32
+            %3 = arith.xori %c, %true : i1
+            %4 = arith.andi %t, %3 : i1
+            %5 = arith.xori %false, %true : i1
+            %6 = arith.andi %t, %5 : i1
+            scf.condition(%4) %k_1, %false, %z, %s, %6 : i32, i1, f32, f32, i1
+          } do {
+          ^bb0(%j: i32, %no: i1, %y: f32, %7: f32, %8: i1):
+            %set, %w = scf.if %false -> (i1, f32) {
+              scf.yield %true, %7 : i1, f32
+            } else {
+              memref.store %7, %x[%at] : memref<?xf32>
+              %v = arith.addf %7, %y : f32
+              scf.yield %false, %v : i1, f32
+            }
+            %m = arith.addi %j, %one : i32
+            scf.yield %m, %w : i32, f32
+          }
+          %z_1 = arith.select %2, %1, %0 : f32
+          func.return %z_1 : f32
+        }""",
+    ),
+    ("lift-breaks", "not behind what the loop carries on, nor behind a store"): (
+        """
+        func.func @f(%x : memref<?xf32>, %n : i32, %at : index, %a : f32) -> f32 {
+          %zero = arith.constant 0 : i32
+          %one = arith.constant 1 : i32
+          %false = arith.constant false
+          %true = arith.constant true
+          %k, %left, %z = scf.while (%k = %zero, %left = %false, %z = %a) : (i32, i1, f32) -> (i32, i1, f32) {
+            %stays = arith.xori %left, %true : i1
+            scf.condition(%stays) %k, %left, %z : i32, i1, f32
+          } do {
+          ^bb0(%j : i32, %no : i1, %y : f32):
+            %s = arith.mulf %y, %y : f32
+            %c = arith.cmpf ogt, %s, %a : f32
+            scf.yield %j, %c, %s : i32, i1, f32
+          }
+          %l, %ended, %w = scf.while (%p = %zero, %gone = %false, %q = %a) : (i32, i1, f32) -> (i32, i1, f32) {
+            %on = arith.xori %gone, %true : i1
+            scf.condition(%on) %p, %gone, %q : i32, i1, f32
+          } do {
+          ^bb0(%i : i32, %off : i1, %x1 : f32):
+            memref.store %x1, %x[%at] : memref<?xf32>
+            %d = arith.cmpf ogt, %x1, %a : f32
+            scf.yield %i, %d, %x1 : i32, i1, f32
+          }
+          %r = arith.addf %z, %w : f32
+          func.return %r : f32
+        }""",
+        None,
+    ),
     ("linearise-indices", "known and unknown extents, shared and private arrays"): (
         """
         func.func @f(%x : memref<?x?x4xf32>, %i : index, %j : index) {
@@ -447,6 +536,7 @@ def test_names_of_passes() -> None:
         "dce",
         "hoist-invariants",
         "join-loads",
+        "lift-breaks",
         "linearise-indices",
         "narrow-barriers",
         "promote-arrays",

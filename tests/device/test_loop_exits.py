@@ -1,0 +1,117 @@
+"""Variables that a loop sets, read behind it: on every way out of the loop, and on no other."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+
+@lp.kernel
+def first_power_above(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i, n = lp.global_id(0), 1
+    while True:
+        power = n * n * n
+        n += 1
+        if power > x[i]:
+            break
+    y[i] = power
+
+
+@lp.kernel
+def position_of(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    for k in range(x.size):
+        if x[k] > x[i]:
+            found = k
+            break
+    else:
+        found = -1
+    y[i] = found
+
+
+@lp.kernel
+def deep_jumps(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i, n = lp.global_id(0), 0
+    while True:
+        n += 1
+        if x[i] > 2:
+            if n > 3:
+                v, w, last = 100 + n, 0.5, 3
+                break
+            n += 1
+        v, w = n, 1.5
+        for j in range(3):
+            last = j * v
+        if n + x[i] > 8:
+            break
+    y[i] = v + lp.i32(w * 2.0) * 1000 + last * 10
+
+
+@lp.kernel
+def certain_rounds(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    for k in range(5):
+        if k == x[i]:
+            last = -k
+            continue
+        last = k + x[i] if k > x[i] else k
+    y[i] = k * 100 + last
+
+
+@lp.kernel
+def in_the_else(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    for k in range(4):
+        v = k * 10
+        if v > x[i] * 7:
+            break
+    else:
+        v += 5
+    y[i] = v + k
+
+
+def expected(kernel, x):
+    """Runs a kernel's own function in Python."""
+    source, y = kernel.function, [0] * len(x)
+
+    class Host(list):
+        size = property(len)
+
+    for i in range(len(x)):
+        scope = {"lp": SimpleNamespace(global_id=lambda _, i=i: i, i32=int), "range": range}
+        type(source)(source.__code__, scope)(Host(x), y)
+    return y
+
+
+@pytest.mark.parametrize(
+    "kernel", [first_power_above, position_of, deep_jumps, certain_rounds, in_the_else], ids=lambda k: k.name
+)
+def test_what_a_loop_has_set_is_there_behind_it(device, kernel):
+    x = np.array([0, 3, 1, 7, 4, 2, 9, 5], np.int32)
+    y = lp.zeros(x.size, lp.i32, device=device)
+    kernel[x.size](lp.asarray(x, device=device), y)
+    np.testing.assert_array_equal(y.numpy(), expected(kernel, x.tolist()))
+
+
+WRONG = {
+    "break_before": "while True:\n    if i > 3:\n        break\n    v = i\n    i += 1",
+    "no_round": "for k in range(i):\n    v = k",
+    "continue_before": "for k in range(3):\n    if i == k:\n        continue\n    v = k",
+    "read_in_the_first_round": "while True:\n    if i > 3:\n        i = v\n    v = i\n    if v > 2:\n        break",
+    "else_reads_what_breaks_set": "for k in range(i):\n    if k > 2:\n        v = k\n        break\nelse:\n    v += 1",
+    "else_sets_nothing": "for k in range(i):\n    if k > 2:\n        v = k\n        break\nelse:\n    i = 1",
+    "break_skips": "for k in range(3):\n    if i > 2:\n        break\n    v = k\nelse:\n    i = 1",
+}
+
+
+@pytest.mark.parametrize("body", WRONG.values(), ids=WRONG)
+def test_what_a_way_out_leaves_unset_is_refused(body):
+    text = "@lp.kernel\ndef k(y: lp.Out[lp.i32]):\n    i = lp.global_id(0)\n"
+    text += "".join(f"    {line}\n" for line in body.splitlines()) + "    y[i] = v\n"
+    with pytest.raises(lp.CompileError, match="variable 'v'") as caught:
+        lp.kernel_from_source(text, name="k").inspect("ir")
+    assert caught.value.code == "LP2038"

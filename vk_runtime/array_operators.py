@@ -1,0 +1,65 @@
+"""What arithmetic with arrays on the host says: `lp.Array` is memory for kernels and has no operators.
+
+Beside an operand that is an array of some other library the operator is left to that one: NumPy takes a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ..ir.errors import InvalidError
+
+_BINARY = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "divmod": "divmod",
+    "pow": "**",
+    "matmul": "@",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_UNARY = {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}
+
+
+def refuse_operators(cls: Any) -> None:
+    """Gives a class operators that raise InvalidError.
+
+    Set here and not written into the class, so that type checkers know of none and say so.
+    """
+    for name, symbol in {**_BINARY, **_COMPARISONS}.items():
+        setattr(cls, f"__{name}__", _binary(symbol))
+        if name in _BINARY:
+            setattr(cls, f"__r{name}__", _binary(symbol))
+    for name, symbol in _UNARY.items():
+        setattr(cls, f"__{name}__", _unary(symbol))
+
+
+def _binary(symbol: str) -> Any:
+    def refuse(self: Any, other: object, *_: object) -> Any:
+        if hasattr(other, "__array__") and type(other) is not type(self):
+            return NotImplemented
+        return _refuse(symbol)
+
+    return refuse
+
+
+def _unary(symbol: str) -> Any:
+    def refuse(self: Any) -> Any:
+        return _refuse(symbol)
+
+    return refuse
+
+
+def _refuse(symbol: str) -> NoReturn:
+    raise InvalidError(
+        f"an lp.Array has no operator {symbol} on the host: it is memory for kernels; compute in a kernel, "
+        "y[i] = x[i] + 1, or with a.numpy()"
+    )
