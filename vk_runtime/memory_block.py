@@ -60,6 +60,10 @@ class MemoryBlock:
             if device.is_cpu and size_bytes >= _HUGE_PAGES_FROM:
                 _ask_for_huge_pages(self.host_address, size_bytes)
 
+    def is_like(self, other: MemoryBlock) -> bool:
+        """Whether what lies in one may lie in the other."""
+        return self.memory_type is other.memory_type and self.for_images == other.for_images
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing lies in it."""
