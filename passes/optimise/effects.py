@@ -12,7 +12,7 @@ from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
 
 from ...ir.call_graph import functions
 from ...ir.dialects.kernel_reports import REPORT_NAMES
-from ...ir.walk import block_operations, operations
+from ...ir.walk import block_operations, operations, region_blocks
 from ..narrowing import is_array_attribute
 from .constants import constant_integer
 
@@ -174,7 +174,7 @@ def _add_loops(block: Block, kinds: Container[type[Operation]], found: list[Oper
     for op in block_operations(block):
         if op.regions:
             for region in op.regions:
-                for inner in region.blocks:
+                for inner in region_blocks(region):
                     _add_loops(inner, kinds, found)
             if type(op) in kinds:
                 found.append(op)
@@ -182,4 +182,4 @@ def _add_loops(block: Block, kinds: Container[type[Operation]], found: list[Oper
 
 def body_blocks(function: Operation) -> list[Block]:
     """Returns the blocks of a function's body; none for a declaration."""
-    return list(function.regions[0].blocks) if function.regions else []
+    return region_blocks(function.regions[0]) if function.regions else []
