@@ -62,7 +62,7 @@ def _linkage(split: SplitModule) -> tuple[tuple[str, ...], tuple[str, ...]]:
     imports: set[str] = set()
     exports: set[str] = set()
     for function in split.spirv.regions[0].ops:
-        linkage = function.linkage_attributes if isinstance(function, FuncOp) else None
+        linkage = function.linkage_attributes if type(function) is FuncOp else None
         if linkage is not None:
             (imports if linkage.linkage_type is LinkageType.Import else exports).add(linkage.linkage_name)
     return tuple(sorted(imports)), tuple(sorted(exports))

@@ -135,7 +135,7 @@ class TypeTable:
         encode = _TYPE_ENCODERS.get(type(type_))
         if encode is None:
             raise UnemittableError(f"SPIR-V has no type {type_}")
-        if not isinstance(type_, StructType):
+        if type(type_) is not StructType:
             return encode(self, type_)
         # All others are told by their parts' ids; a struct also by the decorations of its members.
         key = (type_, is_block)

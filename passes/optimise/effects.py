@@ -45,14 +45,16 @@ _REMOVABLE_NAMES = frozenset(
 )
 _HARMLESS_NAMES = _REMOVABLE_NAMES | REPORT_NAMES | {"spirv.Store"}
 """Operations that do not write to an array (spirv.Store at kernel level writes to private variables)."""
-_DIVISIONS = (
-    arith.DivSIOp,
-    arith.DivUIOp,
-    arith.RemSIOp,
-    arith.RemUIOp,
-    arith.FloorDivSIOp,
-    arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
+_DIVISIONS = frozenset(
+    (
+        arith.DivSIOp,
+        arith.DivUIOp,
+        arith.RemSIOp,
+        arith.RemUIOp,
+        arith.FloorDivSIOp,
+        arith.CeilDivSIOp,
+        arith.CeilDivUIOp,
+    )
 )
 _SPIRV_DIVISIONS = frozenset(("spirv.SDiv", "spirv.UDiv", "spirv.SRem", "spirv.SMod", "spirv.UMod"))
 """Foreign IR may hold them at kernel level, guarded like any other division."""
@@ -132,7 +134,7 @@ def is_speculatable(op: Operation) -> bool:
     """Whether `op` may run where the program would not run it: pure, and no division perhaps by zero."""
     if not is_pure_class(type(op)):
         return False
-    is_division = isinstance(op, _DIVISIONS) or op.name in _SPIRV_DIVISIONS
+    is_division = type(op) in _DIVISIONS or op.name in _SPIRV_DIVISIONS
     return not is_division or constant_integer(op.operands[1]) not in (None, 0, -1)
 
 
