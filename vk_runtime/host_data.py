@@ -12,7 +12,6 @@ from typing import Any, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
-from .composite_element import composite_element
 from .dtypes import numpy_dtype, spelling_of
 
 _KINDS = {"b": "b", "i": "bi", "u": "bi", "f": "bif", "V": "bif"}
@@ -27,6 +26,8 @@ def element(value: object, spelling: str) -> np.ndarray[Any, Any]:
     """
     dtype = numpy_dtype(spelling)
     if dtype.subdtype is not None or dtype.names is not None:
+        from .composite_element import composite_element
+
         return composite_element(value, dtype, spelling)
     expected = f"expected one number for an array of {spelling}"
     host = _of_numbers(value, spelling, expected)

@@ -32,7 +32,6 @@ from .headers import (
     version_tuple,
 )
 from .loader import EntryPoint, Functions
-from .user_frame import user_location
 
 logger = logging.getLogger(__name__)
 
@@ -207,6 +206,8 @@ class Instance:
 
 
 def _log_message(severity: int, kinds: int, data: Any, user: Any) -> int:
+    from .user_frame import user_location
+
     del kinds, user
     level = logging.ERROR if severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT else logging.WARNING
     vuid = text_of(data.pMessageIdName)

@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error, InvalidError
-from . import pipeline_binary, profile
+from . import pipeline_binary_feature, profile
 from .barriers import compute_barriers
-from .calibration import extension_of
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
-from .device_features import USED_FEATURES
+from .device_features import USED_FEATURES, calibration_extension
 from .errors import check, result_name
 from .handle import Graveyard
 from .headers import NULL, bool_members, chain, ffi, make, make_array, make_strings
@@ -39,7 +38,6 @@ from .memory import MemoryAllocator
 from .memory_plan import plan_memory
 from .physical_device import PhysicalDevice, feature_structs
 from .pipeline import PipelineStore
-from .reports import quiet
 
 if TYPE_CHECKING:
     from .command_buffer import CommandBuffer
@@ -171,10 +169,10 @@ class LogicalDevice:
         try:
             return self._create()
         except Error as error:
-            if not pipeline_binary.has_pipeline_binaries(self):
+            if not pipeline_binary_feature.has_pipeline_binaries(self):
                 raise
-            logger.info("'%s' refuses %s: %s", self.name, pipeline_binary.EXTENSIONS[0], error)
-            self.features -= {pipeline_binary.FEATURE}
+            logger.info("'%s' refuses %s: %s", self.name, pipeline_binary_feature.EXTENSIONS[0], error)
+            self.features -= {pipeline_binary_feature.FEATURE}
             return self._create()
 
     @cached_property
@@ -197,13 +195,17 @@ class LogicalDevice:
         if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
             extensions.append("VK_KHR_portability_subset")
         extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
-        calibrated = extension_of(physical.extensions)
+        calibrated = calibration_extension(physical.extensions)
         if calibrated is not None:
             extensions.append(calibrated)
-        own = pipeline_binary.enabling_structs() if pipeline_binary.has_pipeline_binaries(self) else ()
+        own = (
+            pipeline_binary_feature.enabling_structs()
+            if pipeline_binary_feature.has_pipeline_binaries(self)
+            else ()
+        )
         if own:  # beside cffi's structs, which do not know them
-            (structs[-1] if structs else root).pNext = pipeline_binary.pointer_to(own[0])
-            extensions += pipeline_binary.EXTENSIONS
+            (structs[-1] if structs else root).pNext = pipeline_binary_feature.pointer_to(own[0])
+            extensions += pipeline_binary_feature.EXTENSIONS
         priorities = ffi.new("float[]", [1.0])
         queues = [
             make(
@@ -426,6 +428,8 @@ class LogicalDevice:
                 self.collect()
             if self.busy:
                 return False
+        from .reports import quiet
+
         with contextlib.suppress(Error), quiet():
             self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
         with contextlib.suppress(Error):

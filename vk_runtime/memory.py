@@ -29,14 +29,17 @@ from .headers import NULL, ffi, make
 from .memory_blocks import BlockStore, Place
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
-from .sparse_memory import SPARSE_BLOCK_BYTES, SparseBinding, part_sizes
 from .tracked import Tracked
 
 if TYPE_CHECKING:
     from .array import Array
     from .logical_device import LogicalDevice
+    from .sparse_memory import SparseBinding
 
 logger = logging.getLogger(__name__)
+
+SPARSE_BLOCK_BYTES = 1 << 16
+"""What GPUs bind at least; where a mask sets limits below it, one allocation holds an array all the same."""
 
 BUFFER_USAGE = (
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT
@@ -126,7 +129,7 @@ class MemoryAllocator:
     def __init__(self, device: LogicalDevice, plan: MemoryPlan) -> None:
         self._device = device
         self.plan = plan
-        self._blocks = BlockStore(device)
+        self._blocks = BlockStore(device, () if plan.is_unified else plan.host_types)
         self._serials = itertools.count(1)
         self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
 
@@ -291,6 +294,8 @@ class MemoryAllocator:
         buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns
         try:
             if is_sparse:
+                from .sparse_memory import SparseBinding
+
                 bindings.append(SparseBinding(device, raw, places))
                 bindings[0].begin()
                 bindings[0].wait()
@@ -313,6 +318,8 @@ class MemoryAllocator:
 
     def _place_parts(self, needs: Any) -> list[Place]:
         """Finds or makes room for a buffer of several parts."""
+        from .sparse_memory import part_sizes
+
         largest = self._device.physical.limits.max_memory_allocation_bytes
         return self._place_all(part_sizes(needs.size, needs.alignment, largest), needs, for_host=False)
 

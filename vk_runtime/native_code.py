@@ -17,7 +17,7 @@ from ..ir.errors import Error
 from ..ir.lpk_records import NativeTag
 from .device import Device
 from .physical_device import PhysicalDevice
-from .pipeline_binary import has_pipeline_binaries
+from .pipeline_binary_feature import has_pipeline_binaries
 from .pipeline_cache import MAX_DATA_BYTES
 
 logger = logging.getLogger(__name__)

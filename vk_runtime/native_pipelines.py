@@ -21,8 +21,8 @@ from .pipeline_binary import (
     PipelineBinary,
     PipelineBinaryFunctions,
     functions_of,
-    has_pipeline_binaries,
 )
+from .pipeline_binary_feature import has_pipeline_binaries
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
