@@ -61,7 +61,7 @@ def _records(value: object, dtype: np.dtype[Any], spelling: str, expected: str) 
         items = _instances(value, dtype)
         if items is None:
             return np.asarray(value, dtype)
-        records = b"".join(composite_element(item, dtype, spelling).tobytes() for item in items.flat)
+        records = b"".join(element(item, spelling).tobytes() for item in items.flat)
         return np.frombuffer(records, dtype).reshape(items.shape)
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise InvalidError(f"{expected}; found {reprlib.repr(value)}: {error}") from error
