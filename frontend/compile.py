@@ -28,6 +28,7 @@ from .captures import Captures
 from .checking import checks_of
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
+from .first_launch import when_submitted
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .runtime_parameters import parameters_of
 
@@ -122,7 +123,7 @@ def _build(
         return found
     made = _compile(kernel, rank, device, env, constants)
     if cached is not None:
-        cached.keep(made.captures, partial(_relative_bytes, made.image))
+        when_submitted(partial(cached.keep, made.captures, partial(_relative_bytes, made.image)))
     return made
 
 
@@ -135,7 +136,7 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
         return None
     try:
         stored = DeviceImage.from_bytes(hit.image)
-        image = replace(stored, kernels=absolute_locations(stored.kernels, hit.functions))
+        image = stored.relocated(absolute_locations(stored.kernels, hit.found.functions))
         kernel = image.kernel(cached.kernel.name)
         if stored.target_env != env or not _has_signature(kernel, cached.kernel):
             raise ValueError("an image of another kernel")
@@ -144,7 +145,7 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
         cached.forget(hit)
         return None
     record("cache_hit", kernel=kernel.name, image=image.digest, device=device.selector)
-    return Executable(image, kernel, hit.captures)
+    return Executable(image, kernel, hit.found.captures)
 
 
 def _has_signature(info: KernelInfo, kernel: KernelFunction) -> bool:

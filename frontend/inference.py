@@ -19,6 +19,7 @@ from .dispatch import STATEMENTS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .ir_types import INDEX_TYPE, WEAK_FLOAT
 from .iteration import iterable_items, range_rounds
+from .narrow_sums import note_narrow_sums
 from .promotion import settled
 from .types import ScalarType
 from .values import Array, RangeValue, Scalar, Value
@@ -60,6 +61,7 @@ def infer_types(fb: FunctionBuilder) -> None:
         if _is_shared(fb, name) and name not in fb.literals
     }
     fb.variable_types = {**before, **{name: _settled(kind) for name, kind in kept.items()}}
+    note_narrow_sums(fb)
 
 
 def walk_types(fb: FunctionBuilder) -> None:

@@ -49,6 +49,7 @@ COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
         "frontend.launch",
+        "frontend.first_launch",
         "frontend.launch_local_size",
         "frontend.launch_preparation",
         "frontend.indirect_launch",

@@ -140,6 +140,8 @@ class PipelineStore:
         """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since; so are
         modules."""
         self.cache = PipelineCache(device)
+        self.made = 0
+        """Pipelines made so far."""
         self._native: NativePipelines | None = None
 
     @property
@@ -178,6 +180,7 @@ class PipelineStore:
             lambda chained: self.compile_into(NULL, image, kernel, entries, selector, chained),
         )
         made = made or self.compile_into(self.cache.raw, image, kernel, entries, selector)
+        self.made += 1
         self._living[key] = made
         self._keep(key, made)
         return made
