@@ -146,7 +146,15 @@ class Runtime:
             library=attempt.library,
             status=attempt.status,
             reason=attempt.reason,
-            devices=tuple(device for device in self.devices if device.physical in attempt.found),
+            # By their handles: a device that is used without some aspects has a record of its own.
+            devices=tuple(
+                device
+                for device in self.devices
+                if any(
+                    device.physical.instance is found.instance and device.physical.raw == found.raw
+                    for found in attempt.found
+                )
+            ),
         )
 
     @property
