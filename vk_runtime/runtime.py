@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..ir.config import config, warn_of_misspelt_variables
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import Error, RuntimeFailure
-from ..ir.start_up import import_now, side_by_side
+from ..ir.start_up import import_libraries, import_now, side_by_side
 from . import log_topics
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .errors import VulkanError
@@ -190,10 +190,12 @@ class Runtime:
 def _load_libraries() -> None:
     """Imports the extension modules of `_import_the_rest`: while a driver is opened, no other library can be."""
     import bisect
+    import json
 
     from ..ir import sha256
 
-    del bisect, sha256
+    del bisect, json, sha256
+    import_libraries()
 
 
 def _import_the_rest() -> None:
