@@ -382,7 +382,7 @@ class CommandStream(Handle):
         Call it with the device's lock held.
 
         Args:
-            batch: begins with a barrier and ends with one for the host.
+            batch: begins with a barrier, and ends with one for the host where that reads something.
             uses: every buffer that it touches, and whether it writes it.
 
         Raises:
@@ -401,23 +401,27 @@ class CommandStream(Handle):
                     self.flush()
                 if self.in_flight or self.is_closed or self.is_closing or len(busy) >= MAX_BUSY:
                     self._make_room()
-                busy.add(self)
                 # A finaliser may have recorded something just before.
                 logical.half_way = self if self.recording is None else None
             batch.submit_result = None
             batch.value = value = self._submitted + 1
-            self._epoch = epoch = self._epoch + 1
-            while self._submitted < value:
+            while True:
                 try:
+                    if self._submitted < value:
+                        for buffer, _ in uses:
+                            if buffer.queue is not self:
+                                self._take_over(buffer, value)
+                        self._hand_over(batch)
+                    # The rest while the device is at work.
+                    busy.add(self)
+                    self._epoch = epoch = self._epoch + 1
                     for buffer, writes in uses:
-                        if buffer.queue is not self:
-                            self._take_over(buffer, value)
                         buffer.last_use = value
                         if writes:
                             buffer.write_epoch, buffer.last_write = epoch, value
                         else:
                             buffer.read_epoch = epoch
-                    self._hand_over(batch)
+                    break
                 except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                     interrupt = error
         finally:
