@@ -28,10 +28,11 @@ from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
     VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
 )
+from .device_creation import AdoptedDevice
 from .device_features import aspects_of
 from .device_info import device_info
 from .info_descriptors import answer
-from .logical_device import AdoptedDevice, LogicalDevice, forked_error
+from .logical_device import LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask, aspect_named
 from .object_info import PlatformInfo
 from .physical_device import PhysicalDevice
@@ -280,9 +281,11 @@ class Device(VulkanObject):
         with self._lock:
             self._require_instance()
             if self._logical is None:
-                self._logical = LogicalDevice(
-                    self._physical, staged_memory=self._staged_memory, own_transfers=self._own_transfers
+                make = partial(
+                    LogicalDevice, staged_memory=self._staged_memory, own_transfers=self._own_transfers
                 )
+                # An iterator: Ctrl-C cannot come between making it and noting it, as in `submitter`.
+                (self._logical,) = map(make, (self._physical,))
             return self._logical
 
     def _require_instance(self) -> None:

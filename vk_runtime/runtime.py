@@ -108,13 +108,14 @@ class Runtime:
 
     def _open(self, entry: EntryPoint) -> _Attempt:
         try:
-            instance = Instance(entry)
+            # Ctrl-C cannot come between its end and its entry in the list.
+            self._instances.extend(map(Instance, (entry,)))
         except Error as error:  # also out-of-memory codes, the loader's answer to a damaged driver file
             if isinstance(error, VulkanError) and error.result == VK_ERROR_INCOMPATIBLE_DRIVER:
                 reason = "no driver could be loaded (VK_ERROR_INCOMPATIBLE_DRIVER)"
                 return _Attempt(entry.source, entry.library, "no device", reason)
             return _Attempt(entry.source, entry.library, "failed", str(error))
-        self._instances.append(instance)
+        instance = self._instances[-1]
         attempt = _Attempt(entry.source, entry.library, "ok", "")
         problems: list[str] = []
         for raw in instance.physical_devices():
