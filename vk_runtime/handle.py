@@ -15,14 +15,16 @@ import contextlib
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .headers import NULL, ffi
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
+
+_T = TypeVar("_T")
 
 
 class Graveyard:
@@ -71,6 +73,13 @@ class Graveyard:
     def __len__(self) -> int:
         """Number of objects that are alive or wait to be destroyed."""
         return len(self._living) + len(self.pending)
+
+
+def living(found: Iterable[_T]) -> tuple[_T, ...]:
+    """Returns what a weak set or dictionary holds, which other threads, and finalisers, may add to meanwhile."""
+    while True:
+        with contextlib.suppress(RuntimeError):  # it changed size during iteration
+            return tuple(found)
 
 
 class Made:

@@ -30,7 +30,7 @@ from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_creation import AdoptedDevice, create_device
 from .device_features import USED_FEATURES
 from .errors import check, result_name
-from .handle import Graveyard
+from .handle import Graveyard, living
 from .headers import NULL, ffi
 from .launch_cache import LaunchCache
 from .loader import Functions
@@ -204,7 +204,7 @@ class LogicalDevice:
     def _streams(self) -> tuple[CommandStream, ...]:
         """Returns every queue that there is."""
         own = () if self._transfers is None else (self._transfers,)
-        return (*self.queues, *own)
+        return (*living(self.queues), *own)
 
     @property
     def is_lost(self) -> bool:
@@ -375,7 +375,7 @@ class LogicalDevice:
             self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
         with contextlib.suppress(Error):
             self.pipelines.cache.save()
-            for queue in tuple(self.queues):
+            for queue in living(self.queues):
                 queue.end_reports()
         return not self.is_hung
 

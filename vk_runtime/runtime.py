@@ -21,6 +21,7 @@ from . import log_topics
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
 from .errors import VulkanError
+from .handle import living
 from .instance import Instance
 from .loader import (
     EMBEDDED_VARIABLE,
@@ -160,7 +161,7 @@ class Runtime:
 
         for device in self.devices:
             device.shut_down()
-        opened = [logical for logical in tuple(profile.devices) if not logical.is_adopted]
+        opened = [logical for logical in living(profile.devices) if not logical.is_adopted]
         own = [logical for logical in opened if logical.physical.instance in self._instances]
         for logical in own:  # also those that no list has, made for tests and by tools
             logical.close()
