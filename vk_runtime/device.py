@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 _SHORT_NAMES = {VK_DRIVER_ID_MESA_LLVMPIPE: "lavapipe", VK_DRIVER_ID_GOOGLE_SWIFTSHADER: "swiftshader"}
 """Selectors of software drivers, which have no stable vendor and device number."""
 
-_MASKED_SELECTOR = re.compile(r"(.*)\[((?:-|\w+=).*)\]")
-"""A selector and, in brackets, the text of a mask."""
+_MASKED_SELECTOR = r"(.*)\[((?:-|\w+=).*)\]"
+"""A regular expression, compiled where a program names devices: a selector and, in brackets, the text of a mask."""
 
 _TYPE_RANK = {
     VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: 0,
@@ -519,7 +519,7 @@ def visible_devices(found: Sequence[Device]) -> tuple[Device, ...]:
 def select(found: Sequence[Device], selector: str, prefix: str = "") -> Device:
     """Returns the one device of `found` that `selector` names; see `device`."""
     text = selector.strip().lower()
-    if masked := _MASKED_SELECTOR.fullmatch(text):
+    if masked := re.fullmatch(_MASKED_SELECTOR, text):
         listed = select(found, masked[1], prefix)
         return listed.with_mask(listed.mask.joined(Mask.parsed(masked[2])))
     matches = [d for d in found if d.selector == text] or [d for d in found if _is_match(d, text)]

@@ -6,13 +6,13 @@ program that lapilli was called from as ``user_location``.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
 from ..ir.config import config
 from ..ir.errors import Error
+from ..ir.lazy_logging import logger_of
 from .constants import (
     VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
     VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
@@ -33,7 +33,7 @@ from .headers import (
 )
 from .loader import EntryPoint, Functions
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
 _DEBUG_UTILS = "VK_EXT_debug_utils"
@@ -206,6 +206,8 @@ class Instance:
 
 
 def _log_message(severity: int, kinds: int, data: Any, user: Any) -> int:
+    import logging
+
     from .user_frame import user_location
 
     del kinds, user

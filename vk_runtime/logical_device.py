@@ -12,7 +12,6 @@ which takes daemon threads or a hung driver, it is left as it is for the end of 
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
 import threading
 import time
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error, InvalidError
+from ..ir.lazy_logging import logger_of
 from . import pipeline_binary_feature, profile
 from .barriers import compute_barriers
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .queue import Queue
     from .transfer_stream import TransferStream
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 SHARING_EXTENSIONS = (

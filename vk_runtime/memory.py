@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gc
 import itertools
-import logging
 import weakref
 from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..ir.errors import MemoryAllocationError
+from ..ir.lazy_logging import logger_of
 from .constants import (
     VK_BUFFER_CREATE_SPARSE_BINDING_BIT,
     VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .logical_device import LogicalDevice
     from .sparse_memory import SparseBinding
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 SPARSE_BLOCK_BYTES = 1 << 16
 """What GPUs bind at least; where a mask sets limits below it, one allocation holds an array all the same."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir.errors import MemoryAllocationError
+from ..ir.lazy_logging import logger_of
 from .headers import NULL
 from .memory_block import MemoryBlock
 from .physical_device import MemoryType
@@ -14,7 +14,7 @@ from .physical_device import MemoryType
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 BLOCK_BYTES = 32 << 20
 """Size of a shared block; a buffer of more than half of it gets memory of its own."""
