@@ -5,6 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PYTEST_ARGS ?=
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of interpreters, each of which would compile everything again
 
 # Runs the set-up for one purpose; a few tenths of a second where all is there.
 bootstrap = python=$$(sh tools/setup/find_python.sh) && "$$python" tools/setup/bootstrap.py --for $(1)
@@ -21,7 +22,7 @@ help:
 	@echo "make soak    set up, then run everything at random under the validation layer for SOAK_SECONDS (600)"
 	@echo "make lint    ruff check, ruff format --check, pyright in strict mode"
 	@echo "make format  rewrite the sources as ruff formats them"
-	@echo "make bench   set up, then run the benchmarks"
+	@echo "make bench   set up, then run the benchmarks; tables in out/bench.md"
 	@echo "make setup   only set up, for all of the above"
 	@echo "make clean   remove .venv, caches and build output from the checkout"
 
@@ -69,7 +70,7 @@ format:
 
 bench:
 	@$(call bootstrap,bench)
-	$(RUN) -m benchmarks
+	$(RUN) -m benchmarks --json out/bench.json
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .ruff_cache .hypothesis *.egg-info src/*.egg-info

@@ -50,7 +50,7 @@ class Settings:
     "--json",
     "json_path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write results here, and kernel times as Markdown beside it.",
+    help="Write results here, and as a Markdown document beside it.",
 )
 @click.option(
     "--save", is_flag=True, help="Write results into benchmarks/results, named by machine and date."
@@ -81,7 +81,7 @@ def main(
     for path in (json_path, RESULTS / machine.file_name(report.machine) if save else None):
         if path is not None:
             report.save(path)
-            console.print(f"results written to {path}")
+            console.print(f"results written to {path} and {path.with_suffix('.md').name}")
 
 
 def run(devices: tuple[lp.Device, ...], settings: Settings, console: Console) -> Report:

@@ -24,7 +24,7 @@ from .cuda_latency import latency_sides
 from .cuda_sides import CudaArrays, copy_side, cublas_side, cuda_side, load_cupy
 from .glsl import missing_tools
 from .kernels import WrongResultError, check_side
-from .report import markdown_table
+from .report import machine_markdown, markdown_table
 from .rounds import Spread, interleave
 from .sides import Side, Sides, best
 
@@ -85,14 +85,15 @@ def main(
     print(table)
     if json_path is not None:
         json_path.parent.mkdir(parents=True, exist_ok=True)
+        about = machine.describe([device])
         content = {
-            "machine": machine.describe([device]),
+            "machine": about,
             "cupy": cupy and cupy.__version__,
             "rounds": rounds,
             "results": [result.as_dict() for result in results],
         }
         json_path.write_text(json.dumps(content, indent=1) + "\n")
-        json_path.with_suffix(".md").write_text(table)
+        json_path.with_suffix(".md").write_text(f"{machine_markdown(about)}\n{table}", "utf-8")
 
 
 def run(

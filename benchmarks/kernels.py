@@ -6,9 +6,10 @@ what the driver makes of two SPIR-V modules, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 import lapilli as lp
 from lapilli.vk_runtime.array import Array
@@ -20,6 +21,13 @@ from .sides import Side, Sides, best
 LAUNCHED, PLAIN, COARSENED, GLSL = "as launched", "plain", "coarsened", "GLSL"
 _SECONDS_A_CASE = 60.0
 """About how long the rounds of a slow case may take; there are five at least."""
+
+
+_TUPLES = ("extents", "lapilli_local", "glsl_local")
+_SPREADS = (
+    *("lapilli_ms", "glsl_ms", "ratio", "plain_ratio"),
+    *("coarsened_ratio", "device_ratio", "cpu_ratio"),
+)
 
 
 class WrongResultError(Exception):
@@ -58,6 +66,14 @@ class KernelResult:
     def ratio_of_minima(self) -> float:
         """Fastest lapilli round over fastest GLSL round: what other programs disturb least."""
         return self.lapilli_ms.min / self.glsl_ms.min
+
+    @staticmethod
+    def from_dict(fields: Mapping[str, Any]) -> KernelResult:
+        """Reads what `as_dict` made."""
+        found = {name: value for name, value in fields.items() if name != "ratio_of_minima"}
+        tuples = {name: fields[name] and tuple(fields[name]) for name in _TUPLES}
+        spreads = {name: fields[name] and Spread(**fields[name]) for name in _SPREADS}
+        return KernelResult(**{**found, **tuples, **spreads})
 
     def as_dict(self) -> dict[str, object]:
         """Returns plain values, for JSON."""

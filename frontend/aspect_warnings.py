@@ -1,4 +1,4 @@
-"""Findings of the passes as Python warnings: once per function and aspect in a process, at the user's own line."""
+"""Findings of the compiler as Python warnings: each once in a process, at the user's own line."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from ..ir.errors import AspectWarning, Diagnostic, warning_text
+from ..ir.errors import AspectWarning, Diagnostic, KernelWarning, warning_text
 
 PACKAGE = __name__.partition(".")[0]
 
 _lock = threading.Lock()
 _reported: set[tuple[str, str]] = set()
-"""Module, and the first line of the text: it names function and aspect."""
+"""Module, and the first line of the text: it names the function, and the aspect or the variable."""
 _collected: ContextVar[list[Diagnostic] | None] = ContextVar("collected", default=None)
 
 
@@ -30,11 +30,13 @@ def collected_findings() -> Generator[list[Diagnostic]]:
         _collected.reset(token)
 
 
-def warn_once(diagnostics: Iterable[Diagnostic], module_name: str) -> None:
+def warn_once(
+    diagnostics: Iterable[Diagnostic], module_name: str, category: type[KernelWarning] = AspectWarning
+) -> None:
     """Hands findings about the kernels of a Python module to `warnings`, each one once in the process.
 
     Raises:
-        AspectWarning: the program turned such warnings into errors; the finding is reported again then.
+        KernelWarning: the program turned such warnings into errors; the finding is reported again then.
     """
     collected = _collected.get()
     for diagnostic in diagnostics:
@@ -48,8 +50,8 @@ def warn_once(diagnostics: Iterable[Diagnostic], module_name: str) -> None:
             _reported.add(key)
         if is_new:
             try:
-                warnings.warn(AspectWarning(warning_text(diagnostic), diagnostic), stacklevel=_user_level())
-            except AspectWarning:
+                warnings.warn(category(warning_text(diagnostic), diagnostic), stacklevel=_user_level())
+            except KernelWarning:
                 with _lock:
                     _reported.discard(key)
                 raise

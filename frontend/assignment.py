@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..ir.errors import CompileError, Diagnostic
 from .arithmetic import binary
 from .composites import convert_composite
 from .conversions import settle, store_convert
@@ -163,6 +164,8 @@ def _join_type(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> N
     if joined is None:
         first = fb.assigned_at.get(name)
         notes = [] if first is None else [fb.source.diagnostic(first, "first assigned here", severity="note")]
+        if isinstance(known, Array) and isinstance(value, Array):
+            raise _two_arrays(fb, name, known, value, node, notes)
         raise fb.error(
             node,
             f"{_variable(name)} is {_spelled(known)} in one place and {describe(value)} in another: "
@@ -174,6 +177,19 @@ def _join_type(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> N
     if joined != known:
         fb.variable_types[name] = joined
         fb.changed |= fb.read_types & {name}
+
+
+def _two_arrays(
+    fb: FunctionBuilder, name: str, known: Array, found: Array, node: ast.AST, notes: list[Diagnostic]
+) -> CompileError:
+    return fb.error(
+        node,
+        f"{_variable(name)} names the array '{known.name}' in one place and '{found.name}' in another; "
+        "it can name one array only",
+        "LP2049" if name == "$value" else "LP2037",
+        hint="choose by an index, a[k, i] of one array with one dimension more, or call a helper with either array",
+        notes=notes,
+    )
 
 
 def _variable(name: str) -> str:

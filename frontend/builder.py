@@ -30,6 +30,7 @@ from ..ir.dialects.kernel import (
     KernelParameter,
     parameters_attribute,
 )
+from ..ir.errors import KernelWarning
 
 # The modules that fill the dispatch tables.
 from . import (
@@ -58,6 +59,7 @@ from . import (
 from .analysis import FunctionFacts
 from .annotations import Signature
 from .aspect_lowering import ir_attributes, struct_table
+from .aspect_warnings import warn_once
 from .captures import Captures
 from .constant_arguments import NO_CONSTANTS, Constants, Leaves
 from .control_flow import build_statements
@@ -199,6 +201,7 @@ def _fill(
     if module.struct_aspects:
         result.attributes[aspect.TYPES_THAT_USE_ASPECTS] = struct_table(module.struct_aspects)
     barriers.check_barriers(module, result)
+    warn_once(module.findings, module.unit, KernelWarning)
     return result
 
 

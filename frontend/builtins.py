@@ -1,4 +1,4 @@
-"""Python's builtins inside of kernels: ``range len min max abs round divmod pow enumerate zip``.
+"""Python's builtins inside of kernels: ``range len min max abs round divmod pow enumerate zip ord``.
 
 ``print`` is compiled by `printing`.
 
@@ -30,6 +30,7 @@ from .values import (
     Iteration,
     RangeValue,
     Scalar,
+    Static,
     Tuple,
     Value,
     constant,
@@ -47,7 +48,20 @@ class BuiltinFunction:
 
 BUILTINS: dict[str, BuiltinFunction] = {
     name: BuiltinFunction(name)
-    for name in ("range", "len", "min", "max", "abs", "round", "divmod", "pow", "enumerate", "zip", "print")
+    for name in (
+        "range",
+        "len",
+        "min",
+        "max",
+        "abs",
+        "round",
+        "divmod",
+        "pow",
+        "enumerate",
+        "zip",
+        "print",
+        "ord",
+    )
 }
 """By name."""
 
@@ -224,6 +238,19 @@ def compile_pow(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
     """Compiles ``pow(a, b)``, which is ``a ** b``."""
     expect_count(fb, node, arguments, "pow", 2, 2)
     return binary(fb, "Pow", arguments[0], arguments[1], node)
+
+
+@intrinsic("builtins.ord")
+def compile_ord(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``ord("a")``: the number that texts in arrays of bytes have for a letter."""
+    expect_count(fb, node, arguments, "ord", 1, 1)
+    text = arguments[0].obj if isinstance(arguments[0], Static) else None
+    if not isinstance(text, str) or len(text) != 1:
+        found = f"a text of {len(text)}" if isinstance(text, str) else describe(arguments[0])
+        raise fb.error(
+            node, f"ord takes a text of one letter, found {found}", "LP2033", hint='write ord("a")'
+        )
+    return constant(ord(text))
 
 
 @intrinsic("builtins.enumerate")

@@ -19,6 +19,7 @@ from .helpers import call_helper
 from .images import call_image_member
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
+from .methods import call_method
 from .printing import compile_print
 from .spec_parameters import GET_SPECIALIZATION_CONSTANT
 from .specialization import read_specialization
@@ -26,7 +27,7 @@ from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .suggestions import builtin_hint
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Composite, Image, Scalar, Static, Value, describe, number_hint
+from .values import BoundMethod, Composite, Image, Scalar, Static, Value, constant, describe, number_hint
 from .vector_memory import call_vector_member
 from .vector_types import VecType
 from .vectors import by_component, construct, works_by_component
@@ -70,6 +71,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     name = _intrinsic_name(obj)
     if name is not None:
         return _call_intrinsic(fb, node, obj, name)
+    if isinstance(obj, BoundMethod):
+        return call_method(fb, obj, node)
     if isinstance(obj, ExternalFunction):
         return call_external(fb, obj, node)
     if isinstance(obj, Member) and isinstance(obj.owner, Image):
@@ -182,6 +185,8 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
     if not arguments:
         return convert(fb, Scalar(I32, const=0), target)
     value = as_index_value(fb, arguments[0])
+    if obj is float and isinstance(value, Static) and isinstance(value.obj, str):
+        return _number_of_text(fb, node, value.obj)
     if target is BOOL:
         return condition(fb, value, node.args[0])
     if not isinstance(value, Scalar):
@@ -200,3 +205,13 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
         # Folding it here must not hide from the aspect warnings that the source uses doubles; the optimiser removes it.
         fb.emit(arith.ConstantOp, [], ir_type(F64), {"value": constant_attribute(result.const, F64)})
     return result
+
+
+def _number_of_text(fb: FunctionBuilder, node: ast.Call, text: str) -> Value:
+    """Compiles ``float("inf")``: a literal, as `math.inf` is."""
+    try:
+        return constant(float(text))
+    except ValueError:
+        raise fb.error(
+            node, f"float finds no number in the text {text!r}", "LP2033", hint='write float("inf") or 1.5'
+        ) from None

@@ -96,11 +96,12 @@ def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) 
     if getattr(obj, "__module__", None) == "math" and callable(obj):
         return Static(obj, name)
     if isinstance(obj, python_types.BuiltinFunctionType):
+        is_pythons = getattr(builtins, own_name, None) is obj
         raise fb.error(
             node,
-            f"kernels have no builtin function '{name}'",
+            f"kernels have no builtin function '{name}'" if is_pythons else f"kernels cannot call '{name}'",
             "LP2032",
-            hint=builtin_hint(name),
+            hint=builtin_hint(name) if is_pythons else function_hint(obj),
         )
     raise fb.error(
         node,

@@ -6,7 +6,6 @@ compiled now.  xdsl is imported only for the last; a launch of a compiled kernel
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -18,19 +17,18 @@ from typing import TYPE_CHECKING
 from ..ir.config import config
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo
+from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
-from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device
 from ..vk_runtime.disk_cache import open_cache
 from ..vk_runtime.profile import Stages, span
 from ..vk_runtime.requirements import require_device
 from ..vk_runtime.trace import record
-from .aspect_warnings import warn_once
 from .captures import Captures
 from .checking import checks_of
-from .collector_pause import collector_paused
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
+from .first_launch import when_submitted
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .runtime_parameters import parameters_of
 
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from ..spirv.device_image import DeviceImage
     from .kernel import KernelFunction
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
@@ -99,6 +97,8 @@ def executable_for(
             if found is None or not found.captures.are_current():
                 found = kernel.compiled[key] = _build(kernel, rank, device, env, constants)
     if not found.is_linked:
+        from ..vk_runtime.compatibility import is_supported
+
         with compile_lock:
             found = kernel.compiled[key] = _link_object(kernel, found, device)
             if len(found.image.kernels) > 1 and not is_supported(found.image.requirements, device):
@@ -123,7 +123,7 @@ def _build(
         return found
     made = _compile(kernel, rank, device, env, constants)
     if cached is not None:
-        cached.keep(made.captures, partial(_relative_bytes, made.image))
+        when_submitted(partial(cached.keep, made.captures, partial(_relative_bytes, made.image)))
     return made
 
 
@@ -136,7 +136,7 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
         return None
     try:
         stored = DeviceImage.from_bytes(hit.image)
-        image = replace(stored, kernels=absolute_locations(stored.kernels, hit.functions))
+        image = stored.relocated(absolute_locations(stored.kernels, hit.found.functions))
         kernel = image.kernel(cached.kernel.name)
         if stored.target_env != env or not _has_signature(kernel, cached.kernel):
             raise ValueError("an image of another kernel")
@@ -145,7 +145,7 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
         cached.forget(hit)
         return None
     record("cache_hit", kernel=kernel.name, image=image.digest, device=device.selector)
-    return Executable(image, kernel, hit.captures)
+    return Executable(image, kernel, hit.found.captures)
 
 
 def _has_signature(info: KernelInfo, kernel: KernelFunction) -> bool:
@@ -180,6 +180,7 @@ def _compile(
 ) -> Executable:
     load_compiler()
     from .builder import refusing_depth
+    from .collector_pause import collector_paused
     from .deep_stack import with_deep_stack
     from .reproducer import reporting_faults
 
@@ -201,6 +202,7 @@ def _compile_now(
 ) -> Executable:
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
+    from .aspect_warnings import warn_once
     from .builder import build_module
 
     captures, stages = Captures(), Stages(kernel.name, device.selector)
@@ -298,7 +300,9 @@ def compile_kernels(
     """
     from ..passes.pipeline import lower_image
     from ..spirv.build_image import build_image
+    from .aspect_warnings import warn_once
     from .builder import refusing_depth
+    from .collector_pause import collector_paused
     from .deep_stack import with_deep_stack
 
     target = env or TargetEnv()

@@ -21,7 +21,8 @@ from .fixed_arrays import fixed_array_type
 from .function_attributes import attributes_of
 from .function_builder import FunctionBuilder
 from .helper_arguments import annotated, bound_arguments
-from .helpers import HelperInstance, call_helper, compile_helper, leaves_of, rebuilt
+from .helper_results import leaves_of, rebuilt
+from .helpers import HelperInstance, call_helper, compile_helper
 from .ir_types import ir_type
 from .module_builder import ModuleBuilder
 from .spec_parameters import IN_KERNEL

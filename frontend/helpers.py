@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import types as python_types
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,10 +23,11 @@ from .analysis import RETURN, VALUE, FunctionFacts
 from .aspect_lowering import ir_attributes, note_struct, use_struct
 from .assignment import assign_name, variable_type
 from .control_flow import build_statements
-from .fixed_arrays import fixed_array_type, fixed_ssa
+from .fixed_arrays import fixed_array_type
 from .function_attributes import attributes_of
-from .function_builder import AccessUse, FunctionBuilder, UnknownTypeError
+from .function_builder import AccessUse, FunctionBuilder
 from .helper_arguments import annotated, annotation_type, bound_arguments, parameter_names
+from .helper_results import flattened, is_open, leaves_of, open_result, rebuilt
 from .images import ir_image_type
 from .inference import infer_types
 from .ir_types import ir_type, memref_type
@@ -92,6 +92,8 @@ def call_helper(
     fb.node = node
     with module.entering(fb, function, source, node):
         values = annotated(fb, source, values, node)
+        if fb.is_dry and is_open(values.values()):
+            return rebuilt(open_result(_begun(module, source, values)[0]), None, list(values.values()))
         instance = _instance(fb, function, source, values)
     _count_uses(fb, instance, list(values.values()))
     if fb.is_dry:
@@ -128,8 +130,6 @@ def _key(value: Value) -> object:
     """Returns what tells arguments apart that need different code."""
     match value:
         case Scalar(type=scalar, const=const) if value.is_weak:
-            if const is None:
-                raise UnknownTypeError
             return (scalar.name, repr(const))
         case Scalar(type=scalar):
             return scalar.name
@@ -160,11 +160,7 @@ def compile_helper(
         values: what each parameter is bound to; only types and literals count.
         has_fixed_result: whether every scalar of the result is returned, also where it is a known constant.
     """
-    helper = FunctionBuilder(module=module, source=source, facts=_facts(source), is_kernel=False)
-    helper.local_names = frozenset(values) | frozenset(helper.facts.assignments)
-    helper.node = source.tree
-    _declare_result(helper, source)
-    types = _bind_parameters(helper, values)
+    helper, types = _begun(module, source, values)
     infer_types(helper)
     for use in helper.accesses.values():
         use.reads = use.writes = False
@@ -179,7 +175,7 @@ def compile_helper(
         build_statements(helper, source.tree.body, frozenset((VALUE,)))
         result = _returned(helper)
         leaves: list[SSAValue] = []
-        result = _flattened(helper, result, leaves, keeps_constants=not has_fixed_result)
+        result = flattened(helper, result, leaves, keeps_constants=not has_fixed_result)
         helper.node = source.tree
         helper.append(create(func.ReturnOp, operands=leaves))
     move_all(helper.block, helper.prologue)
@@ -212,6 +208,17 @@ def compile_helper(
         )
     )
     return instance
+
+
+def _begun(
+    module: ModuleBuilder, source: FunctionSource, values: dict[str, Value]
+) -> tuple[FunctionBuilder, list[Attribute]]:
+    """Returns the builder of a helper, whose parameters are bound, and the types of its block arguments."""
+    helper = FunctionBuilder(module=module, source=source, facts=_facts(source), is_kernel=False)
+    helper.local_names = frozenset(values) | frozenset(helper.facts.assignments)
+    helper.node = source.tree
+    _declare_result(helper, source)
+    return helper, _bind_parameters(helper, values)
 
 
 # Of the library's functions too: what they round, and what they do not, must be so on every device.
@@ -316,70 +323,6 @@ def _returned(helper: FunctionBuilder) -> Value:
 
 def _is_none_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _flattened(
-    helper: FunctionBuilder, value: Value, leaves: list[SSAValue], *, keeps_constants: bool
-) -> Value:
-    """Collects the IR values of a result; returns what remains of it without them."""
-    match value:
-        case Scalar(type=scalar, const=const) if const is None or not (keeps_constants or value.is_weak):
-            ssa = helper.ssa(value)
-            assert ssa is not None
-            leaves.append(ssa)
-            return Scalar(scalar, bounds=value.bounds)
-        case Tuple(items=items):
-            return value.with_items(
-                [_flattened(helper, item, leaves, keeps_constants=keeps_constants) for item in items]
-            )
-        case FixedArray(type=fixed):
-            ssa = fixed_ssa(helper, value)
-            assert ssa is not None
-            leaves.append(ssa)
-            return FixedArray(fixed, None)
-        case LocalArray() if value.parameter < 0:
-            raise helper.error(
-                None,
-                f"'{helper.source.name}' returns an array that it makes",
-                "LP2049",
-                hint="make the array in the caller and pass it to the helper",
-            )
-        case _:
-            return value
-
-
-def rebuilt(shape: Value, results: Iterator[SSAValue] | None, arguments: list[Value]) -> Value:
-    """Builds the value of a call from its results; `results` is None while types are inferred."""
-    match shape:
-        case Scalar(type=scalar, const=const) if const is None:
-            return Scalar(scalar, None if results is None else next(results), bounds=shape.bounds)
-        case FixedArray(type=fixed):
-            return FixedArray(fixed, None if results is None else next(results))
-        case Tuple(items=items):
-            return shape.with_items([rebuilt(item, results, arguments) for item in items])
-        case Array(parameter=parameter):
-            return arguments[parameter]
-        case _:
-            return shape
-
-
-def leaves_of(fb: FunctionBuilder, value: Value) -> list[SSAValue]:
-    """Returns the operands that an argument is passed as."""
-    match value:
-        case Scalar() if not value.is_weak:
-            ssa = fb.ssa(value)
-            assert ssa is not None
-            return [ssa]
-        case FixedArray():
-            ssa = fixed_ssa(fb, value)
-            assert ssa is not None
-            return [ssa]
-        case Array(ssa=ssa) if ssa is not None:
-            return [ssa]
-        case Tuple(items=items):
-            return [leaf for item in items for leaf in leaves_of(fb, item)]
-        case _:
-            return []
 
 
 def _count_uses(fb: FunctionBuilder, instance: HelperInstance, values: list[Value]) -> None:

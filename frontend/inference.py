@@ -19,6 +19,7 @@ from .dispatch import STATEMENTS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .ir_types import INDEX_TYPE, WEAK_FLOAT
 from .iteration import iterable_items, range_rounds
+from .narrow_sums import note_narrow_sums
 from .promotion import settled
 from .types import ScalarType
 from .values import Array, RangeValue, Scalar, Value
@@ -60,6 +61,21 @@ def infer_types(fb: FunctionBuilder) -> None:
         if _is_shared(fb, name) and name not in fb.literals
     }
     fb.variable_types = {**before, **{name: _settled(kind) for name, kind in kept.items()}}
+    note_narrow_sums(fb)
+
+
+def walk_types(fb: FunctionBuilder) -> None:
+    """Fills `fb.variable_types` for all variables as far as it can.  Literals stay weak; the builder emits no more.
+
+    Raises:
+        CompileError: as `infer_types`.
+    """
+    for node in fb.facts.annotated:
+        fb.node = node
+        declare_annotated(fb, node)
+    fb.round_names = _round_names(fb)
+    fb.is_dry = True
+    _walk_until_stable(fb, fb.facts.tree.body)
 
 
 def needs_inference(fb: FunctionBuilder) -> bool:

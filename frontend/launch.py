@@ -17,17 +17,18 @@ from ..vk_runtime.device import device
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
 from ..vk_runtime.image_base import ImageBase
-from ..vk_runtime.indirect_range import IndirectRange
 from ..vk_runtime.launch_record import LaunchRecord
 from ..vk_runtime.launchable import SINGLE_TASK
 from ..vk_runtime.queue import Queue
 from .arguments import bind_arguments, taken_apart
 from .constant_arguments import NO_CONSTANTS
+from .first_launch import first_launch
 from .launch_preparation import RECORD_LIMIT, Prepared, prepare_launch, prepared_by_address
 from .ranges import exact_key, launch_range
 from .spec_constant import SpecializationId
 
 if TYPE_CHECKING:
+    from ..vk_runtime.indirect_range import IndirectRange
     from .kernel import KernelFunction, LaunchConfiguration
 
 
@@ -51,10 +52,11 @@ def launch(
     """
     generation = config.generation  # before what it stands for is read
     is_interpreted, is_debug = config.interpret, config.debug  # each looks into the environment
-    if is_interpreted and type(configuration.range) is IndirectRange:
+    is_indirect = _is_indirect(configuration.range)
+    if is_interpreted and is_indirect:
         from .indirect_launch import on_host
 
-        configuration = on_host(configuration)
+        configuration, is_indirect = on_host(configuration), False
     signature, spec_values = kernel.signature, configuration.spec_values
     if kwargs and signature.specialization_ids:
         kwargs, spec_values = _split_keywords(kernel, kwargs, spec_values)
@@ -68,33 +70,42 @@ def launch(
     shape = _shape_of(configuration.range)
     key = (queue.device, shape, spec, is_interpreted, is_debug, constants.key, shapes)
     events = _events(kernel, configuration.wait_events) if configuration.wait_events else ()
-    if type(configuration.range) is IndirectRange:
+    if is_indirect:
         from .indirect_launch import launch_indirect
 
-        return launch_indirect(kernel, configuration.range, queue, values, spec, constants, shapes, events)
+        range_ = cast("IndirectRange", configuration.range)
+        return launch_indirect(kernel, range_, queue, values, spec, constants, shapes, events)
+
+    def begin(prepared: Prepared) -> Event:
+        if is_interpreted:
+            from .interpretation import interpret_launch
+
+            assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
+            return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
+        if not spec:
+            _shorten(configuration, prepared, values, generation)
+        try:
+            return prepared.record.launch(queue, values, events)
+        except ArrayRangeError as error:
+            if not queue.device.logical.has_buffer_addresses:
+                raise
+            by_address = prepared_by_address(
+                kernel, configuration.range, queue.device, values, spec, constants, key, error
+            )
+        return by_address.record.launch(queue, values, events)
+
     prepared = kernel.records.get(key) if shape is not None else None
-    if prepared is None or not prepared.is_current():
+    if prepared is not None and prepared.is_current():
+        return begin(prepared)
+    with first_launch(queue):
         prepared = prepare_launch(kernel, configuration.range, queue.device, values, spec, constants)
         if len(kernel.records) >= RECORD_LIMIT:
             kernel.records.clear()
         if shape is not None:
             kernel.records[key] = prepared
-    if is_interpreted:
-        from .interpretation import interpret_launch
-
-        assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
-        return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
-    if not spec:
-        _shorten(configuration, prepared, values, generation)
-    try:
-        return prepared.record.launch(queue, values, events)
-    except ArrayRangeError as error:
-        if not queue.device.logical.has_buffer_addresses:
-            raise
-        by_address = prepared_by_address(
-            kernel, configuration.range, queue.device, values, spec, constants, key, error
-        )
-    return by_address.record.launch(queue, values, events)
+        if not is_interpreted:
+            return begin(prepared)
+    return begin(prepared)
 
 
 def _split_keywords(
@@ -127,12 +138,17 @@ def _shorten(
         each.short = short
 
 
+def _is_indirect(range_: object) -> bool:
+    """Whether a range is an `IndirectRange`, whose module a launch without one need not load."""
+    return getattr(type(range_), "__lapilli_indirect__", False)
+
+
 def _shape_of(range_: object) -> object:
     """Returns a range as a dictionary key, None where it is none, or only known on the device."""
     if range_ is SINGLE_TASK:
         return range_
     exact = exact_key(range_)
-    if exact is not None or type(range_) is IndirectRange:
+    if exact is not None or _is_indirect(range_):
         return exact
     try:
         return launch_range(range_, limit=1 << 63)  # of NumPy's integers, or in a list

@@ -15,7 +15,6 @@ from ..ir.errors import BuildError
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import BindingModel, TargetEnv
 from ..vk_runtime.arguments import check_arguments
-from ..vk_runtime.coarse_record import CoarseRecord, Form, prepare_coarse
 from ..vk_runtime.device import Device
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
@@ -32,6 +31,7 @@ from .ranges import LaunchRange, NdRange, launch_range
 from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
+    from ..vk_runtime.coarse_record import CoarseRecord
     from .kernel import KernelFunction
 
 RECORD_LIMIT = 1024
@@ -77,29 +77,34 @@ def prepare_launch(
 
     extents = padded(executable.kernel, checked.extents)
 
-    def form_of(chosen: Executable) -> Form:
-        # A constant may be set that no kernel of the image reads, or whose reads the optimiser removed.
-        read = {constant.symbol for constant in chosen.image.spec_constants}
-        spec_values = {symbol: value for symbol, value in spec if symbol in read}
-        return Form(image=chosen.image, kernel=chosen.kernel, spec_values=spec_values)
-
-    plain = form_of(executable)
     coarse = None if env else _coarse_executable(kernel, executable, checked, device, constants)
     if coarse is not None:
-        found = prepare_coarse(device, form_of(coarse), plain, extents, values)
+        from ..vk_runtime.coarse_record import Form, prepare_coarse
+
+        lanes, plain = (
+            Form(image=chosen.image, kernel=chosen.kernel, spec_values=_read_values(chosen, spec))
+            for chosen in (coarse, executable)
+        )
+        found = prepare_coarse(device, lanes, plain, extents, values)
         if found is not None:
             return Prepared(found, coarse.captures)
     record = prepare(
         device,
-        plain.image,
-        plain.kernel,
+        executable.image,
+        executable.kernel,
         extents,
         None if given is None else padded(executable.kernel, given),
         values,
-        plain.spec_values,
+        _read_values(executable, spec),
         is_nd_range=checked.local is not None,
     )
     return Prepared(record, executable.captures)
+
+
+def _read_values(executable: Executable, spec: tuple[tuple[str, bytes], ...]) -> dict[str, bytes]:
+    """Returns the values of constants that an image reads: others may be set, whose reads the optimiser removed."""
+    read = {constant.symbol for constant in executable.image.spec_constants}
+    return {symbol: value for symbol, value in spec if symbol in read}
 
 
 def _coarse_executable(

@@ -25,12 +25,13 @@ from ..vk_runtime.spec_values import SpecConstant
 from . import units
 from .annotations import ParameterSpec, Signature
 from .aspect_warnings import warn_once
+from .checking import checks_of
 from .compile_options import options_of
 from .image_types import ImageType
 from .lpk_inputs import import_units, is_ir
 from .lpk_signatures import described
 from .parameter_types import StreamType
-from .source_images import without_vectors
+from .source_images import prepare
 from .spec_constant import SpecializationId
 from .types import Access, ArrayType, Type, parse_type
 from .unit_images import UnitImage, images_of_unit
@@ -121,10 +122,12 @@ def _of_ir(path: Path, env: TargetEnv) -> list[BuiltImage]:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidError(f"cannot read {path}: {error}") from error
     options = options_of(path.stem)
-    env = options.environment(env)
-    module = parse_module(text, str(path)).module
-    without_vectors(module)
-    analysis = analyse(module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets)
+    env = replace(options.environment(env), checks=checks_of(options))
+    parsed = parse_module(text, str(path))
+    prepare(parsed, env)
+    analysis = analyse(
+        parsed.module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets
+    )
     warn_once(analysis.diagnostics, str(path))
     images = [build_image(lower_image(image, env), env) for image in analysis.images]
     for image in images:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..ir.errors import BuildError, Diagnostic, InvalidError, Location
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 from .compile import compile_lock, load_compiler
-from .source_images import compiled_module, environment_for, no_spec_values, without_vectors
+from .source_images import compiled_module, environment_for, no_spec_values, prepare
 
 if TYPE_CHECKING:
     from ..ir.parse import ParsedModule
@@ -32,12 +32,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         from ..ir.parse import parse_module
 
         parsed = parse_module(request.code, LABEL)
-        _locate(parsed)
-        without_vectors(parsed.module)
-        if environment_for(request).checks == "debug":
-            from ..passes.traps.accesses import trap_accesses
-
-            trap_accesses(parsed.module)
+        prepare(parsed, environment_for(request))
         try:
             made = compiled_module(parsed.module, request)
         except BuildError as error:
@@ -48,15 +43,6 @@ def compile_source(request: SourceRequest) -> CompiledSource:
             "gpu.func with the keyword kernel"
         )
     return made
-
-
-def _locate(parsed: ParsedModule) -> None:
-    """Gives the operations their places in the text, for the messages of kernels that check what they do."""
-    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
-
-    for op, place in parsed.positions.items():
-        if isinstance(op.location, UnknownLoc):
-            op.location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
 
 
 def _located(error: BuildError, parsed: ParsedModule) -> BuildError:

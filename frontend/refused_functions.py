@@ -31,8 +31,8 @@ _GENERATOR_HINT = "write results into an array parameter instead of yielding the
 _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
-def refusal(function: types.FunctionType) -> Refusal | None:
-    """Returns why a function is refused, None where it is a plain one."""
+def refusal(function: types.FunctionType) -> Refusal:
+    """Returns why a function that is no plain one is refused."""
     if function.__name__ == "<lambda>":
         return _LAMBDA
     flags = function.__code__.co_flags
@@ -40,7 +40,7 @@ def refusal(function: types.FunctionType) -> Refusal | None:
         return _COROUTINE
     if flags & inspect.CO_ASYNC_GENERATOR:
         return Refusal("an asynchronous generator", _GENERATOR_HINT, _YIELDS)
-    return Refusal("a generator", _GENERATOR_HINT, _YIELDS) if flags & inspect.CO_GENERATOR else None
+    return Refusal("a generator", _GENERATOR_HINT, _YIELDS)
 
 
 def finding(function: types.FunctionType, why: Refusal, message: str) -> Diagnostic | None:

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from ..ir.errors import Diagnostic, Location
-from .elif_chains import flatten_chains
 from .errors import finding_error, signature_error
-from .refused_functions import finding, refusal
 from .scope import resolve
+
+_REFUSED_FLAGS = (
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+)
+"""Of the code of functions that `refused_functions` knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,8 @@ class FunctionSource:
                 hint="split its expressions into statements",
                 notes=notes,
             ) from None
+        from .elif_chains import flatten_chains
+
         flatten_chains(tree)
         return cls(
             function=plain,
@@ -146,8 +151,10 @@ def plain_function(function: object, notes: Sequence[Diagnostic] = ()) -> types.
             code="LP2004",
             notes=notes,
         )
-    why = refusal(function)
-    if why is not None:
+    if function.__name__ == "<lambda>" or function.__code__.co_flags & _REFUSED_FLAGS:
+        from .refused_functions import finding, refusal
+
+        why = refusal(function)
         message = f"'{function.__qualname__}' is {why.kind}; expected a plain function"
         place = finding(function, why, message) or Diagnostic(message, definition_location(function))
         raise finding_error([place, *notes], code="LP2004", hint=why.hint)

@@ -16,6 +16,8 @@ from .compile_options import CompileOptions
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from ..ir.parse import ParsedModule
+
 
 def environment_for(request: SourceRequest) -> TargetEnv:
     """Returns the environment that the options ask for; what kernels check is a matter of the program's debug mode."""
@@ -54,8 +56,26 @@ def compiled_module(
     return CompiledSource(images=tuple(finished), warnings=warnings)
 
 
-def without_vectors(module: ModuleOp) -> None:
-    """Lowers the operations of the `vector` dialect that programs for MLIR may have."""
+def prepare(parsed: ParsedModule, env: TargetEnv) -> None:
+    """Makes what programs for MLIR may have ready for the passes, and adds the checks of debug mode."""
+    _locate(parsed)
+    _without_vectors(parsed.module)
+    if env.checks == "debug":
+        from ..passes.traps.accesses import trap_accesses
+
+        trap_accesses(parsed.module)
+
+
+def _locate(parsed: ParsedModule) -> None:
+    """Gives the operations their places in the text, for the messages of kernels that check what they do."""
+    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
+
+    for op, place in parsed.positions.items():
+        if isinstance(op.location, UnknownLoc):
+            op.location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
+
+
+def _without_vectors(module: ModuleOp) -> None:
     if any(op.name.startswith("vector.") for op in module.walk()):
         from ..passes.lower_vectors import lower_vectors
 

@@ -457,7 +457,8 @@ def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int
             nodes[0],
             "the index of a tuple must be known when the kernel is compiled",
             "LP2051",
-            hint="unroll the loop with lp.static_range, or use a chain of if; captured NumPy arrays take any index",
+            hint="unroll the loop with lp.static_range; a table that takes any index is a NumPy array "
+            "around the kernel, np.array(t, np.uint32), or an lp.FixedArray",
         )
     position = int(index.const)
     if not -length <= position < length:

@@ -41,6 +41,43 @@ _LP = {
     "load": "a[i]; lp.atomic.load(a, i) where others write it meanwhile",
     "store": "a[i] = v; lp.atomic.store(a, i, v) where others use it meanwhile",
     "ndrange": "one for loop over range for each dimension",
+    "static": "lp.static_range(n), or a plain if whose condition is known",
+    "sync": "lp.barrier()",
+    "sync_threads": "lp.barrier()",
+    "thread_id": "lp.global_id(0), or lp.local_id(0) within the group",
+    "tid": "lp.global_id(0), or lp.local_id(0) within the group",
+    "cdiv": "(a + b - 1) // b",
+    "sum": 'lp.group.reduce(v, "add"), or a loop',
+    "cumsum": 'lp.group.inclusive_scan(v, "add")',
+    "random": "a counter or xorshift generator as a helper; devices have no random numbers of their own",
+    "rand": "a counter or xorshift generator as a helper; devices have no random numbers of their own",
+    "ffs": "lp.ctz(n) + 1 where n is not 0",
+    "popc": "lp.popcount(n)",
+    "popcll": "lp.popcount(n)",
+    "brev": "lp.reverse_bits(n)",
+    "mulhi": "lp.math.mul_hi(a, b)",
+    "as_type": "lp.bitcast(x, lp.u32)",
+    "reduce_over_group": 'lp.group.reduce(v, "add"), or lp.sub_group.reduce',
+    "inclusive_scan_over_group": 'lp.group.inclusive_scan(v, "add")',
+    "exclusive_scan_over_group": 'lp.group.exclusive_scan(v, "add")',
+    "group_broadcast": "lp.group.broadcast(v, lane), or lp.sub_group.broadcast",
+    "any_of_group": "lp.group.any(c), or lp.sub_group.any",
+    "all_of_group": "lp.group.all(c), or lp.sub_group.all",
+    "select_from_group": "lp.sub_group.shuffle(v, lane)",
+    "permute_group_by_xor": "lp.sub_group.shuffle_xor(v, mask)",
+    "shift_group_left": "lp.sub_group.shuffle_down(v, delta)",
+    "shift_group_right": "lp.sub_group.shuffle_up(v, delta)",
+    "shuffle_xor": "lp.sub_group.shuffle_xor(v, mask)",
+    "shuffle_up": "lp.sub_group.shuffle_up(v, delta)",
+    "shuffle_down": "lp.sub_group.shuffle_down(v, delta)",
+    "shfl_sync": "lp.sub_group.shuffle(v, lane)",
+    "shfl_xor_sync": "lp.sub_group.shuffle_xor(v, mask)",
+    "shfl_up_sync": "lp.sub_group.shuffle_up(v, delta)",
+    "shfl_down_sync": "lp.sub_group.shuffle_down(v, delta)",
+    "ballot_sync": "lp.sub_group.ballot(c)",
+    "any_sync": "lp.sub_group.any(c)",
+    "all_sync": "lp.sub_group.all(c)",
+    **{f"vec{n}": f"lp.f32x{n}" for n in (2, 3, 4)},
     **SCALARS,
 }
 """Names that users of other systems look for in lapilli, and what stands there."""
@@ -114,7 +151,14 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
         return f"write {_ATOMIC[name]}"
     if base.endswith("group") and name in (*_OPERATIONS, "add", "min", "max", "mul"):
         return f'write {base}.reduce(v, "{_OPERATIONS.get(name, name)}")'
-    namespace, _, _ = base.partition(".")
+    namespace, _, inner = base.partition(".")
+    if inner in WORK_ITEM_FUNCTIONS and name in ("x", "y", "z"):
+        return f"write {base}(d); CUDA's x is the last dimension, which is unit-stride"
+    if inner in ("math", "sub_group"):
+        if name in BUILTINS:
+            return f"write {name}(…)"
+        if name in _LP:
+            return f"write {_LP[name]}"
     if base == namespace:
         if name in _LP:
             return f"write {_LP[name]}"
@@ -137,6 +181,18 @@ def public_name_hint(name: str) -> str | None:
     return f"did you mean lp.{name}?" if name in WORK_ITEM_FUNCTIONS or name in SCALAR_TYPES else None
 
 
+_OF_VECTORS = {"norm": "length", "normalized": "normalize", "magnitude": "length"}
+"""What others call the functions of vectors."""
+
+
+def vector_member_hint(name: str) -> str | None:
+    """Returns what to write instead of a method of a vector, None where lapilli has no such function."""
+    function = _OF_VECTORS.get(name, name)
+    if function not in MATH_FUNCTIONS:
+        return None
+    return f"write lp.math.{function}({'a, b' if function in ('dot', 'cross') else 'v'})"
+
+
 def builtin_hint(name: str) -> str:
     """Returns what to write instead of a builtin of Python that kernels have not."""
     known = f"there are {', '.join(BUILTINS)}, int, float and bool"
@@ -150,6 +206,10 @@ def function_hint(obj: object) -> str:
         return f"write lp.math.{name}(…)"
     if name in BUILTINS:
         return f"write {name}(…)"
+    if name in ("zeros", "empty", "ones", "full", "array"):
+        return (
+            "write lp.private.array(shape, dtype) for memory of one work-item, lp.local.array for the group's"
+        )
     inner = getattr(obj, "__wrapped__", None) or getattr(obj, "func", None)
     if callable(inner):
         return "call the plain function that it wraps: kernels have neither decorators nor partial arguments"

@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, cast
 
-from .aspects import Aspect
+from .aspects import FIRST_TARGET, Aspect
 from .config import config
 from .errors import InvalidError
 
@@ -32,8 +32,6 @@ MAX_BYTES: Final = 1 << 20
 MAX_TARGETS: Final = 4096
 MAX_ITEMS: Final = 256
 """Of a list in a file."""
-FIRST_TARGET_NUMBER: Final = 0x20000
-"""Aspect numbers of targets begin here."""
 FIRST_USER_NUMBER: Final = 0x40000000
 """From here on targets that name no aspect number get one, by their name."""
 UINT32_MAX: Final = 0xFFFFFFFF
@@ -205,7 +203,7 @@ def _target(name: str, value: object, old: Target | None, where: str) -> Target:
     }
     if "aspect_number" in members:
         checked["aspect_number"] = _integer(
-            members["aspect_number"], f"{where}: aspect_number", least=FIRST_TARGET_NUMBER
+            members["aspect_number"], f"{where}: aspect_number", least=FIRST_TARGET
         )
     sources = dict(old.sources) if old is not None else {}
     for key in checked:

@@ -90,16 +90,20 @@ class Diagnostic:
         return f"{head}\n    {line}\n    {padding}{'^' * max(stop - start, 1)}"
 
 
-class AspectWarning(UserWarning):
-    """A kernel or helper uses an optional feature that it does not declare, or that a target has not.
-
-    The text is that of DPC++'s design for optional kernel features.
-    """
+class KernelWarning(UserWarning):
+    """What the compiler finds in a kernel that runs, and that may not be meant."""
 
     def __init__(self, message: str, diagnostic: Diagnostic | None = None) -> None:
         super().__init__(message)
         self.diagnostic = diagnostic
         """The finding; None where the warning was made from text."""
+
+
+class AspectWarning(KernelWarning):
+    """A kernel or helper uses an optional feature that it does not declare, or that a target has not.
+
+    The text is that of DPC++'s design for optional kernel features.
+    """
 
 
 def warning_text(diagnostic: Diagnostic) -> str:

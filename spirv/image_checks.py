@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
-from ..ir.image_formats import CHANNELS, PIXEL_KINDS, ImageFormat, pixel_parts
 from ..ir.kernel_info import (
     IMAGE_DESCRIPTORS,
     MAXIMUM_SITE_VALUES,
@@ -242,6 +241,8 @@ def _parameter_problems(parameter: Parameter) -> Iterator[str]:
 
 
 def _image_problems(parameter: ImageParameter) -> Iterator[str]:
+    from ..ir.image_formats import CHANNELS, PIXEL_KINDS, ImageFormat, pixel_parts
+
     scalar, count = pixel_parts(parameter.dtype)
     if parameter.descriptor not in IMAGE_DESCRIPTORS:
         yield f"no descriptor is called {parameter.descriptor!r}"

@@ -6,11 +6,12 @@ import os
 import shutil
 from pathlib import Path
 
-from ..vk_runtime.driver_report import INSTALL_EMBEDDED, DriverManifest, driver_manifests
+from ..vk_runtime.driver_report import DriverManifest, driver_manifests
 from ..vk_runtime.headers import NULL, ffi, text_of, version_tuple
 from ..vk_runtime.instance import VALIDATION_LAYER, enumerate_all
 from ..vk_runtime.loader import (
     EMBEDDED_VARIABLE,
+    INSTALL_EMBEDDED,
     EntryPoint,
     EntryPointError,
     Functions,

@@ -28,9 +28,7 @@ from ..ir.kernel_info import (
 from ..ir.stream import Stream
 from .argument_hints import array_hint, number_hint, shape_hint
 from .array import Array, signature
-from .bundle_errors import OutOfContextError
 from .element_counts import MOST_ELEMENTS, too_many_elements
-from .foreign_arguments import misfit, packed_value
 
 if TYPE_CHECKING:
     from .device import Device
@@ -159,7 +157,9 @@ class ArgumentChecker:
         """Whether the parameter is a buffer of a foreign kernel that takes the array."""
         parameter = self._parameters[index]
         return (
-            isinstance(parameter, BufferParameter) and not parameter.ndim and misfit(array, parameter) is None
+            isinstance(parameter, BufferParameter)
+            and not parameter.ndim
+            and _misfit(array, parameter) is None
         )
 
     def _label(self, index: int) -> str:
@@ -186,7 +186,7 @@ class ArgumentChecker:
             self._no_array(index, arg)
         parameter = self._parameters[index]
         if isinstance(parameter, BufferParameter) and not parameter.ndim:
-            found = misfit(arg, parameter)
+            found = _misfit(arg, parameter)
             if found is not None:
                 raise KernelArgumentError(f"{self._label(index)}: {found}")
         elif arg.signature != wanted:
@@ -194,6 +194,8 @@ class ArgumentChecker:
         if arg.is_released:
             raise KernelArgumentError(f"{self._label(index)}: the array was released; make a new one")
         if arg.device is not device and arg.buffer.is_borrowed:
+            from .bundle_errors import OutOfContextError
+
             raise OutOfContextError(
                 f"{self._label(index)}: the array is of a native buffer of device '{arg.device.selector}' and can be "
                 f"used in its context only, not on '{device.selector}'; copy it with lp.asarray(a.numpy(), device=…)"
@@ -251,11 +253,16 @@ class ArgumentChecker:
             message += f"; convert what it is made of: lp.asarray(x, lp.{parameter.dtype})"
         elif isinstance(parameter, BufferParameter) and array.spelling == parameter.dtype:
             message += shape_hint(array.ndim)
+        elif parameter.dtype == f"Vec[{array.spelling}, {array.shape[-1]}]":
+            vector = f"{array.spelling}x{array.shape[-1]}"
+            message += f"; lp.asarray(x, lp.{vector}) makes vectors of the last dimension"
         raise KernelArgumentError(message)
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:
         parameter = self._parameters[index]
         if isinstance(parameter, ValueParameter):
+            from .foreign_arguments import packed_value
+
             try:
                 return packed_value(arg, parameter)
             except ValueError as error:
@@ -342,6 +349,12 @@ def _expected(parameter: Parameter) -> _Expected:
     if dtype == "bool":
         return bool, False, True, dtype
     return type(None), 0, 0, dtype  # f16 and bf16 always take the slow way
+
+
+def _misfit(array: Array, parameter: BufferParameter) -> str | None:
+    from .foreign_arguments import misfit  # of kernels from elsewhere only
+
+    return misfit(array, parameter)
 
 
 def scalar_value(value: object, dtype: str) -> int | float:

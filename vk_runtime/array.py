@@ -19,7 +19,6 @@ import numpy as np
 
 from ..ir.errors import InvalidError
 from . import tracked
-from .array_hints import missing_attribute
 from .array_operators import refuse_operators
 from .dtypes import numpy_dtype
 from .host_data import element, host_array
@@ -354,6 +353,10 @@ class Array:
     if not TYPE_CHECKING:  # type checkers find by themselves what is missing
 
         def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # NumPy asks for its protocols
+                raise AttributeError(f"'Array' object has no attribute {name!r}", name=name, obj=self)
+            from .array_hints import missing_attribute
+
             raise missing_attribute(name, self)
 
     def __len__(self) -> int:

@@ -6,7 +6,6 @@ for the consumer, and the consumer calls `Queue.wait` before it looks at what th
 
 from __future__ import annotations
 
-import mmap
 import operator
 from typing import Any, cast
 
@@ -17,8 +16,6 @@ from .array import Array, normalise_shape
 from .array_creation import asarray
 from .device import Device, resolve_device
 from .dtypes import bfloat16_dtype, numpy_dtype, spelling_of
-from .external_memory import allocate_exportable, export_fd, host_alignment, import_host
-from .external_memory import import_fd as import_memory
 from .memory import shared_view
 from .transfer import copy_buffer, wait_for_uses
 
@@ -173,6 +170,8 @@ def from_host(source: np.ndarray[Any, Any], *, device: Device | str | None = Non
         InvalidError: not such an array.
         FeatureNotSupportedError: the device does not use host memory (VK_EXT_external_memory_host).
     """
+    from .external_memory import host_alignment, import_host
+
     if not isinstance(source, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
         raise InvalidError(f"lp.from_host takes a NumPy array; found {type(source).__name__}")
     spelling = spelling_of(source.dtype)
@@ -209,6 +208,8 @@ def page_aligned(shape: int | tuple[int, ...], dtype: object = "f32") -> np.ndar
     Raises:
         InvalidError: shape or dtype that arrays cannot have.
     """
+    import mmap
+
     extents, found = normalise_shape(shape), numpy_dtype(spelling_of(dtype))
     nbytes = int(np.prod(extents, dtype=np.int64)) * found.itemsize
     try:
@@ -221,6 +222,8 @@ def page_aligned(shape: int | tuple[int, ...], dtype: object = "f32") -> np.ndar
 
 def export(array: Array) -> int:
     """Returns a file descriptor of an array's memory, moving the array first where needed; see `Array.export_fd`."""
+    from .external_memory import allocate_exportable, export_fd
+
     device, logical = array.device, array.device.logical
     buffer = array.buffer
     if buffer.is_borrowed:
@@ -263,6 +266,8 @@ def import_fd(
         FeatureNotSupportedError: the device imports no memory.
         RuntimeFailure: the driver does not take it.
     """
+    from .external_memory import import_fd as import_memory
+
     extents, spelling = normalise_shape(shape), spelling_of(dtype)
     try:
         number = operator.index(fd)

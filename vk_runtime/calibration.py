@@ -7,19 +7,16 @@ Such a driver reads both clocks at one moment, so times on the device become tim
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .constants import VK_TIME_DOMAIN_CLOCK_MONOTONIC_KHR, VK_TIME_DOMAIN_DEVICE_KHR
+from .device_features import calibration_extension
 from .headers import ffi, make_array, structure_type
 from .instance import enumerate_all
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
-
-EXTENSIONS = ("VK_KHR_calibrated_timestamps", "VK_EXT_calibrated_timestamps")
-"""The same functions, but for the last letters of their names."""
 
 _TRIES = 5
 """Of several readings the one with the smallest error is taken: the host may be interrupted between two clocks."""
@@ -37,15 +34,10 @@ class Calibration:
     """How far the two may have been read apart."""
 
 
-def extension_of(extensions: Collection[str]) -> str | None:
-    """Returns the extension to enable and use; None where a device has none."""
-    return next((name for name in EXTENSIONS if name in extensions), None)
-
-
 def calibrate(device: LogicalDevice) -> Calibration | None:
     """Reads the clocks of a device and of the host; None where the driver cannot read both."""
     physical = device.physical
-    extension = extension_of(physical.extensions)
+    extension = calibration_extension(physical.extensions)
     if extension is None or sys.platform != "linux" or not physical.timestamp_valid_bits:
         return None
     suffix = extension[3:6]

@@ -24,9 +24,7 @@ from .handle import Handle
 from .headers import ffi, make
 from .repeated_launches import RepeatedLaunches
 from .submitter import Submitter
-from .timeline import Timeline
 from .timeline_semaphore import TimelineSemaphore
-from .watcher import Watcher, call
 
 if TYPE_CHECKING:
     from .barriers import Barriers
@@ -36,7 +34,9 @@ if TYPE_CHECKING:
     from .memory import Buffer
     from .recorded_launch import RecordedLaunch
     from .repeated_launches import KeptLaunch
+    from .timeline import Timeline
     from .tracked import Tracked
+    from .watcher import Watcher
 
 SUBMIT_AFTER = 64
 """Launches in one command buffer: enough to make a submission's cost small beside them, few enough that
@@ -512,6 +512,8 @@ class CommandStream(Handle):
         Raises:
             DeviceLostError: the driver lost the device.
         """
+        from .watcher import Watcher, call
+
         if self.poll(value):
             call(function)
             return

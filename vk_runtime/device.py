@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from ..ir.aspects import Aspect
+from ..ir.aspects import FIRST_TARGET, Aspect
 from ..ir.config import config
-from ..ir.device_config import FIRST_TARGET_NUMBER, Target, device_config
 from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .backend import VulkanObject
@@ -30,29 +29,29 @@ from .constants import (
 )
 from .device_creation import AdoptedDevice
 from .device_features import aspects_of
-from .device_info import device_info
-from .info_descriptors import answer
 from .logical_device import LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask, aspect_named
-from .object_info import PlatformInfo
 from .physical_device import PhysicalDevice
 from .quirks import WILD_ATOMICS, loop_iteration_cap
 from .runtime import require_devices
 
 if TYPE_CHECKING:
+    from ..ir.device_config import Target
     from ..ir.image_formats import ImageFormat
     from .context import Context
+    from .device_info import DeviceInfo
     from .image_support import ImageSupport
     from .kernel_id import KernelId
     from .memory_stats import HeapStats
+    from .object_info import PlatformInfo
     from .queue import Queue
     from .runtime import Runtime
 
 _SHORT_NAMES = {VK_DRIVER_ID_MESA_LLVMPIPE: "lavapipe", VK_DRIVER_ID_GOOGLE_SWIFTSHADER: "swiftshader"}
 """Selectors of software drivers, which have no stable vendor and device number."""
 
-_MASKED_SELECTOR = re.compile(r"(.*)\[((?:-|\w+=).*)\]")
-"""A selector and, in brackets, the text of a mask."""
+_MASKED_SELECTOR = r"(.*)\[((?:-|\w+=).*)\]"
+"""A regular expression, compiled where a program names devices: a selector and, in brackets, the text of a mask."""
 
 _TYPE_RANK = {
     VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: 0,
@@ -91,11 +90,15 @@ class Platform(VulkanObject):
     @property
     def info(self) -> PlatformInfo:
         """Names, under those of SYCL's ``info::platform``."""
+        from .object_info import PlatformInfo
+
         vendor = next((device.info.vendor for device in self.devices), "")
         return PlatformInfo(self.name, vendor, self.version)
 
     def get_info(self, descriptor: object) -> Any:
         """Returns what ``lp.info.platform.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        from .info_descriptors import answer
+
         return answer("Platform", "platform", self.info, descriptor)
 
 
@@ -146,8 +149,6 @@ class Device(VulkanObject):
         )
         self.aspects = of_driver - mask.without
         """Every aspect that it has."""
-        self.info = device_info(physical, self)
-        """Limits and names."""
         self._lock = threading.Lock()
         self._logical: LogicalDevice | None = None
         if adopted is not None:
@@ -157,6 +158,13 @@ class Device(VulkanObject):
         self._default_queue: Queue | None = None
         self.own_context: Context | None = None
         """Set by `context.default_context` for a device that is not listed."""
+
+    @cached_property
+    def info(self) -> DeviceInfo:
+        """Limits and names."""
+        from .device_info import device_info
+
+        return device_info(self._physical, self)
 
     @cached_property
     def target_env(self) -> TargetEnv:
@@ -174,11 +182,14 @@ class Device(VulkanObject):
 
     @cached_property
     def _loop_iteration_cap(self) -> int | None:
-        from .loop_probe import probe_loop_cap
-
         if self._base is not None:  # a mask changes nothing about it
             return self._base._loop_iteration_cap
-        return loop_iteration_cap(self._physical, partial(probe_loop_cap, self))
+        return loop_iteration_cap(self._physical, self._probed_loop_cap)
+
+    def _probed_loop_cap(self) -> int | None:
+        from .loop_probe import probe_loop_cap
+
+        return probe_loop_cap(self)
 
     @property
     def coarsening(self) -> Coarsening:
@@ -203,15 +214,19 @@ class Device(VulkanObject):
         if aspect in self.aspects:
             return True
         is_number = isinstance(aspect, int)  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
-        return is_number and aspect >= FIRST_TARGET_NUMBER and aspect in self._target_numbers
+        return is_number and aspect >= FIRST_TARGET and aspect in self._target_numbers
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
         """The targets of the device configuration that this device is, by name."""
+        from ..ir.device_config import device_config
+
         return tuple(target.name for target in device_config().targets.values() if self._is(target))
 
     @cached_property
     def _target_numbers(self) -> frozenset[int]:
+        from ..ir.device_config import device_config
+
         targets = device_config().targets
         return frozenset(targets[name].aspect_number for name in self.targets)
 
@@ -354,6 +369,8 @@ class Device(VulkanObject):
 
     def get_info(self, descriptor: object) -> Any:
         """Returns what ``lp.info.device.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        from .info_descriptors import answer
+
         return answer("Device", "device", self.info, descriptor)
 
     def is_cpu(self) -> bool:
@@ -505,7 +522,7 @@ def visible_devices(found: Sequence[Device]) -> tuple[Device, ...]:
 def select(found: Sequence[Device], selector: str, prefix: str = "") -> Device:
     """Returns the one device of `found` that `selector` names; see `device`."""
     text = selector.strip().lower()
-    if masked := _MASKED_SELECTOR.fullmatch(text):
+    if masked := re.fullmatch(_MASKED_SELECTOR, text):
         listed = select(found, masked[1], prefix)
         return listed.with_mask(listed.mask.joined(Mask.parsed(masked[2])))
     matches = [d for d in found if d.selector == text] or [d for d in found if _is_match(d, text)]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import Error
-from . import pipeline_binary
-from .calibration import extension_of
+from ..ir.lazy_logging import logger_of
+from . import pipeline_binary_feature
+from .device_features import calibration_extension
 from .errors import check
 from .headers import NULL, bool_members, chain, ffi, make, make_array, make_strings
 from .physical_device import feature_structs
@@ -17,7 +17,7 @@ from .physical_device import feature_structs
 if TYPE_CHECKING:
     from .physical_device import PhysicalDevice
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 SHARING_EXTENSIONS = (
     "VK_EXT_external_memory_host",
@@ -54,10 +54,10 @@ def create_device(
         _create(physical, features, families, out)
         return features
     except Error as error:
-        if pipeline_binary.FEATURE not in features:
+        if pipeline_binary_feature.FEATURE not in features:
             raise
-        logger.info("'%s' refuses %s: %s", physical.name, pipeline_binary.EXTENSIONS[0], error)
-        features -= {pipeline_binary.FEATURE}
+        logger.info("'%s' refuses %s: %s", physical.name, pipeline_binary_feature.EXTENSIONS[0], error)
+        features -= {pipeline_binary_feature.FEATURE}
         _create(physical, features, families, out)
         return features
 
@@ -74,13 +74,13 @@ def _create(physical: PhysicalDevice, features: frozenset[str], families: Sequen
     if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
         extensions.append("VK_KHR_portability_subset")
     extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
-    calibrated = extension_of(physical.extensions)
+    calibrated = calibration_extension(physical.extensions)
     if calibrated is not None:
         extensions.append(calibrated)
-    own = pipeline_binary.enabling_structs() if pipeline_binary.FEATURE in features else ()
+    own = pipeline_binary_feature.enabling_structs() if pipeline_binary_feature.FEATURE in features else ()
     if own:  # beside cffi's structs, which do not know them
-        (structs[-1] if structs else root).pNext = pipeline_binary.pointer_to(own[0])
-        extensions += pipeline_binary.EXTENSIONS
+        (structs[-1] if structs else root).pNext = pipeline_binary_feature.pointer_to(own[0])
+        extensions += pipeline_binary_feature.EXTENSIONS
     priorities = ffi.new("float[]", [1.0])
     queues = [
         make("VkDeviceQueueCreateInfo", queueFamilyIndex=family, queueCount=1, pQueuePriorities=priorities)[0]

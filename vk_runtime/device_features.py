@@ -137,3 +137,12 @@ def aspects_of(
     if has_timestamps:
         aspects.add(Aspect.QUEUE_PROFILING)
     return frozenset(aspects)
+
+
+CALIBRATION_EXTENSIONS = ("VK_KHR_calibrated_timestamps", "VK_EXT_calibrated_timestamps")
+"""Both clocks at one moment, see `calibration`: the same functions, but for the last letters of their names."""
+
+
+def calibration_extension(extensions: Collection[str]) -> str | None:
+    """Returns the extension of `CALIBRATION_EXTENSIONS` to enable and use; None where a device has none."""
+    return next((name for name in CALIBRATION_EXTENSIONS if name in extensions), None)

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from .loader import INSTALL_DRIVER, INSTALL_EMBEDDED
+
 if TYPE_CHECKING:
     from .device import Device
 
 Status = Literal["ok", "no device", "failed", "missing", "skipped", "disabled"]
-
-INSTALL_DRIVER = "apt-get install -y --no-install-recommends mesa-vulkan-drivers libvulkan1"
-INSTALL_EMBEDDED = "lapilli doctor --install-swiftshader"
 
 _MANIFEST_VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
 _ADDING_VARIABLE = "VK_ADD_DRIVER_FILES"

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import InvalidError
-from .composite_dtypes import VECTOR_SIZES, composite_dtype, composite_spelling
 
 NUMPY_NAMES = {
     "bool": "bool",
@@ -45,11 +44,10 @@ def bfloat16_dtype() -> np.dtype[Any]:
 def numpy_dtype(spelling: str) -> np.dtype[Any]:
     """Returns the NumPy dtype of an element type as lapilli spells it."""
     if spelling not in SIZE_BYTES:
+        from .composite_dtypes import composite_dtype
+
         return composite_dtype(spelling)
     return bfloat16_dtype() if spelling == "bf16" else np.dtype(NUMPY_NAMES[spelling])
-
-
-_VECTOR_SHAPES = tuple((size,) for size in VECTOR_SIZES)
 
 
 def spelling_of(dtype: object) -> str:
@@ -75,8 +73,11 @@ def spelling_of(dtype: object) -> str:
         return spelling
     if found.name == "bfloat16":
         return "bf16"
-    if found.names is not None or (found.subdtype is not None and found.shape in _VECTOR_SHAPES):
-        return composite_spelling(found)
+    if found.names is not None or found.subdtype is not None:
+        from .composite_dtypes import VECTOR_SIZES, composite_spelling
+
+        if found.names is not None or (len(found.shape) == 1 and found.shape[0] in VECTOR_SIZES):
+            return composite_spelling(found)
     raise InvalidError(f"arrays cannot hold dtype {found}: {_choices()}")
 
 

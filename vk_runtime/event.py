@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..ir.errors import InvalidError
 from .backend import VulkanObject
-from .info_descriptors import answer
-from .object_info import EventInfo
 
 if TYPE_CHECKING:
+    from .object_info import EventInfo
     from .queue import Queue
     from .timeline import Timeline
 
@@ -53,10 +52,14 @@ class Event(VulkanObject):
     @property
     def info(self) -> EventInfo:
         """How far the command is, under the names of SYCL's ``info::event``."""
+        from .object_info import EventInfo
+
         return EventInfo(self)
 
     def get_info(self, descriptor: object) -> Any:
         """Returns what ``lp.info.event.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        from .info_descriptors import answer
+
         return answer("Event", "event", self.info, descriptor)
 
     def wait(self) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from ..ir.errors import KernelArgumentError, NdRangeError
 from .array import Array
@@ -26,6 +26,8 @@ class IndirectRange:
     more, over the device's maxComputeWorkGroupCount, no multiple of the local size where the work-items work
     together) runs nothing and is an `lp.KernelTrap` at the next wait or read.
     """
+
+    __lapilli_indirect__: ClassVar = True
 
     counts: Array
     """A one-dimensional array of u32 or i32 on the device of the launch."""

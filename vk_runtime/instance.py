@@ -6,13 +6,13 @@ program that lapilli was called from as ``user_location``.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
 from ..ir.config import config
 from ..ir.errors import Error
+from ..ir.lazy_logging import logger_of
 from .constants import (
     VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
     VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
@@ -32,9 +32,8 @@ from .headers import (
     version_tuple,
 )
 from .loader import EntryPoint, Functions
-from .user_frame import user_location
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
 _DEBUG_UTILS = "VK_EXT_debug_utils"
@@ -215,6 +214,10 @@ class Instance:
 
 
 def _log_message(severity: int, kinds: int, data: Any, user: Any) -> int:
+    import logging
+
+    from .user_frame import user_location
+
     del kinds, user
     level = logging.ERROR if severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT else logging.WARNING
     vuid = text_of(data.pMessageIdName)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from ..ir.lpk_records import ConstantRecord, KernelRecord
 from .bundle_errors import ConstraintError, no_constructor, type_name
 
 if TYPE_CHECKING:
+    from ..ir.lpk_records import ConstantRecord, KernelRecord
     from .device import Device
 
 Binder = Callable[[tuple[object, ...], Mapping[str, object]], tuple[object, ...]]
@@ -27,7 +27,7 @@ class LocalSizeOf(Protocol):
         ...
 
 
-Describer = Callable[[], tuple[KernelRecord, tuple[ConstantRecord, ...]]]
+Describer = Callable[[], "tuple[KernelRecord, tuple[ConstantRecord, ...]]"]
 """Says what a bundle file has of a kernel, and of the constants that its signature names; InvalidError where it cannot
 be in one."""
 

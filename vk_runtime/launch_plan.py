@@ -126,19 +126,22 @@ def padded(kernel: KernelInfo, extents: tuple[int, ...]) -> tuple[int, ...]:
 def default_local_size(range_: Sequence[int], limits: DeviceLimits) -> tuple[int, ...]:
     """Returns the local size of a launch that names none: powers of two, the last dimension widest.
 
-    A dimension that the range does not fill gives its share to the others.
+    A dimension that the range does not fill gives its share to the others.  A range that would leave processors of a
+    GPU without work is cut into smaller work-groups.
     """
     rank = len(range_)
     budget = 1 << (min(256, limits.max_work_group_invocations).bit_length() - 1)
+    while budget > limits.least_work_group and budget * limits.busy_work_groups > math.prod(range_):
+        budget //= 2
     most = tuple(reversed(limits.max_work_group_size[:rank]))
     useful = [1 << max(extent - 1, 0).bit_length() for extent in range_]
     if rank == 1:
         useful[0] = max(useful[0], _LEAST_LINEAR_SIZE)
     wanted = [min(u, 1 << (m.bit_length() - 1)) for u, m in zip(useful, most, strict=True)]
     sizes = [min(size, w) for size, w in zip(_DEFAULT_LOCAL_SIZES[rank], wanted, strict=True)]
-    while math.prod(sizes) > budget:
-        widest = max(range(rank), key=lambda d: sizes[d])
-        sizes[widest] //= 2
+    for dimension in range(rank):  # the last one stays wide: neighbours there are neighbours in memory
+        while sizes[dimension] > 1 and math.prod(sizes) > budget:
+            sizes[dimension] //= 2
     for dimension in reversed(range(rank)):
         while sizes[dimension] < wanted[dimension] and 2 * math.prod(sizes) <= budget:
             sizes[dimension] *= 2

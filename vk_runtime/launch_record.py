@@ -23,13 +23,13 @@ from .pipeline import Pipeline
 from .queue import Queue
 from .recorded_launch import RecordedLaunch, are_fixed
 from .repeated_launches import KEPT
-from .reports import KernelReport, Streams
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments, Scalar, Uses
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
     from .device import Device
+    from .reports import KernelReport, Streams
 
 Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
@@ -141,6 +141,8 @@ class LaunchRecord(KernelCommands):
         of_rest = () if self._rest is None else self._rest.new_reports(args)
         if not self._has_report:
             return of_rest
+        from .reports import KernelReport
+
         kernel = self._binding.kernel
         mine = KernelReport(self._device.logical, kernel, self._report_rank, self._streams(args))
         return (mine, *of_rest)

@@ -37,6 +37,10 @@ SWIFTSHADER_LIBRARY = {
 EMBEDDED_VARIABLE = "LAPILLI_SWIFTSHADER"
 """Environment variable that names the embedded driver's library; empty: none is opened."""
 
+INSTALL_DRIVER = "apt-get install -y --no-install-recommends mesa-vulkan-drivers libvulkan1"
+INSTALL_EMBEDDED = "lapilli doctor --install-swiftshader"
+"""What to run where there is no driver, and no embedded one."""
+
 _ICD_INTERFACE_VERSION = 5
 """Loader-and-driver interface version asked for: from 5 on a driver accepts any application's apiVersion."""
 

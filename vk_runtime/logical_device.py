@@ -12,7 +12,6 @@ which takes daemon threads or a hung driver, it is left as it is for the end of 
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
 import threading
 import time
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error, InvalidError
+from ..ir.lazy_logging import logger_of
 from . import profile
 from .barriers import compute_barriers
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
@@ -38,7 +38,6 @@ from .memory import MemoryAllocator
 from .memory_plan import MemoryPlan, plan_memory
 from .physical_device import PhysicalDevice
 from .pipeline import PipelineStore
-from .reports import quiet
 
 if TYPE_CHECKING:
     from .barriers import Barriers
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from .queue import Queue
     from .transfer_stream import TransferStream
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 _PATIENCE_S = 10.0
@@ -371,6 +370,8 @@ class LogicalDevice:
                 self.collect()
             if self.busy:
                 return False
+        from .reports import quiet
+
         with contextlib.suppress(Error), quiet():
             self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
         with contextlib.suppress(Error):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gc
 import itertools
-import logging
 import weakref
 from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..ir.errors import MemoryAllocationError
+from ..ir.lazy_logging import logger_of
 from .constants import (
     VK_BUFFER_CREATE_SPARSE_BINDING_BIT,
     VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT,
@@ -30,14 +30,17 @@ from .headers import NULL, ffi, make
 from .memory_blocks import BlockStore, Place
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
-from .sparse_memory import SPARSE_BLOCK_BYTES, SparseBinding, part_sizes
 from .tracked import Tracked
 
 if TYPE_CHECKING:
     from .array import Array
     from .logical_device import LogicalDevice
+    from .sparse_memory import SparseBinding
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
+
+SPARSE_BLOCK_BYTES = 1 << 16
+"""What GPUs bind at least; where a mask sets limits below it, one allocation holds an array all the same."""
 
 BUFFER_USAGE = (
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT
@@ -127,7 +130,7 @@ class MemoryAllocator:
     def __init__(self, device: LogicalDevice, plan: MemoryPlan) -> None:
         self._device = device
         self.plan = plan
-        self._blocks = BlockStore(device)
+        self._blocks = BlockStore(device, () if plan.is_unified else plan.host_types)
         self._serials = itertools.count(1)
         self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
 
@@ -265,7 +268,8 @@ class MemoryAllocator:
         is_sparse = physical.can_bind_sparse and not for_host and _padded(size) > limit
         flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT if is_sparse else 0
         info = make("VkBufferCreateInfo", flags=flags, size=_padded(size), usage=usage, **device.sharing)
-        made, places, bindings = Made(device, "Buffer"), list[Place](), list[SparseBinding]()
+        made, places = Made(device, "Buffer"), list[Place]()
+        bindings: list[SparseBinding] = []
 
         def destroy() -> None:
             for binding in bindings:
@@ -283,7 +287,9 @@ class MemoryAllocator:
             places += self._place_parts(needs) if is_sparse else [self._place(needs, for_host)]
             block, offset, _ = places[0]
             if is_sparse:
-                bindings.append(SparseBinding(device, raw, places))
+                from . import sparse_memory
+
+                bindings.append(sparse_memory.SparseBinding(device, raw, places))
                 bindings[0].begin()
                 bindings[0].wait()
             else:
@@ -310,6 +316,8 @@ class MemoryAllocator:
 
     def _place_parts(self, needs: Any) -> list[Place]:
         """Finds or makes room for a buffer of several parts."""
+        from .sparse_memory import part_sizes
+
         largest = self._device.physical.limits.max_memory_allocation_bytes
         return self._place_all(part_sizes(needs.size, needs.alignment, largest), needs, for_host=False)
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir.errors import MemoryAllocationError
+from ..ir.lazy_logging import logger_of
 from .memory_block import MemoryBlock
 from .physical_device import MemoryType
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 BLOCK_BYTES = 32 << 20
 """Size of a shared block; a buffer of more than half of it gets memory of its own."""
+
+FIRST_PINNED_BYTES = 1 << 20
+"""Size of the first shared block of host memory that a GPU reads over a bus: an H200's driver takes 9 ms to pin
+32 MiB of it, and many programs copy little."""
 
 SPARE_BYTES = 256 << 20
 """Memory of large arrays that is kept when they go, for the next ones of their size; an eighth of the heap at most."""
@@ -35,10 +39,12 @@ class BlockStore:
 
     Args:
         device: borrowed; its owner calls `close`.
+        pinned: types of host memory whose first block is small.
     """
 
-    def __init__(self, device: LogicalDevice) -> None:
+    def __init__(self, device: LogicalDevice, pinned: Sequence[MemoryType] = ()) -> None:
         self._device = device
+        self._pinned = pinned
         self._blocks: list[MemoryBlock] = []
 
     @property
@@ -84,6 +90,9 @@ class BlockStore:
                     block.free_list.allocate(size, 1)
                     return Place(block, 0, size)
         wanted = block_bytes if size <= block_bytes // 2 else size
+        if size <= FIRST_PINNED_BYTES // 2 and memory_type in self._pinned:
+            is_first = not any(block.memory_type is memory_type for block in self._blocks)
+            wanted = min(wanted, FIRST_PINNED_BYTES) if is_first else wanted
         in_heap = self._bytes_in_heap(memory_type)
         if in_heap + wanted > memory_type.heap_bytes:
             self.release_empty()
@@ -120,12 +129,13 @@ class BlockStore:
     def _keep_or_free(self, block: MemoryBlock) -> None:
         if not block.is_empty:
             return
-        # Empty blocks are kept, so that a loop that makes and drops arrays does not allocate each time: one of those
-        # that small arrays share, and of larger ones as much as `SPARE_BYTES`, the latest first.
+        # Empty blocks are kept, so that a loop that makes and drops arrays does not allocate each time: the largest of
+        # each kind that small arrays share, and of larger ones as much as `SPARE_BYTES`, the latest first.
         spare = [b for b in self._blocks if b.is_empty and b is not block]
         if block.size_bytes <= BLOCK_BYTES:
-            if any(b.size_bytes <= BLOCK_BYTES for b in spare):
-                self._free_block(block)
+            alike = [b for b in spare if b.size_bytes <= BLOCK_BYTES and b.is_like(block)]
+            for smaller in sorted([block, *alike], key=lambda b: b.size_bytes)[:-1]:
+                self._free_block(smaller)
             return
         room = min(SPARE_BYTES, block.memory_type.heap_bytes // 8) - block.size_bytes
         for other in reversed([b for b in spare if b.size_bytes > BLOCK_BYTES]):

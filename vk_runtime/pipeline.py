@@ -25,14 +25,13 @@ from .descriptors import DescriptorSetLayout
 from .handle import Handle
 from .headers import NULL, ffi, make
 from .image_descriptors import DESCRIPTOR_TYPES
-from .native_pipelines import NativePipelines, pipeline_digest
-from .pipeline_binary import pointer_to
+from .pipeline_binary_feature import pointer_to
 from .pipeline_cache import PipelineCache
-from .pipeline_statistics import CAPTURE_FLAGS, FEATURE, read_statistics
 from .specialization import SpecEntry, specialization_info
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
+    from .native_pipelines import NativePipelines
 
 CACHED_PIPELINES = 1024
 """Pipelines that are kept; a program that goes through more specialization values makes old ones again."""
@@ -135,8 +134,18 @@ class PipelineStore:
         """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since; so are
         modules."""
         self.cache = PipelineCache(device)
-        self.native = NativePipelines(device)
+        self.made = 0
+        """Pipelines made so far."""
+        self._native: NativePipelines | None = None
+
+    @property
+    def native(self) -> NativePipelines:
         """Code of native images that have it pipeline by pipeline."""
+        if self._native is None:
+            from .native_pipelines import NativePipelines
+
+            self._native = NativePipelines(self._device)
+        return self._native
 
     def pipeline(
         self,
@@ -160,10 +169,12 @@ class PipelineStore:
         if found is not None:
             self._keep(key, found)
             return found
-        made = self.native.pipeline(
+        made = self._native and self._native.pipeline(
             lambda: self.digest(image, kernel, entries),
             lambda chained: self.compile_into(NULL, image, kernel, entries, selector, chained),
-        ) or self.compile_into(self.cache.raw, image, kernel, entries, selector)
+        )
+        made = made or self.compile_into(self.cache.raw, image, kernel, entries, selector)
+        self.made += 1
         self._living[key] = made
         self._keep(key, made)
         return made
@@ -203,6 +214,8 @@ class PipelineStore:
 
     def digest(self, image: DeviceImage, kernel: KernelInfo, entries: tuple[SpecEntry, ...]) -> bytes:
         """Returns what identifies a pipeline in native images: the code, and all that it is specialised for."""
+        from .native_pipelines import pipeline_digest
+
         block = None if kernel.abi.argument_block_binding is not None else kernel.abi.argument_block_bytes
         return pipeline_digest(
             image.spirv,
@@ -220,6 +233,8 @@ class PipelineStore:
 
         Args: as `pipeline`, which is not asked: statistics need a pipeline of their own.
         """
+        from .pipeline_statistics import CAPTURE_FLAGS, FEATURE, read_statistics
+
         if FEATURE not in self._device.features:
             return {}
         self._device.require_usable()

@@ -11,22 +11,12 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from ctypes import POINTER, byref, c_char, c_int32, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from ..ir.errors import RuntimeFailure
 from .errors import check
-from .headers import address_of, ffi, make
+from .headers import address_of
 
-if TYPE_CHECKING:
-    from .instance import Instance
-    from .logical_device import LogicalDevice
-    from .physical_device import PhysicalDevice
-
-FEATURE: Final = "pipelineBinaries"
-EXTENSIONS: Final = ("VK_KHR_pipeline_binary", "VK_KHR_maintenance5")
-"""The extension, and the one that it needs."""
-MIN_VERSION: Final = (1, 3)
-"""Of older devices VK_KHR_maintenance5 wants further extensions."""
 MAX_KEY_BYTES: Final = 32
 """VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR."""
 MAX_BINARIES: Final = 64
@@ -48,14 +38,6 @@ class PipelineBinary:
 
 
 # ---- structs ----
-
-
-class _MaintenanceFeatures(ctypes.Structure):
-    _fields_: ClassVar = [("s_type", c_int32), ("next", c_void_p), ("maintenance5", c_uint32)]
-
-
-class _Features(ctypes.Structure):
-    _fields_: ClassVar = [("s_type", c_int32), ("next", c_void_p), ("pipeline_binaries", c_uint32)]
 
 
 class _CreateFlags(ctypes.Structure):
@@ -107,9 +89,7 @@ class _OfHandle(ctypes.Structure):
 
 
 _TYPES: Final[dict[str, int]] = {
-    "maintenance5_features": 1000470000,
     "create_flags_2": 1000470005,
-    "features": 1000483000,
     "create_info": 1000483001,
     "binary_info": 1000483002,
     "key": 1000483003,
@@ -126,41 +106,9 @@ _DATA = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(_OfHandle), POINTER(_Key), P
 _RELEASE = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(_OfHandle), c_void_p)
 
 
-# ---- features ----
-
-
-def has_pipeline_binaries(device: PhysicalDevice | LogicalDevice) -> bool:
-    """Returns whether a driver gives the code of single pipelines away, or a VkDevice was made for that."""
-    return FEATURE in device.features
-
-
-def read_features(
-    instance: Instance, raw: Any, version: tuple[int, int], extensions: frozenset[str]
-) -> frozenset[str]:
-    """Returns the extension's feature where a VkPhysicalDevice has it; arguments as `physical_device` has them."""
-    if version < MIN_VERSION or not extensions.issuperset(EXTENSIONS):
-        return frozenset()
-    found = _Features(_TYPES["features"], None, 0)
-    root = make("VkPhysicalDeviceFeatures2", pNext=pointer_to(found))
-    instance.vk.vkGetPhysicalDeviceFeatures2(raw, root)
-    return frozenset({FEATURE} if found.pipeline_binaries else ())
-
-
-def enabling_structs() -> tuple[ctypes.Structure, ...]:
-    """Returns what is chained to VkDeviceCreateInfo to have the feature, linked; the caller keeps it alive."""
-    binaries = _Features(_TYPES["features"], None, 1)
-    maintenance = _MaintenanceFeatures(_TYPES["maintenance5_features"], ctypes.addressof(binaries), 1)
-    return maintenance, binaries
-
-
 def capturing_struct() -> ctypes.Structure:
     """Returns what is chained to VkComputePipelineCreateInfo to have the pipeline's code kept for `capture`."""
     return _CreateFlags(_TYPES["create_flags_2"], None, _CAPTURE_DATA_BIT)
-
-
-def pointer_to(struct: ctypes.Structure) -> Any:
-    """Returns the address of a struct for cffi; the caller keeps the struct alive."""
-    return ffi.cast("void*", ctypes.addressof(struct))
 
 
 # ---- functions ----

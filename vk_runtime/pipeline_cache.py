@@ -7,11 +7,11 @@ ownership checks of `disk_cache`.  Saved when the device is closed, if the drive
 
 from __future__ import annotations
 
-import logging
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from ..ir.errors import Error
+from ..ir.lazy_logging import logger_of
 from ..ir.sha256 import sha256
 from .disk_cache import DiskCache, open_cache
 from .handle import Handle, Made
@@ -20,7 +20,7 @@ from .headers import NULL, ffi, make
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 MAX_DATA_BYTES: Final = 32 << 20
 """Larger caches are not saved; a driver's cache grows with every pipeline and never forgets."""

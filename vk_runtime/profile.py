@@ -23,20 +23,20 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from ..ir.errors import Error, InvalidError
 from . import trace
-from .calibration import Calibration, calibrate
 from .handle import living
-from .profile_events import ProfileEvent, ProfileKind, chrome_trace, make_table, to_pandas
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from rich.table import Table
 
+    from .calibration import Calibration
     from .command_buffer import CommandBuffer
     from .command_stream import CommandStream
     from .graph_commands import Batch
     from .logical_device import LogicalDevice
     from .physical_device import PhysicalDevice
+    from .profile_events import ProfileEvent, ProfileKind
 
 MAX_EVENTS = 1_000_000
 """Events that a profile keeps, about 300 MB; further ones are counted in `Profile.notes`."""
@@ -180,6 +180,8 @@ class Profile:
 
     def table(self) -> Table:
         """Returns a rich table of the times by kind, name and device."""
+        from .profile_events import make_table
+
         return make_table(self.events, self.notes, f"profile of {self.duration_ns / 1e6:.3f} ms")
 
     def __str__(self) -> str:
@@ -200,6 +202,8 @@ class Profile:
         Raises:
             InvalidError: the file cannot be written.
         """
+        from .profile_events import chrome_trace
+
         try:
             Path(path).write_text(chrome_trace(self.events, self.notes, self.calibrated), "utf-8")
         except OSError as error:
@@ -213,6 +217,8 @@ class Profile:
         Raises:
             FeatureNotSupportedError: pandas is not installed.
         """
+        from .profile_events import to_pandas
+
         return to_pandas(self.events)
 
     # ---- collecting ----
@@ -261,6 +267,8 @@ class Profile:
         self, kind: ProfileKind, name: str, start: int, end: int, *, device: str = "", nbytes: int = 0
     ) -> None:
         """Notes what the host did from `start` to `end` (0: no duration), as `now` tells them."""
+        from .profile_events import ProfileEvent
+
         self._keep(
             self._host,
             ProfileEvent(
@@ -290,6 +298,8 @@ class Profile:
 
     def _calibrate(self, queue: CommandStream) -> None:
         """Reads both clocks of a queue's device, where its driver can."""
+        from .calibration import calibrate
+
         logical = queue.device.logical
         reading = calibrate(logical)
         if reading is not None:
@@ -306,6 +316,8 @@ class Profile:
         """
         if self._duration_ns is not None:  # another thread's, recorded while this one was leaving
             return
+        from .profile_events import ProfileEvent
+
         physical = command.queue.device.logical.physical
         period = physical.limits.timestamp_period_ns
         event = ProfileEvent(

@@ -6,19 +6,16 @@ and what kernels have to tell whoever waits.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
+from ..ir.lazy_logging import logger_of
 from . import graph_recording, profile
 from .asynchronous_errors import AsynchronousErrors
 from .backend import VulkanObject
 from .command_stream import CommandStream
 from .event import Event
-from .info_descriptors import answer
-from .object_info import QueueInfo, queue_info
-from .reports import QueueReports, is_quiet, show
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +26,12 @@ if TYPE_CHECKING:
     from .device import Device
     from .handler import CommandGroup, Handler
     from .image_base import ImageBase
-    from .reports import HostReport
+    from .object_info import QueueInfo
+    from .reports import HostReport, QueueReports
     from .tracked import Tracked
     from .transfer_stream import TransferStream
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 class Queue(VulkanObject, CommandStream):
@@ -85,7 +83,7 @@ class Queue(VulkanObject, CommandStream):
         self._errors = AsynchronousErrors()
         self.transfers: tuple[TransferStream, int] | None = None
         """Where its last copy from host memory went that runs beside it, and the timeline value there."""
-        self.reports = QueueReports()
+        self._reports: QueueReports | None = None
         """What its kernels tell the host."""
         super().__init__(found, is_in_order=in_order, is_profiling=profiling)
         self.timestamp_period_ns = logical.physical.limits.timestamp_period_ns
@@ -107,12 +105,25 @@ class Queue(VulkanObject, CommandStream):
         return self.context
 
     @property
+    def reports(self) -> QueueReports:
+        """What its kernels have to tell; made for the first that has.  Use it with the device's lock held."""
+        if self._reports is None:
+            from .reports import QueueReports
+
+            self._reports = QueueReports()
+        return self._reports
+
+    @property
     def info(self) -> QueueInfo:
         """What it belongs to, under the names of SYCL's ``info::queue``."""
+        from .object_info import queue_info
+
         return queue_info(self)
 
     def get_info(self, descriptor: object) -> Any:
         """Returns what ``lp.info.queue.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        from .info_descriptors import answer
+
         return answer("Queue", "queue", self.info, descriptor)
 
     # ---- command groups ----
@@ -214,11 +225,15 @@ class Queue(VulkanObject, CommandStream):
             finally:
                 if is_locked:
                     self._lock.release()
-        if self.reports.pending and not is_quiet():
+        if self._reports is not None and self._reports.pending:
             self._read_reports()
 
     def _read_reports(self) -> None:
         """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
+        from .reports import is_quiet, show
+
+        if is_quiet():
+            return
         with self._lock:
             self._logical.require_usable()
             last = self.reports.unfinished(self._clock.completed)
@@ -303,17 +318,23 @@ class Queue(VulkanObject, CommandStream):
 
     def end_reports(self) -> None:
         """Shows what kernels reported that nobody has waited for; the device is idle."""
-        text, traps = self.reports.take(self._submitted)
+        if self._reports is not None:
+            self._show_last(self._reports)
+        try:
+            self.throw_asynchronous()
+        except Exception as error:  # nobody waits any more: a handler's own error goes to the log, too
+            logger.error("%s", error)
+
+    def _show_last(self, reports: QueueReports) -> None:
+        from .reports import show
+
+        text, traps = reports.take(self._submitted)
         for trap in traps:
             self.note_error(trap)
         try:
             show(text)
         except (OSError, ValueError) as error:  # sys.stdout may be closed by now
             logger.error("printed lines are lost: %s", error)
-        try:
-            self.throw_asynchronous()
-        except Exception as error:  # nobody waits any more: a handler's own error goes to the log, too
-            logger.error("%s", error)
 
     def close(self) -> None:
         """Waits for the queue's work and gives it up; later use raises.

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..ir.aspects import aspect_spelling
-from ..ir.device_config import device_config
 from ..ir.errors import KernelNotSupportedError, Location
 from ..ir.kernel_info import KernelInfo, Requirements
 from .constants import (
@@ -83,6 +82,8 @@ def require_aspects(device: Device, kernel: KernelInfo, also: Iterable[int] = ()
 def _require_targets(device: Device, kernel: KernelInfo, targets: Sequence[int] | None) -> None:
     if targets is None or any(device.has(target) for target in targets):
         return
+    from ..ir.device_config import device_config
+
     config = device_config()
     names = ",".join(config.name_of(target) or str(target) for target in targets)
     found = ", ".join(device.targets) or "none of the device configuration"

@@ -8,23 +8,24 @@ Driver libraries stay loaded, because drivers do not survive being unloaded.
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import threading
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..ir.config import config, warn_of_misspelt_variables
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import Error, RuntimeFailure
-from ..ir.start_up import import_now, side_by_side
-from . import log_topics
+from ..ir.lazy_logging import logger_of
+from ..ir.start_up import import_libraries, import_now, side_by_side
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
-from .driver_report import INSTALL_DRIVER, INSTALL_EMBEDDED, DriverRecord, Status, diagnosis
 from .errors import VulkanError
 from .handle import living
 from .instance import Instance
 from .loader import (
     EMBEDDED_VARIABLE,
+    INSTALL_DRIVER,
+    INSTALL_EMBEDDED,
     EntryPoint,
     EntryPointError,
     Source,
@@ -37,8 +38,9 @@ from .physical_device import PhysicalDevice, UnusableDeviceError, read_physical_
 
 if TYPE_CHECKING:
     from .device import Device
+    from .driver_report import DriverRecord, Status
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _making = threading.RLock()
 _made: list[Runtime] = []
@@ -73,8 +75,7 @@ class Runtime:
         self.devices = visible_devices(found)
         """Every usable device, best first; those of the option `visible_devices`, where it is set."""
         self._defaults: dict[str | None, Device] = {}
-        self.records = tuple(self._record(attempt) for attempt in attempts)
-        """What was tried, in order."""
+        self._attempts = attempts
         self.foreign: list[Device] = []
         """Devices on instances or VkDevices of the application.  They are in no list, and left alone at the end:
         the application may have destroyed what is theirs by then."""
@@ -133,13 +134,28 @@ class Runtime:
         attempt.reason = "; ".join([*(["devices " + ", ".join(names)] if names else []), *problems])
         return attempt
 
+    @cached_property
+    def records(self) -> tuple[DriverRecord, ...]:
+        """What was tried, in order."""
+        return tuple(self._record(attempt) for attempt in self._attempts)
+
     def _record(self, attempt: _Attempt) -> DriverRecord:
+        from .driver_report import DriverRecord
+
         return DriverRecord(
             source=attempt.source,
             library=attempt.library,
             status=attempt.status,
             reason=attempt.reason,
-            devices=tuple(device for device in self.devices if device.physical in attempt.found),
+            # By their handles: a device that is used without some aspects has a record of its own.
+            devices=tuple(
+                device
+                for device in self.devices
+                if any(
+                    device.physical.instance is found.instance and device.physical.raw == found.raw
+                    for found in attempt.found
+                )
+            ),
         )
 
     @property
@@ -175,12 +191,12 @@ class Runtime:
 def _load_libraries() -> None:
     """Imports the extension modules of `_import_the_rest`: while a driver is opened, no other library can be."""
     import bisect
-    import heapq
-    import mmap
+    import json
 
     from ..ir import sha256
 
-    del bisect, heapq, mmap, sha256
+    del bisect, json, sha256
+    import_libraries()
 
 
 def _import_the_rest() -> None:
@@ -192,13 +208,23 @@ def _import_the_rest() -> None:
     import_now()
 
 
+def _follow_log_option() -> None:
+    """Does what the option `log` says, from here on; raises InvalidError where it is wrong."""
+    if config.log:
+        from . import log_topics
+
+        log_topics.set_up()
+
+
 def runtime() -> Runtime:
     """Returns the process's runtime, made at the first call; a machine without devices has one too."""
     if _made:  # without the lock, which an interrupt could leave taken: arrays ask each time
         return _made[0]
     with _making:
         if not _made:
-            log_topics.set_up()
+            _follow_log_option()
+            if _follow_log_option not in config.watchers:
+                config.watchers.append(_follow_log_option)
             warn_of_misspelt_variables()
             made = Runtime()
             atexit.register(made.close)
@@ -242,6 +268,8 @@ def require_devices() -> Runtime:
     """
     found = runtime()
     if not found.devices:
+        from .driver_report import diagnosis
+
         raise RuntimeFailure(diagnosis(found.records))
     return found
 

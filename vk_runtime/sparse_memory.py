@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from .memory_blocks import Place
 
 
-SPARSE_BLOCK_BYTES = 1 << 16
-"""What GPUs bind at least; where a mask sets limits below it, one allocation holds an array all the same."""
-
-
 def part_sizes(nbytes: int, alignment: int, max_allocation_bytes: int) -> list[int]:
     """Returns the sizes of the parts of a buffer, in order: as few as can be.
 

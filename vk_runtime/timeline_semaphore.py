@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from .constants import VK_SEMAPHORE_TYPE_TIMELINE, VK_TIMEOUT
 from .handle import Handle
 from .headers import ffi, make
-from .watchdog import Watchdog
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
@@ -96,6 +95,8 @@ class TimelineSemaphore(Handle):
             self._last_ns = _clock_ns() - start
 
     def _keep_waiting(self, value: int) -> None:
+        from .watchdog import Watchdog
+
         watchdog = Watchdog(self._device)
         while not self.wait_slice(value):
             watchdog.look()

@@ -13,9 +13,7 @@ from .graph_recording import refuse
 from .logical_device import LogicalDevice
 from .memory import Buffer
 from .queue import Queue
-from .staging import download_pieces, record_copy, stream_for, upload_pieces
 from .tracked import Tracked
-from .transfer_stream import TransferEvent, TransferStream
 
 
 def wait_for_uses(device: LogicalDevice, buffer: Tracked, *, writes_only: bool) -> None:
@@ -53,6 +51,9 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
             mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
             np.copyto(mapped.reshape(source.shape), source)
         return None
+    from .staging import stream_for, upload_pieces
+    from .transfer_stream import TransferEvent, TransferStream
+
     flat = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
     stream = stream_for(queue, device, buffer, flat.size)
     if not isinstance(stream, TransferStream):
@@ -79,6 +80,8 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
             mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=native)
             np.copyto(out, mapped.reshape(out.shape))
         return
+    from .staging import download_pieces, stream_for
+
     is_direct = out.flags.c_contiguous and out.dtype == native
     target = out if is_direct else np.empty(out.shape, native)
     flat = target.reshape(-1).view(np.uint8)
@@ -143,5 +146,7 @@ def copy_buffer(queue: Queue, device: LogicalDevice, source: Buffer, target: Buf
     if graph_recording.active and (graph := graph_recording.recorder()) is not None:
         graph.add_copy(queue, source, target, nbytes)
         return
+    from .staging import record_copy
+
     with device.lock:
         record_copy(queue, device, source, target, 0, 0, nbytes, "copy")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..report import FORMAT_VERSION, markdown_table
+from ..report import FORMAT_VERSION, machine_markdown, markdown_table
 from .measure import FLOORS, LAPILLI, PeerResult
 
 
@@ -41,6 +41,7 @@ class PeerReport:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.to_json())
         path.with_suffix(".md").write_text(
+            f"{machine_markdown(self.machine)}\n"
             f"{markdown_table(*overview(self.results))}\n{markdown_table(*every_side(self.results))}"
         )
 

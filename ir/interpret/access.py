@@ -144,6 +144,8 @@ def note(frame: Frame, op: Operation, access: Access, memory: Logged, offsets: L
     where = "here too" if there is op else f"at {spelled(place_of(there))}"
     is_near = race.item // batch.group_size == race.other_item // batch.group_size
     orders = "no barrier orders the two" if is_near else "nothing orders work-items of different work-groups"
+    if race.other_access is access is Access.WRITE:
+        orders += "; where all write one value, lp.atomic.store says so"
     frame.trap(
         op,
         DATA_RACE,

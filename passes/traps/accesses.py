@@ -4,7 +4,8 @@ input:    %v = memref.load %x[%i]     output:    %n = memref.dim %x, %c0    %out
                                                  kernel.check %out "index {0} is out of range of dimension 0 of 'x' …"
                                                  %v = memref.load %x[%i]
 
-Indices of arrays and integer divisors, as `frontend/checks.py` does for Python.
+Indices of arrays, integer divisors, NaN that is stored and the steps of loops, as `frontend/checks.py` does for Python.
+A loop whose step is not above 0, which MLIR does not define, runs no round then.
 
 Invariant: functions that other modules call are not changed: only a kernel has a report.
 """
@@ -15,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, i64
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, BFloat16Type, IndexType, ModuleOp, f32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -46,7 +47,7 @@ def trap_accesses(module: Operation) -> None:
 
 @dataclass(frozen=True)
 class TrapAccesses(ModulePass):
-    """Makes kernels report indices out of range and integer divisions by zero."""
+    """Makes kernels report indices out of range, integer divisions by zero, stored NaN and loops that do not get on."""
 
     name = "trap-accesses"
 
@@ -60,6 +61,9 @@ def _trap(function: Function) -> None:
         array, indices = _access(op)
         if array is not None:
             _check_indices(op, array, indices, is_wide)
+            _check_nan(op, array, indices, is_wide)
+        elif isinstance(op, scf.ForOp):
+            _check_step(op, is_wide)
         elif isinstance(op, _DIVISIONS):
             _check_divisor(op, is_wide)
 
@@ -81,8 +85,7 @@ def _access(op: Operation) -> tuple[SSAValue | None, Sequence[SSAValue]]:
 
 def _check_indices(op: Operation, array: SSAValue, indices: Sequence[SSAValue], is_wide: bool) -> None:
     assert is_memref_type(array.type)
-    emitter, shape = Emitter(op), array.type.get_shape()
-    name = f"'{array.name_hint}'" if array.name_hint else "the array"
+    emitter, shape, name = Emitter(op), array.type.get_shape(), _name(array)
     for dimension, (index, length) in enumerate(zip(indices, shape, strict=True)):
         known = constant_integer(index)
         if known is not None and 0 <= known < length:
@@ -96,6 +99,41 @@ def _check_indices(op: Operation, array: SSAValue, indices: Sequence[SSAValue], 
         values, dtype = _shown(emitter, (index, extent), is_wide), "i64" if is_wide else "i32"
         text = f"index {{0}} is out of range of dimension {dimension} of {name}, whose extent is {{1}}"
         emitter.check(failed, "index", text, [dtype] * 2, values)
+
+
+def _check_nan(op: Operation, array: SSAValue, indices: Sequence[SSAValue], is_wide: bool) -> None:
+    stored = op.operands[0]
+    if not isinstance(op, memref.StoreOp | StoreFieldOp) or not isinstance(stored.type, AnyFloat):
+        return
+    emitter = Emitter(op)
+    if isinstance(stored.type, BFloat16Type):  # which devices only store
+        stored = emitter.emit(arith.ExtFOp, [stored], f32)
+    failed = emitter.add(arith.CmpfOp(stored, stored, "une")).results[0]
+    places = ", ".join(f"{{{number}}}" for number in range(len(indices)))
+    dtypes = ["i64" if is_wide else "i32"] * len(indices)
+    text = f"NaN is stored into {_name(array)} at [{places}]"
+    emitter.check(failed, "nan", text, dtypes, _shown(emitter, indices, is_wide))
+
+
+def _check_step(op: scf.ForOp, is_wide: bool) -> None:
+    known = constant_integer(op.step)
+    if known is not None and known > 0:
+        return
+    emitter, step = Emitter(op), op.step
+    failed = emitter.compare("sle", step, emitter.number(0, step.type))
+    if isinstance(step.type, IndexType):
+        shown, dtype = _shown(emitter, [step], is_wide), "i64" if is_wide else "i32"
+    else:
+        assert is_integer_type(step.type)
+        shown, dtype = [step], f"i{step.type.bitwidth}"
+    if dtype not in DTYPE_WIDTHS:
+        return
+    emitter.check(failed, "step", "the step of the loop is {0}; expected one above 0", [dtype], shown)
+    op.operands[1] = emitter.emit(arith.SelectOp, [failed, op.lb, op.ub], op.ub.type)
+
+
+def _name(array: SSAValue) -> str:
+    return f"'{array.name_hint}'" if array.name_hint else "the array"
 
 
 def _shown(emitter: Emitter, values: Sequence[SSAValue], is_wide: bool) -> list[SSAValue]:

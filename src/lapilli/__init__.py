@@ -71,7 +71,8 @@ _NAMES_BY_MODULE = {
     "ir.errors": (
         "Errc Location Diagnostic Error BuildError CompileError LinkError InvalidError UnknownKernelError "
         "KernelArgumentError NdRangeError KernelNotSupportedError KernelNotFoundError MemoryAllocationError "
-        "AspectWarning KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError RuntimeFailure"
+        "KernelWarning AspectWarning KernelTrap DeviceLostError BackendMismatchError FeatureNotSupportedError "
+        "RuntimeFailure"
     ),
     "frontend.bundles": (
         "get_kernel_id get_kernel_ids get_kernel_bundle has_kernel_bundle is_compatible compile link build join"

@@ -41,6 +41,7 @@ from .ir.errors import KernelArgumentError as KernelArgumentError
 from .ir.errors import KernelNotFoundError as KernelNotFoundError
 from .ir.errors import KernelNotSupportedError as KernelNotSupportedError
 from .ir.errors import KernelTrap as KernelTrap
+from .ir.errors import KernelWarning as KernelWarning
 from .ir.errors import LinkError as LinkError
 from .ir.errors import Location as Location
 from .ir.errors import MemoryAllocationError as MemoryAllocationError

@@ -377,3 +377,27 @@ def test_warnings_about_ir(tmp_path, monkeypatch):
     assert (
         "k.py:7:9: warning: function 'k' uses aspect 'fp64' not listed in 'sycl::device_has'" in done.output
     )
+
+
+@pytest.mark.device
+def test_files_of_ir_are_checked_in_debug_mode(tmp_path, monkeypatch, device):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shift.mlir").write_text(
+        "gpu.module @m {\n  gpu.func @shift(%x: memref<?xf32>) kernel {\n    %i = gpu.global_id x\n"
+        "    %n = arith.constant 3 : index\n    %j = arith.addi %i, %n : index\n"
+        "    %v = memref.load %x[%j] : memref<?xf32>\n    memref.store %v, %x[%i] : memref<?xf32>\n"
+        "    gpu.return\n  }\n}\n"
+    )
+    for options, traps in ((["-g"], True), ([], False)):
+        done = CliRunner().invoke(command, ["shift.mlir", "-o", "out.lpk", *options])
+        assert done.exit_code == 0, done.output
+        bundle = lp.load_kernel_bundle(lp.Context([device]), "out.lpk", [device])
+        x = lp.ones(4, device=device)
+        queue = lp.Queue(device, context=bundle.context)
+        event = queue.parallel_for(lp.NdRange(4, 4), bundle.get_kernel("shift"), x)
+        if traps:
+            with pytest.raises(lp.KernelTrap, match="out of range of dimension 0 of 'x'") as caught:
+                event.wait()
+            assert str(caught.value.location) == "shift.mlir:6:5"
+        else:
+            event.wait()

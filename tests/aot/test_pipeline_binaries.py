@@ -16,7 +16,8 @@ from lapilli.vk_runtime.headers import NULL, ffi
 from lapilli.vk_runtime.native_code import PIPELINE_BINARY, PIPELINE_CACHE
 from lapilli.vk_runtime.native_pipelines import decoded, encoded
 from lapilli.vk_runtime.pipeline import PipelineStore
-from lapilli.vk_runtime.pipeline_binary import PipelineBinary, has_pipeline_binaries
+from lapilli.vk_runtime.pipeline_binary import PipelineBinary
+from lapilli.vk_runtime.pipeline_binary_feature import has_pipeline_binaries
 
 from .hostile import joined, split
 from .stand_in import MISSING, OUT_OF_DEVICE_MEMORY, StandIn

@@ -28,7 +28,9 @@ def test_lapillis_half_runs_alone(device: lp.Device, tmp_path: Path, monkeypatch
     found: list[dict[str, Any]] = json.loads(path.read_text())["results"]
     assert {entry["case"] for entry in found} == set(names)
     assert all(entry["time"]["median"] > 0 and entry["to_reference"] > 0 for entry in found)
-    assert len(path.with_suffix(".md").read_text().splitlines()) == len(found) + 2
+    text = path.with_suffix(".md").read_text("utf-8")
+    assert device.platform.version in text
+    assert len(text.partition("| case |")[2].splitlines()) == len(found) + 2
 
 
 @pytest.mark.device

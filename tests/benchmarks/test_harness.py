@@ -18,6 +18,7 @@ cases = load("cases")
 kernels = load("kernels")
 latency = load("latency")
 command = load("__main__")
+report = load("report")
 glsl = load("glsl")
 
 _MISSING = glsl.missing_tools()
@@ -78,6 +79,30 @@ def test_report_holds_machine_driver_and_ratios(device: lp.Device, tmp_path: Pat
         assert "glslang" in content["skipped"][0]
     else:
         assert [result["case"] for result in content["kernels"]] == list(TINY)
+    text = path.with_suffix(".md").read_text()
+    platform = device.platform
+    assert f"| {device.selector} | {device.name} | {platform.name} | {platform.version} |" in text
+    assert content["machine"]["cpu"] in text and f"lapilli {lp.__version__}, xdsl " in text
+    assert text.count(f"\n| {device.selector} |") == 1 + len(report.latency) + len(report.kernels)
+
+
+RUNS = [path for path in command.RESULTS.glob("*.json") if '"latency": [' in path.read_text("utf-8")]
+
+
+def test_runs_of_software_drivers_and_of_a_gpu_are_kept() -> None:
+    drivers = {
+        found["driver"]
+        for path in RUNS
+        for found in json.loads(path.read_text("utf-8"))["machine"]["devices"].values()
+    }
+    assert drivers >= {"llvmpipe", "SwiftShader driver", "NVIDIA"}
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
+def test_the_tables_that_are_kept_say_what_was_measured(path: Path) -> None:
+    saved = report.Report.from_json(path.read_text("utf-8"))
+    assert saved.to_json() == path.read_text("utf-8")
+    assert saved.to_markdown() == path.with_suffix(".md").read_text("utf-8")
 
 
 @pytest.mark.device
@@ -100,7 +125,8 @@ def test_save_names_the_file_by_machine_and_date(
     arguments = ["latency", "--device", device.selector, "--rounds", "1", "--save"]
     result = CliRunner().invoke(command.main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    (saved,) = tmp_path.iterdir()
+    saved, tables = sorted(tmp_path.iterdir())
+    assert tables == saved.with_suffix(".md")
     date = json.loads(saved.read_text())["machine"]["date"]
     assert saved.name.endswith(f"-{date[:10]}.json")
 

@@ -157,3 +157,4 @@ def test_lapillis_half_runs_alone(device: lp.Device, tmp_path: Path) -> None:
     ]
     assert all(entry["time"]["median"] > 0 and entry["ratio"] is None for entry in found)
     assert "| saxpy | ms |" in path.with_suffix(".md").read_text()
+    assert device.platform.version in path.with_suffix(".md").read_text()

@@ -49,6 +49,19 @@ def test_unknown_and_repeated_names(arrays):
     expect(lambda: add[8](x, 8, y, x=x), lp.KernelArgumentError, "'x'")
 
 
+@lp.kernel
+def of_points(points: lp.In[lp.f32x3]):
+    pass
+
+
+def test_rows_where_vectors_belong(device):
+    rows = lp.zeros((8, 3), device=device)
+    expect(lambda: of_points[8](rows), lp.KernelArgumentError, "'points'", "lp.asarray(x, lp.f32x3)")
+    with pytest.raises(lp.KernelArgumentError) as caught:
+        of_points[8](lp.zeros((8, 4), device=device))
+    assert "makes vectors" not in str(caught.value)
+
+
 def test_keywords_work(arrays):
     x, y = arrays
     add[8](n=8, y=y, x=x).wait()

@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import gc
+import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,4 +172,21 @@ def test_an_image_is_tried_once_more_too(device, monkeypatch, function):
     left[0] = 0
     np.testing.assert_array_equal(image.numpy(), host)
     del image
+    own.shut_down()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_new_memory_of_software_drivers_takes_no_pages_before_it_is_used(device):
+    """SwiftShader writes to what it allocates, in small pages, in which copies are slower."""
+    if not device.logical.is_cpu:
+        pytest.skip("the memory is not the host's")
+    own = Device(device.physical, device.selector)
+    array = lp.empty(40 << 20, lp.u8, device=own)
+    middle = array._buffer.host_address + (20 << 20)
+    maps = Path("/proc/self/smaps").read_text("utf-8")
+    found = re.finditer(r"^([0-9a-f]+)-([0-9a-f]+) .*?^Rss: +(\d+) kB", maps, re.MULTILINE | re.DOTALL)
+    (resident,) = [int(m[3]) for m in found if int(m[1], 16) <= middle < int(m[2], 16)]
+    assert resident < 8 << 10
+    array.copy_from(np.full(array.size, 7, np.uint8))  # and it is memory
+    assert (array.numpy() == 7).all()
     own.shut_down()

@@ -336,3 +336,47 @@ def test_ids_take_the_type_beside_them():
     text = str(build_module([k]))
     assert "arith.cmpi ult" in text
     assert "arith.extsi" in text
+
+
+ROTATES = """
+def rotate(x, n):
+    return (x << n) | (x >> (32 - n))
+
+def both(a, b):
+    if a == b:
+        return a, b
+    return b, rotate(a, 3)
+
+@lp.kernel
+def k(w: lp.In[lp.u32], y: lp.Out[lp.u32]):
+    a, b = 0x6A09E667, 0xBB67AE85
+    for i in range(4):
+        total = rotate(a, 7) + w[i]
+        a, b = both(b, total)
+    y[0] = a ^ b
+"""
+
+
+def rotate(x, n):
+    return (x << n | x >> (32 - n)) & 0xFFFFFFFF
+
+
+def test_literals_take_the_type_that_comes_back_through_helpers_of_themselves(run_kernel):
+    """`a` is known to be a u32 only by `total`, which needs the type of ``rotate(a, 7)``."""
+    w, y = np.array([3, 2**31, 5, 7], np.uint32), np.zeros(1, np.uint32)
+    _run(run_kernel, "rotates", ROTATES, [w, y], 1)
+    a, b = 0x6A09E667, 0xBB67AE85
+    for number in w.tolist():
+        total = (rotate(a, 7) + number) & 0xFFFFFFFF
+        a, b = (b, total) if a == b else (total, rotate(b, 3))
+    assert y[0] == a ^ b
+
+
+def test_numbers_in_texts_are_literals(run_kernel):
+    y = np.zeros(4, np.float32)
+    text = (
+        "@lp.kernel\ndef k(y: lp.Out[lp.f32]):\n    y[0] = float('inf')\n    y[1] = -float('inf')\n"
+        "    y[2] = float('1.5')\n    y[3] = ord('a')\n"
+    )
+    _run(run_kernel, "texts", text, [y], 1)
+    assert y.tolist() == [np.inf, -np.inf, 1.5, ord("a")]

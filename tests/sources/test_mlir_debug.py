@@ -126,3 +126,49 @@ def test_indices_that_are_known_are_not_checked() -> None:
     module = parse_module(text, "t").module
     trap_accesses(module)
     assert "kernel.check" not in str(module)
+
+
+STEPS = """
+gpu.module @m {
+  gpu.func @sums(%x: memref<?xf32>, %y: memref<?xf32>, %by: i32) kernel {
+    %i = gpu.global_id x
+    %step = arith.index_cast %by : i32 to index
+    %zero = arith.constant 0 : index
+    %none = arith.constant 0.0 : f32
+    %end = memref.dim %x, %zero : memref<?xf32>
+    %sum = scf.for %k = %zero to %end step %step iter_args(%s = %none) -> (f32) {
+      %v = memref.load %x[%k] : memref<?xf32>
+      %t = arith.addf %s, %v : f32
+      scf.yield %t : f32
+    }
+    memref.store %sum, %y[%i] : memref<?xf32>
+    gpu.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("by", "bad", "trap", "line"),
+    [
+        (2, 0, None, 0),
+        (0, 0, r"the step of the loop is 0; expected one above 0", 9),
+        (-1, 0, r"the step of the loop is -1; expected one above 0", 9),
+        (1, np.nan, r"NaN is stored into 'y' at \[\d\]", 14),
+    ],
+)
+def test_steps_of_loops_and_nan(
+    device: lp.Device, queue: lp.Queue, built: Built, by: int, bad: float, trap: str | None, line: int
+) -> None:
+    with lp.config.override(debug=True):
+        kernel = built(lp.SourceLanguage.MLIR, STEPS).ext_oneapi_get_kernel("sums")
+    x = lp.asarray(np.array([1, 2, 4, bad], np.float32), device=device)
+    y = lp.zeros(2, device=device)
+    event = queue.parallel_for(lp.NdRange(2, 2), kernel, x, y, by)
+    if trap is None:
+        event.wait()
+        assert y.numpy().tolist() == [5, 5]
+        return
+    with pytest.raises(lp.KernelTrap, match=trap) as caught:
+        event.wait()
+    assert str(caught.value.location) == f"<MLIR>:{line}:5"

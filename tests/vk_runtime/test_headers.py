@@ -35,7 +35,7 @@ def test_used_features_are_members_of_the_structs_that_are_asked():
     for struct in FEATURE_STRUCTS:
         assert structure_type(struct.name) is not None
         known |= set(bool_members(struct.name))
-    assert known >= USED_FEATURES - {"pipelineBinaries"}  # `pipeline_binary` declares its struct
+    assert known >= USED_FEATURES - {"pipelineBinaries"}  # `pipeline_binary_feature` declares it
     assert set(REQUIRED_FEATURES) <= USED_FEATURES
     named = {name for row in ASPECT_ROWS.values() for name in row.features}
     assert named - USED_FEATURES == {"shaderBFloat16Type"}  # the headers do not know its struct

@@ -224,6 +224,42 @@ def test_default_local_size_reaches_the_driver_as_a_specialization(device, pair)
     assert launch_plan.default_local_size((7,), device.physical.limits) == (32,)
 
 
+@pytest.fixture
+def broad(device):
+    """The device, as if it had many processors to keep busy."""
+    limits = dataclasses.replace(device.physical.limits, busy_work_groups=264, least_work_group=32)
+    made = Device(dataclasses.replace(device.physical, limits=limits), f"{device.selector}-broad")
+    yield made
+    made.shut_down()
+
+
+@lp.kernel
+def place(out: lp.Array[lp.i32, 2]):
+    i, j = lp.global_id(0), lp.global_id(1)
+    out[i, j] += i * 1000 + j
+
+
+def test_work_groups_that_keep_many_processors_busy(broad):
+    """One pipeline for each local size, however many ranges there are, and the same results."""
+    image, kernel = kernels.saxpy()
+    x = lp.asarray(np.arange(40_000, dtype=np.float32), device=broad)
+    with lp.trace() as trace:
+        for n in (500, 3000, 16_000, 20_000, 33_000, 39_999):
+            y = lp.zeros_like(x)
+            launch(broad.default_queue, image, kernel, (n,), None, (2.0, x, y), {})
+            np.testing.assert_array_equal(y.numpy(), np.where(np.arange(40_000) < n, 2 * x.numpy(), 0))
+    assert trace.count("pipeline") == 3, "local sizes 32, 64 and 128"
+    out = lp.zeros((130, 140), lp.i32, device=broad)
+    with lp.trace() as trace:
+        place[130, 139](out)
+        place[125, 139](out)
+    expected = np.arange(130)[:, None] * 1000 + np.arange(140)
+    expected[:125] *= 2
+    expected[:, 139] = 0
+    np.testing.assert_array_equal(out.numpy(), expected)
+    assert trace.count("pipeline") == 1
+
+
 def test_traces_nest_and_stop(device, pair):
     with lp.trace() as outer:
         run_saxpy(device, *pair)

@@ -12,13 +12,24 @@ from hypothesis import strategies as st
 
 import lapilli as lp
 from lapilli.ir.kernel_info import KernelInfo, LaunchAbi
-from lapilli.vk_runtime.launch_plan import default_local_size, normalise_range, plan_launch
-from lapilli.vk_runtime.physical_device import DeviceLimits
+from lapilli.vk_runtime.constants import (
+    VK_PHYSICAL_DEVICE_TYPE_CPU,
+    VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU,
+)
+from lapilli.vk_runtime.launch_plan import (
+    default_local_size,
+    normalise_range,
+    plan_coarse_launch,
+    plan_launch,
+)
+from lapilli.vk_runtime.physical_device import DeviceLimits, busy_work_groups
 
 LIMITS = DeviceLimits(
     max_work_group_invocations=256,
     max_work_group_size=(256, 256, 64),
     max_work_group_count=(65535, 65535, 65535),
+    busy_work_groups=0,
+    least_work_group=32,
     max_shared_memory_bytes=32768,
     max_push_constant_bytes=128,
     max_uniform_buffer_range_bytes=1 << 16,
@@ -77,15 +88,70 @@ def test_default_local_size(range_, expected):
     assert default_local_size(range_, LIMITS) == expected
 
 
+@pytest.mark.parametrize(
+    ("range_", "expected"),
+    [
+        ((256,), (32,)),
+        ((4096,), (32,)),
+        ((32768,), (64,)),
+        ((65536,), (128,)),
+        ((67584,), (256,)),
+        ((10**6,), (256,)),
+        ((1,), (32,)),
+        ((128, 128), (1, 32)),
+        ((256, 256), (2, 64)),
+        ((512, 512), (4, 64)),
+        ((4096, 4), (8, 4)),
+        ((4, 32, 32), (1, 1, 32)),
+    ],
+)
+def test_default_local_size_leaves_no_processor_idle(range_, expected):
+    limits = dataclasses.replace(LIMITS, busy_work_groups=2 * 132)  # an NVIDIA H200's
+    assert default_local_size(range_, limits) == expected
+
+
+def test_processors_to_keep_busy():
+    assert busy_work_groups(VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU, 132) == 264
+    assert busy_work_groups(VK_PHYSICAL_DEVICE_TYPE_CPU, None) == 0
+    unknown = [busy_work_groups(kind, None) for kind in (VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU, 1, 3)]
+    assert unknown == [64, 16, 16]
+
+
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=3), st.integers(1, 1024))
-def test_default_local_size_is_within_limits(range_, invocations):
-    limits = dataclasses.replace(LIMITS, max_work_group_invocations=invocations)
+@given(
+    st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=3),
+    st.integers(1, 1024),
+    st.sampled_from([0, 16, 264]),
+)
+def test_default_local_size_is_within_limits(range_, invocations, busy):
+    limits = dataclasses.replace(LIMITS, max_work_group_invocations=invocations, busy_work_groups=busy)
     sizes = default_local_size(range_, limits)
     assert math.prod(sizes) <= invocations
     assert all(
         1 <= s <= m for s, m in zip(sizes, reversed(limits.max_work_group_size[: len(range_)]), strict=True)
     )
+
+
+@pytest.mark.parametrize("busy", [0, 9, 264])
+@pytest.mark.parametrize("range_", [(4099,), (37, 1027), (259, 513), (5, 6, 1029)])
+def test_a_coarse_launch_and_what_is_left_over_are_the_whole_range(range_, busy):
+    limits = dataclasses.replace(LIMITS, busy_work_groups=busy)
+    lanes = (1, *([4] * (len(range_) - 1)))[-len(range_) :] if len(range_) > 1 else (4,)
+    coarse = dataclasses.replace(kernel(len(range_)), lanes=lanes)
+    plans = plan_coarse_launch(coarse, kernel(len(range_)), range_, limits, "test device")
+    if plans is None:
+        pytest.skip("too small for work-groups of this size")
+    times = np.zeros(range_, np.int32)
+    for plan_, shares in zip(plans, (lanes, (1,) * len(range_)), strict=True):
+        for piece in () if plan_ is None else plan_.pieces:
+            sizes = [share * size for share, size in zip(shares, plan_.local, strict=True)]
+            counts = reversed(piece.groups[: len(range_)])
+            box = [
+                slice(base * size, (base + count) * size)
+                for base, count, size in zip(piece.base, counts, sizes, strict=True)
+            ]
+            times[tuple(box)] += 1
+    assert (times == 1).all()
 
 
 def test_local_size_is_reversed_for_vulkan():

@@ -12,7 +12,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.ir.aspect_table import ASPECT_ROWS
-from lapilli.vk_runtime import memory
+from lapilli.vk_runtime import sparse_memory
 from lapilli.vk_runtime.device_features import FEATURE_STRUCTS
 from lapilli.vk_runtime.headers import NULL, bool_members, ffi, structure_type
 from lapilli.vk_runtime.masking import LIMIT_NAMES, Mask
@@ -222,7 +222,7 @@ def test_no_push_constants_at_all(device):
 
 def test_lower_memory(device, monkeypatch):
     if not device.physical.can_bind_sparse:  # 1000 bytes are more with their padding
-        monkeypatch.delattr(memory, "SparseBinding")
+        monkeypatch.delattr(sparse_memory, "SparseBinding")
     masked = device.masked(limits={"max_mem_alloc_size": 1000, "global_mem_size": 5000, "local_mem_size": 64})
     assert (masked.info.max_mem_alloc_size, masked.info.global_mem_size, masked.info.local_mem_size) == (
         1000,

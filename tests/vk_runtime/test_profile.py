@@ -20,7 +20,8 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime import profile as module
 from lapilli.vk_runtime import trace as trace_module
-from lapilli.vk_runtime.calibration import Calibration, extension_of
+from lapilli.vk_runtime.calibration import Calibration
+from lapilli.vk_runtime.device_features import calibration_extension
 from lapilli.vk_runtime.profile_events import ProfileEvent, chrome_trace
 
 pytestmark = pytest.mark.native_only("profiles time devices")
@@ -370,7 +371,7 @@ def test_clocks_are_tied_where_the_driver_reads_both(device: lp.Device) -> None:
         grow[1000](x).wait()
         after = module.now()
     extensions = device.physical.extensions
-    is_calibrated = sys.platform == "linux" and extension_of(extensions) is not None
+    is_calibrated = sys.platform == "linux" and calibration_extension(extensions) is not None
     assert (device.selector in profile.calibrated) == is_calibrated
     (kernel,) = of_kind(profile, "kernel")
     if is_calibrated:

@@ -12,12 +12,11 @@ from typing import cast
 
 from ...ir.errors import InvalidError, RuntimeFailure
 from ..bundle_errors import ConstraintError
-from ..calibration import EXTENSIONS as CALIBRATION_EXTENSIONS
 from ..constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER
 from ..context import AsyncHandler, Context
 from ..device import Device, devices
 from ..device_creation import SHARING_EXTENSIONS, AdoptedDevice
-from ..device_features import FEATURE_STRUCTS, REQUIRED_FEATURES
+from ..device_features import CALIBRATION_EXTENSIONS, FEATURE_STRUCTS, REQUIRED_FEATURES
 from ..headers import NULL, address_of, bool_members, ffi
 from ..physical_device import PhysicalDevice
 from ..runtime import runtime

@@ -288,6 +288,7 @@ def writes_the_same(y: lp.Array[lp.i32]):
 def test_two_writes_of_one_value_are_a_race():
     trap = trap_of(writes_the_same, 2, np.zeros(1, np.int32))
     assert "is written here, and written by work-item (0,) here too; no barrier orders the two" in str(trap)
+    assert "where all write one value, lp.atomic.store says so" in str(trap)
     interpret(writes_the_same, 1, (np.zeros(1, np.int32),))
 
 
