@@ -8,7 +8,6 @@ not of the user's program; it still names the Python line that the instruction c
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ from ..ir.config import config
 from ..ir.dialects.spirv import FuncOp
 from ..ir.dialects.spirv.enums import LinkageType
 from ..ir.errors import Diagnostic, Location
+from ..ir.lazy_logging import logger_of
 from ..ir.split_module import SplitModule
 from ..ir.target_env import TargetEnv
 from .device_image import DeviceImage
@@ -25,7 +25,7 @@ from .image_agreement import disagreements
 from .reflect import reflect
 from .tools import spirv_tools
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
