@@ -6,7 +6,6 @@ compiled now.  xdsl is imported only for the last; a launch of a compiled kernel
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from ..ir.config import config
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo
+from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.device import Device
 from ..vk_runtime.disk_cache import open_cache
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..spirv.device_image import DeviceImage
     from .kernel import KernelFunction
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""

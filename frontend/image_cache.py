@@ -14,7 +14,6 @@ validated again: it was when it was made, and only its owner can have changed it
 from __future__ import annotations
 
 import json
-import logging
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from typing import Final, Protocol, cast
 
 from ..ir.errors import Location
 from ..ir.kernel_info import KernelInfo
+from ..ir.lazy_logging import logger_of
 from ..ir.sha256 import sha256
 from ..ir.target_env import TargetEnv
 from .captures import Captures
@@ -32,7 +32,7 @@ from .fingerprint import fingerprint, function_fingerprint, type_text
 from .kernel import KernelFunction
 from .source_text import file_lines, function_text, last_line
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 VARIANTS: Final = 8
 """Lists of names of one key."""

@@ -4,6 +4,9 @@ A `Handle` is destroyed by `close`, by ``with``, or, as the net, when the last r
 drop that reference inside any allocation, also while one of our locks is held, so a dropped handle is only
 queued on its parent's `Graveyard`; the parent destroys what lies there at its next safe point.  Submissions
 hold references to the handles they use, so nothing is queued before the device is done with it.
+
+Ctrl-C may come behind any call.  So a handle is owned before it is made: the driver writes it where its destroy call
+looks for it, which leaves nothing there when it is called.  Destroying nothing is allowed.
 """
 
 from __future__ import annotations
@@ -12,9 +15,14 @@ import contextlib
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+
+_T = TypeVar("_T")
 
 
 class Graveyard:
@@ -44,25 +52,38 @@ class Graveyard:
         """Destroys what waits.  Call it where no submission can need it: references guarantee the rest."""
         pending = self.pending
         while pending:
-            with contextlib.suppress(IndexError):  # another thread took the last one
-                pending.popleft()()
+            with contextlib.suppress(IndexError, ValueError):  # a finaliser in between did the rest
+                destroy = pending[0]
+                destroy()  # may be called again, where Ctrl-C comes before it is forgotten
+                pending.remove(destroy)
+                del destroy  # it may hold what waits then
 
     def close(self) -> None:
         """Destroys everything that waits or still lives, newest first."""
-        self.drain()
-        while self._living:
-            _, destroy = self._living.popitem()
-            destroy()
+        living = self._living
+        while living or self.pending:
+            self.drain()
+            if living:
+                serial = next(reversed(living))
+                living[serial]()
+                living.pop(serial, None)
 
     def __len__(self) -> int:
         """Number of objects that are alive or wait to be destroyed."""
         return len(self._living) + len(self.pending)
 
 
+def living(found: Iterable[_T]) -> tuple[_T, ...]:
+    """Returns what a weak set or dictionary holds, which other threads, and finalisers, may add to meanwhile."""
+    while True:
+        with contextlib.suppress(RuntimeError):  # it changed size during iteration
+            return tuple(found)
+
+
 class Handle:
     """Base of objects that own a Vulkan object.
 
-    Subclasses call `_own` once it exists.  `close` is idempotent.
+    Subclasses call `_make`, or `_own` before it exists.  `close` is idempotent.
     """
 
     _finalizer: weakref.finalize[..., object] | None = None
@@ -70,7 +91,31 @@ class Handle:
     is_closed: bool = True
     """Whether the Vulkan object is gone or on its way.  A plain attribute: every launch asks its queue."""
 
+    def _make(self, device: LogicalDevice, kind: str, info: Any, what: str = "") -> Any:
+        """Makes a Vulkan object with ``vkCreate{kind}``, owned from before that on, and returns it.
+
+        Args:
+            device: its parent.
+            kind: ``Semaphore`` for a VkSemaphore.
+            info: its VkSemaphoreCreateInfo.
+            what: where a lack of memory is answered by a garbage collection and another attempt: what there is no
+                memory for, for messages.
+
+        Raises:
+            Error: the driver refuses.
+        """
+        from .made import Made  # annotations of kernels load this module, and need no Vulkan
+
+        made = Made(device, kind)
+        self._own(device.graveyard, made.destroy)
+        if what:
+            device.memory.retried(what, lambda: made.create(info))
+        else:
+            made.create(info)
+        return made.raw
+
     def _own(self, graveyard: Graveyard, destroy: Callable[[], None]) -> None:
+        """Arranges that `destroy` is called once this goes: it may be called again, and before there is anything."""
         self._finalizer = graveyard.register(self, destroy)
         self.is_closed = False
 

@@ -44,12 +44,7 @@ class ShaderModule(Handle):
         code = ffi.new("uint32_t[]", len(image.spirv) // 4)
         ffi.memmove(code, image.spirv, len(image.spirv))
         info = make("VkShaderModuleCreateInfo", codeSize=len(image.spirv), pCode=code)
-        out = ffi.new("VkShaderModule*")
-        vk = device.vk
-        device.check(vk.vkCreateShaderModule(device.raw, info, NULL, out), "vkCreateShaderModule")
-        raw = out[0]
-        self.raw = raw
-        self._own(device.graveyard, lambda: vk.vkDestroyShaderModule(device.raw, raw, NULL))
+        self.raw = self._make(device, "ShaderModule", info)
 
 
 class PipelineLayout(Handle):
@@ -72,12 +67,7 @@ class PipelineLayout(Handle):
             pushConstantRangeCount=int(push_bytes > 0),
             pPushConstantRanges=ranges,
         )
-        out = ffi.new("VkPipelineLayout*")
-        vk = device.vk
-        device.check(vk.vkCreatePipelineLayout(device.raw, info, NULL, out), "vkCreatePipelineLayout")
-        raw = out[0]
-        self.raw = raw
-        self._own(device.graveyard, lambda: vk.vkDestroyPipelineLayout(device.raw, raw, NULL))
+        self.raw = self._make(device, "PipelineLayout", info)
 
 
 class Pipeline(Handle):
@@ -100,6 +90,8 @@ class Pipeline(Handle):
         self.layout = layout
         self.kernel_name = kernel_name or entry_point
         """What messages call it."""
+        self.is_warm = False
+        """Whether the driver has machine code of it, see `warm_up`."""
         required: Any = NULL
         if sub_group_size is not None:
             required = make(
@@ -119,11 +111,15 @@ class Pipeline(Handle):
         )
         out = ffi.new("VkPipeline*")
         vk = device.vk
+
+        def destroy() -> None:
+            raw, out[0] = out[0], NULL  # as `Made`
+            vk.vkDestroyPipeline(device.raw, raw, NULL)
+
+        self._own(device.graveyard, destroy)
         result = vk.vkCreateComputePipelines(device.raw, cache, 1, info, NULL, out)
-        device.check(result, "vkCreateComputePipelines")
-        raw = out[0]
-        self.raw = raw
-        self._own(device.graveyard, lambda: vk.vkDestroyPipeline(device.raw, raw, NULL))
+        device.check(result, "vkCreateComputePipelines")  # which sets what it cannot make to NULL
+        self.raw = out[0]
 
 
 class PipelineStore:
