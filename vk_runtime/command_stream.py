@@ -367,14 +367,15 @@ class CommandStream(Handle):
         if interrupt is not None:
             raise interrupt
 
-    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Tracked, bool]]) -> None:
+    def submit_batch(self, batch: Batch, used: Sequence[Tracked], writes: Sequence[bool]) -> None:
         """Submits command buffers that are recorded already, behind everything that this queue has recorded.
 
         Call it with the device's lock held.
 
         Args:
             batch: begins with a barrier and ends with one for the host.
-            uses: every buffer that it touches, and whether it writes it.
+            used: every buffer that it touches.
+            writes: whether it writes each of them.
 
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
@@ -400,11 +401,12 @@ class CommandStream(Handle):
             self._epoch = epoch = self._epoch + 1
             while self._submitted < value:
                 try:
-                    for buffer, writes in uses:
+                    # A graph may touch thousands; `zip` makes no pair for each.
+                    for buffer, is_written in zip(used, writes, strict=True):
                         if buffer.queue is not self:
                             self._take_over(buffer, value)
                         buffer.last_use = value
-                        if writes:
+                        if is_written:
                             buffer.write_epoch, buffer.last_write = epoch, value
                         else:
                             buffer.read_epoch = epoch

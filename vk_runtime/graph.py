@@ -335,7 +335,6 @@ class Graph:
             memory = [array._buffer for array in self._arrays]
             if None in memory:
                 self._name_released()
-            uses = list(zip(memory, self._writes, strict=True))
             for event in events:
                 if event.timeline.device is device and event.timeline is not queue:
                     queue.wait_on_device(event.timeline, event.value)
@@ -349,7 +348,7 @@ class Graph:
             if self._reporting:
                 of_nodes = [report for node in self._reporting for report in node.reports or ()]
                 queue.reports.order.begin(queue, of_nodes)
-            value = self._replay_timed(queue) if profile.active else self._submit(queue, uses)
+            value = self._replay_timed(queue) if profile.active else self._submit(queue, memory)
             for node in self._reporting:
                 node.note_replay(queue, value)
             if trace.active:
@@ -358,10 +357,10 @@ class Graph:
                         node.record.note_launch()
         return Event(queue, value)
 
-    def _submit(self, queue: Queue, uses: Sequence[tuple[Any, bool]]) -> int:
+    def _submit(self, queue: Queue, memory: Sequence[Any]) -> int:
         """Submits what is recorded; returns the timeline value of its end."""
-        batch = Batch(self._submitted, len(self._segments), (self._segments, uses), self._kernel_names)
-        queue.submit_batch(batch, uses)
+        batch = Batch(self._submitted, len(self._segments), (self._segments, memory), self._kernel_names)
+        queue.submit_batch(batch, memory, self._writes)
         return batch.value
 
     def _replay_timed(self, queue: Queue) -> int:

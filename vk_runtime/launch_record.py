@@ -375,8 +375,9 @@ class LaunchRecord(KernelCommands):
         kept = repeated.find(self, args, uses, block)
         if kept is None:
             return False
-        kept.keep = [uses]
-        queue.submit_batch(kept, uses)
+        memory = [memory for memory, _ in uses]
+        kept.keep = [memory]
+        queue.submit_batch(kept, memory, [writes for _, writes in uses])
         event.value = kept.value
         if queue.known.get(self) is kept:
             if are_fixed(args):
