@@ -373,7 +373,7 @@ class CommandStream(Handle):
         Call it with the device's lock held.
 
         Args:
-            batch: begins with a barrier and ends with one for the host.
+            batch: begins with a barrier, and ends with one for the host where that reads something.
             used: every buffer that it touches.
             writes: whether it writes each of them.
 
@@ -393,24 +393,28 @@ class CommandStream(Handle):
                     self.flush()
                 if self.in_flight or self.is_closed or self.is_closing or len(busy) >= MAX_BUSY:
                     self._make_room()
-                busy.add(self)
                 # A finaliser may have recorded something just before.
                 logical.half_way = self if self.recording is None else None
             batch.submit_result = None
             batch.value = value = self._submitted + 1
-            self._epoch = epoch = self._epoch + 1
-            while self._submitted < value:
+            while True:
                 try:
+                    if self._submitted < value:
+                        for buffer in used:
+                            if buffer.queue is not self:
+                                self._take_over(buffer, value)
+                        self._hand_over(batch)
+                    # The rest while the device is at work.
+                    busy.add(self)
+                    self._epoch = epoch = self._epoch + 1
                     # A graph may touch thousands; `zip` makes no pair for each.
                     for buffer, is_written in zip(used, writes, strict=True):
-                        if buffer.queue is not self:
-                            self._take_over(buffer, value)
                         buffer.last_use = value
                         if is_written:
                             buffer.write_epoch, buffer.last_write = epoch, value
                         else:
                             buffer.read_epoch = epoch
-                    self._hand_over(batch)
+                    break
                 except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                     interrupt = error
         finally:

@@ -111,7 +111,7 @@ class Pipeline(Handle):
         vk = device.vk
 
         def destroy() -> None:
-            raw, out[0] = out[0], NULL  # as `handle.Made`
+            raw, out[0] = out[0], NULL  # as `Made`
             vk.vkDestroyPipeline(device.raw, raw, NULL)
 
         self._own(device.graveyard, destroy)
