@@ -5,6 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PYTEST_ARGS ?=
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of interpreters, each of which would compile everything again
 
 # Runs the set-up for one purpose; a few tenths of a second where all is there.
 bootstrap = python=$$(sh tools/setup/find_python.sh) && "$$python" tools/setup/bootstrap.py --for $(1)

@@ -109,6 +109,11 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
 def _binary_of_parts(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: ast.AST) -> Value:
     """Emits an operator of vectors, structs and tuples."""
     if isinstance(left, Composite) or isinstance(right, Composite):
+        from .methods import call_operator  # which calls helpers, whose parts come back here
+
+        result = call_operator(fb, operator, left, right, node)
+        if result is not None:
+            return result
         what = f"operator {SYMBOLS[operator]}"
         return by_component(
             fb, [left, right], node, what, lambda pair: binary(fb, operator, pair[0], pair[1], node)
@@ -276,6 +281,11 @@ def compile_unary(fb: FunctionBuilder, node: ast.UnaryOp) -> Value:
     """Compiles ``-a``, ``+a``, ``~a`` and ``not a``."""
     value = fb.evaluate(node.operand)
     if isinstance(value, Composite) and not isinstance(node.op, ast.Not):
+        from .methods import call_negation
+
+        negated = call_negation(fb, value, node) if isinstance(node.op, ast.USub) else None
+        if negated is not None:
+            return negated
         return by_component(fb, [value], node, "a unary operator", lambda part: _unary(fb, node, part[0]))
     return _unary(fb, node, value)
 

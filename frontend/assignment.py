@@ -10,9 +10,10 @@ from .composites import convert_composite
 from .conversions import settle, store_convert
 from .dispatch import expression, statement
 from .function_builder import FunctionBuilder, VariableType
+from .ir_types import I32, WEAK_FLOAT, WEAK_INT
 from .named_objects import named_object
 from .parts import load_part, resolve_part, store_part
-from .promotion import join
+from .promotion import fits, join
 from .struct_types import StructType, value_type_of
 from .types import MAX_DIMENSIONS, FixedArrayType, ScalarType, scalar_of
 from .values import (
@@ -113,12 +114,15 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
         fb.known.pop(name, None)
         if isinstance(value, Scalar) and value.const is not None:
             fb.known[name] = value
+            if value.type is WEAK_INT and not fits(value.const, I32):
+                fb.large_literals.add(name)
         return
     if isinstance(value, LocalArray) and value.ssa is not None and not value.ssa.name_hint and name.isascii():
         value.ssa.name_hint = name
     wanted = fb.variable_types.get(name)
     if name in fb.literals and isinstance(value, Scalar) and value.const is not None:
-        fb.env[name] = constant(float(value.const))
+        is_float = fb.literals[name] is WEAK_FLOAT
+        fb.env[name] = constant(float(value.const) if is_float else value.const)
     elif wanted is None:
         fb.env[name] = settled_value(fb, value, node)
     else:

@@ -19,6 +19,7 @@ from .helpers import call_helper
 from .images import call_image_member
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
+from .methods import call_method
 from .printing import compile_print
 from .spec_parameters import GET_SPECIALIZATION_CONSTANT
 from .specialization import read_specialization
@@ -26,7 +27,7 @@ from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .suggestions import builtin_hint
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Composite, Image, Scalar, Static, Value, constant, describe, number_hint
+from .values import BoundMethod, Composite, Image, Scalar, Static, Value, constant, describe, number_hint
 from .vector_memory import call_vector_member
 from .vector_types import VecType
 from .vectors import by_component, construct, works_by_component
@@ -70,6 +71,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     name = _intrinsic_name(obj)
     if name is not None:
         return _call_intrinsic(fb, node, obj, name)
+    if isinstance(obj, BoundMethod):
+        return call_method(fb, obj, node)
     if isinstance(obj, ExternalFunction):
         return call_external(fb, obj, node)
     if isinstance(obj, Member) and isinstance(obj.owner, Image):

@@ -98,15 +98,23 @@ def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value,
     """Emits one comparison.
 
     Raises:
-        CompileError: ``is``, ``in``, or operands that are no numbers.
+        CompileError: ``is``, ``in`` of what is no tuple, or operands that are no numbers.
     """
     name = type(operator).__name__
+    if name in ("In", "NotIn") and isinstance(right, Tuple) and not isinstance(right, Composite):
+        return _is_among(fb, name, left, right, node)
     if name in ("Is", "IsNot") and (_is_none(left) or _is_none(right)):
         return constant((_is_none(left) and _is_none(right)) == (name == "Is"))
     if name not in SYMBOLS:
         word = {"Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in"}[name]
-        instead = "==" if name.startswith("Is") else "comparisons joined by or, or low <= x < high"
-        raise fb.error(node, f"kernels have no operator '{word}'", "LP2030", hint=f"use {instead}")
+        if name.startswith("Is"):
+            raise fb.error(node, f"kernels have no operator '{word}'", "LP2030", hint="use ==")
+        raise fb.error(
+            node,
+            f"operator '{word}' looks into a tuple, found {describe(right)}",
+            "LP2030",
+            hint="write low <= x < high for a range, a loop for an array",
+        )
     if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("Eq", "NotEq"):
         return _compare_tuples(fb, name, left, right, node)
     if isinstance(left, Static) and isinstance(right, Static):
@@ -148,6 +156,18 @@ def _compare_tuples(fb: FunctionBuilder, name: str, left: Tuple, right: Tuple, n
         elif result.const is None and equal.const is not True:
             result = Scalar(BOOL, fb.emit(arith.AndIOp, [result.ssa, fb.ssa(equal)], ir_type(BOOL)))
     return result if name == "Eq" else logical_not(fb, result)
+
+
+def _is_among(fb: FunctionBuilder, name: str, left: Value, right: Tuple, node: ast.AST) -> Scalar:
+    """Compares with every item of a tuple: ``c in (a, b)``."""
+    result = constant(False)
+    for item in right.items:
+        equal = compare(fb, ast.Eq(), left, item, node)
+        if result.const is False or equal.const is True:
+            result = equal
+        elif result.const is None and equal.const is None:
+            result = Scalar(BOOL, fb.emit(arith.OrIOp, [result.ssa, fb.ssa(equal)], ir_type(BOOL)))
+    return result if name == "In" else logical_not(fb, result)
 
 
 def _elements(fb: FunctionBuilder, left: Value, right: Value, node: ast.AST) -> Iterator[tuple[Value, Value]]:

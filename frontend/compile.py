@@ -6,7 +6,6 @@ compiled now.  xdsl is imported only for the last; a launch of a compiled kernel
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from ..ir.config import config
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo
+from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.device import Device
 from ..vk_runtime.disk_cache import open_cache
@@ -28,6 +28,7 @@ from .captures import Captures
 from .checking import checks_of
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
+from .first_launch import when_submitted
 from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 from .runtime_parameters import parameters_of
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ..spirv.device_image import DeviceImage
     from .kernel import KernelFunction
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
@@ -122,7 +123,7 @@ def _build(
         return found
     made = _compile(kernel, rank, device, env, constants)
     if cached is not None:
-        cached.keep(made.captures, partial(_relative_bytes, made.image))
+        when_submitted(partial(cached.keep, made.captures, partial(_relative_bytes, made.image)))
     return made
 
 
@@ -135,7 +136,7 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
         return None
     try:
         stored = DeviceImage.from_bytes(hit.image)
-        image = replace(stored, kernels=absolute_locations(stored.kernels, hit.functions))
+        image = stored.relocated(absolute_locations(stored.kernels, hit.found.functions))
         kernel = image.kernel(cached.kernel.name)
         if stored.target_env != env or not _has_signature(kernel, cached.kernel):
             raise ValueError("an image of another kernel")
@@ -144,7 +145,7 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
         cached.forget(hit)
         return None
     record("cache_hit", kernel=kernel.name, image=image.digest, device=device.selector)
-    return Executable(image, kernel, hit.captures)
+    return Executable(image, kernel, hit.found.captures)
 
 
 def _has_signature(info: KernelInfo, kernel: KernelFunction) -> bool:

@@ -1,8 +1,8 @@
 """What a compilation read from around the kernel, in a form that another process can check.
 
-`NamesUsed` collects while the front end works; `dependencies` turns it into plain data: under which name, in
-which function, an object of which fingerprint was found; `verified` looks the same names up again, in the same
-order, so that helpers are reached before what they read themselves.
+`NamesUsed` collects while the front end works; `dependencies` turns it into plain data: the names, which kernels of one
+text mostly share, and what they mean, by which they differ.  `look_up` finds out what the same names mean in another
+process, in the same order, so that helpers are reached before what they read themselves.
 """
 
 from __future__ import annotations
@@ -20,27 +20,41 @@ from .scope import MISSING, resolve
 
 
 @dataclass(frozen=True, slots=True)
-class Dependency:
-    """One name, and what it meant."""
+class Name:
+    """One name that a compilation read."""
 
     function: int
-    """The function it was read in: 0 is the kernel, the others are dependencies in the order of the list."""
+    """The function it was read in: 0 is the kernel, the others are functions that names mean, in the order of the
+    list."""
     path: tuple[str, ...]
     """A name of the function's scope, then attributes."""
-    print: str
-    """`fingerprint` of the object."""
+    meaning: str | None
+    """`fingerprint` of what it means, where it is one of lapilli's own names, which mean the same everywhere; None: it
+    is among `Found.meanings`."""
 
 
-def dependencies(
-    kernel: types.FunctionType, captures: Captures
-) -> tuple[tuple[Dependency, ...], tuple[types.FunctionType, ...]] | None:
-    """Returns what a compilation depends on, and its functions, the kernel first.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What names mean now."""
+
+    meanings: tuple[str, ...]
+    """A `fingerprint` for each name without a fixed one."""
+    functions: tuple[types.FunctionType, ...]
+    """The kernel, then those that names mean."""
+    captures: Captures
+    """What to watch from now on."""
+
+
+def dependencies(kernel: types.FunctionType, captures: Captures) -> tuple[tuple[Name, ...], Found] | None:
+    """Returns the names that a compilation read, and what they mean.
 
     None where something cannot be found again by name, or has no fingerprint.
     """
     functions: list[types.FunctionType] = [kernel]
     paths: dict[int, tuple[int, tuple[str, ...]]] = {}
-    found: list[Dependency] = []
+    names: list[Name] = []
+    meanings: list[str] = []
+    package = sys.modules.get(PACKAGE)
     for owner, name, value in captures.used.entries():
         if value is MISSING:
             continue
@@ -53,20 +67,23 @@ def dependencies(
         text = fingerprint(value)
         if place is None or text is None:
             return None
-        found.append(Dependency(*place, text))
+        if owner is package:
+            names.append(Name(*place, text))
+        else:
+            names.append(Name(*place, None))
+            meanings.append(text)
         paths.setdefault(id(value), place)
         if isinstance(value, types.FunctionType):
             functions.append(value)
-    return tuple(found), tuple(functions)
+    return tuple(names), Found(tuple(meanings), tuple(functions), captures)
 
 
-def verified(
-    kernel: types.FunctionType, wanted: Sequence[Dependency]
-) -> tuple[Captures, tuple[types.FunctionType, ...]] | None:
-    """Looks every dependency up; returns what to watch from now on and the functions, None where one differs."""
+def look_up(kernel: types.FunctionType, names: Sequence[Name]) -> Found | None:
+    """Returns what names mean now; None where one means nothing, or one of lapilli's own something else."""
     functions: list[types.FunctionType] = [kernel]
+    meanings: list[str] = []
     captures = Captures()
-    for item in wanted:
+    for item in names:
         if item.function >= len(functions) or not item.path:
             return None
         function = functions[item.function]
@@ -74,19 +91,22 @@ def verified(
         value = resolve(function, item.path[0])
         for attribute in item.path[1:]:
             owner = value
-            if _is_own_name(owner, attribute):
+            if item.meaning is not None and _is_own_name(owner, attribute):
                 break
             if not isinstance(owner, types.ModuleType | type):
                 return None
             value = getattr(owner, attribute, MISSING)
         else:
-            if value is MISSING or fingerprint(value) != item.print:
+            text = None if value is MISSING else fingerprint(value)
+            if text is None or text != (item.meaning or text):
                 return None
+            if item.meaning is None:
+                meanings.append(text)
             _watch(captures, function, owner, item.path[-1], value)
             if isinstance(value, types.FunctionType):
                 functions.append(value)
                 captures.read_function(value)
-    return captures, tuple(functions)
+    return Found(tuple(meanings), tuple(functions), captures)
 
 
 def _is_own_name(owner: object, attribute: str) -> bool:
@@ -101,23 +121,23 @@ def _watch(captures: Captures, function: types.FunctionType, owner: object, name
         captures.add(function, partial(resolve, function), name, value)
 
 
-def to_json(items: Sequence[Dependency]) -> list[Any]:
-    """Returns dependencies as JSON's lists, numbers and strings."""
-    return [[item.function, list(item.path), item.print] for item in items]
+def to_json(names: Sequence[Name]) -> list[Any]:
+    """Returns names as JSON's lists, numbers and strings."""
+    return [[name.function, list(name.path), name.meaning] for name in names]
 
 
-def from_json(data: object) -> tuple[Dependency, ...]:
+def from_json(data: object) -> tuple[Name, ...]:
     """Reads what `to_json` wrote; ValueError where it is something else."""
     if not isinstance(data, list):
-        raise ValueError("dependencies are a list")
+        raise ValueError("names are a list")
     return tuple(map(_one_from_json, cast("list[object]", data)))
 
 
-def _one_from_json(data: object) -> Dependency:
+def _one_from_json(data: object) -> Name:
     if isinstance(data, list) and len(items := cast("list[object]", data)) == 3:
         function, path, text = items
-        if isinstance(function, int) and function >= 0 and isinstance(path, list) and isinstance(text, str):
-            names = tuple(name for name in cast("list[object]", path) if isinstance(name, str))
-            if len(names) == len(cast("list[object]", path)):
-                return Dependency(function, names, text)
-    raise ValueError("a dependency is [function, path, fingerprint]")
+        if isinstance(function, int) and function >= 0 and isinstance(path, list):
+            parts = tuple(part for part in cast("list[object]", path) if isinstance(part, str))
+            if len(parts) == len(cast("list[object]", path)) and (text is None or isinstance(text, str)):
+                return Name(function, parts, text)
+    raise ValueError("a name is [function, path, fingerprint or null]")

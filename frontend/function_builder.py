@@ -73,8 +73,11 @@ class FunctionBuilder:
     """First assignment seen, for messages about types that do not join."""
     round_names: frozenset[str] = frozenset()
     """Variables that only unrolled loops set: what is no number may be another array, type, … each round."""
-    literals: frozenset[str] = frozenset()
-    """Variables that are float literals in every round of the unrolled loops that set them."""
+    literals: dict[str, ScalarType] = field(default_factory=dict[str, ScalarType])
+    """Variables that stay literals in every round of the unrolled loops that set them, and of which kind: floats, and
+    integers too large for the i32 that they would become."""
+    large_literals: set[str] = field(default_factory=set[str])
+    """While inferring: the variables that were assigned an integer literal which is no i32."""
     env: dict[str, Binding] = field(default_factory=dict[str, Binding])
     known: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
     """While inferring: the variables that are constants at this place."""

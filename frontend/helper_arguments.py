@@ -19,9 +19,16 @@ from .vector_types import VecType
 
 
 def bound_arguments(
-    fb: FunctionBuilder, function: python_types.FunctionType, source: FunctionSource, node: ast.Call
+    fb: FunctionBuilder,
+    function: python_types.FunctionType,
+    source: FunctionSource,
+    node: ast.Call,
+    receiver: Value | None = None,
 ) -> dict[str, Value]:
     """Returns the value of each parameter of a call, defaults included.
+
+    Args:
+        receiver: the struct whose method is called: the first argument, which the call does not write out.
 
     Raises:
         CompileError: missing, extra or unknown arguments, or parameters that kernels do not have.
@@ -38,6 +45,8 @@ def bound_arguments(
         )
     positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
     given: dict[str, Value] = {}
+    if receiver is not None and positional:
+        given[positional.pop(0)] = receiver
     for position, part in enumerate(node.args):
         if isinstance(part, ast.Starred):
             raise fb.error(part, "kernels have no '*' arguments", "LP2030", hint="write the arguments out")

@@ -1,9 +1,10 @@
 """Compiled kernels on disk: which entry belongs to a kernel, and whether it still says the truth.
 
 The key holds what is known before the kernel is looked into: its text, name, signature and options, the rank, the
-environment, the compiler.  What it reads from around itself is only known after a compilation, so that stands in
-the entry (`dependencies`) and is checked against the live objects before the entry is used.  A kernel whose
-surroundings differ from process to process has several entries of one key, `VARIANTS` at most.
+environment, the compiler.  Which names it reads from around itself is only known after a compilation, so an entry of
+that key lists them (`dependencies`), and the name of an image's entry holds what they mean.  A kernel of a function
+that makes kernels so has an image for each value, all found at once.  Which names are read may depend on what some of
+them mean: of one key, `VARIANTS` lists are kept.
 
 The image's source locations are stored relative to the functions they lie in, so that an entry stays right when
 the file moves or gets new lines above.  Whatever does not read back counts as absent.  The SPIR-V of an entry is not
@@ -13,8 +14,6 @@ validated again: it was when it was made, and only its owner can have changed it
 from __future__ import annotations
 
 import json
-import logging
-import struct
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,21 +21,21 @@ from typing import Final, Protocol, cast
 
 from ..ir.errors import Location
 from ..ir.kernel_info import KernelInfo
+from ..ir.lazy_logging import logger_of
 from ..ir.sha256 import sha256
 from ..ir.target_env import TargetEnv
 from .captures import Captures
 from .compile_options import options_of
 from .compiler_version import compiler_version
-from .dependencies import dependencies, from_json, to_json, verified
+from .dependencies import Found, Name, dependencies, from_json, look_up, to_json
 from .fingerprint import fingerprint, function_fingerprint, type_text
 from .kernel import KernelFunction
 from .source_text import file_lines, function_text, last_line
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 VARIANTS: Final = 8
-"""Entries of one key."""
-_LENGTH: Final = struct.Struct("<I")
+"""Lists of names of one key."""
 
 
 class Store(Protocol):
@@ -62,9 +61,8 @@ class Hit:
     name: str
     image: bytes
     """As `DeviceImage.to_bytes` wrote it; its locations are relative."""
-    captures: Captures
-    functions: tuple[types.FunctionType, ...]
-    """Kernel and helpers: what the locations are relative to."""
+    found: Found
+    """What is watched from now on, and the functions that the locations are relative to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +74,14 @@ class CachedKernel:
     key: str
 
     def find(self) -> Hit | None:
-        """Returns the first entry whose dependencies are as they were."""
-        for number in range(VARIANTS):
-            name = self._name(number)
-            payload = self.store.load(name)
-            if payload is None:
-                return None
-            try:
-                header, image = _split(payload)
-                checked = verified(self.kernel.function, from_json(header))
-            except (ValueError, RecursionError):
-                logger.info("the cache entry %s does not say what it depends on", name)
-                self.store.remove(name)
-                return None
-            if checked is not None:
-                return Hit(name, image, *checked)
+        """Returns the entry of a compilation whose surroundings were as they are now."""
+        for names in self._lists():
+            found = look_up(self.kernel.function, names)
+            if found is not None:
+                name = self._name(names, found)
+                image = self.store.load(name)
+                if image is not None:
+                    return Hit(name, image, found)
         return None
 
     def forget(self, hit: Hit) -> None:
@@ -106,26 +97,44 @@ class CachedKernel:
             captures: what the compilation read.
             encode: returns the image's bytes with locations relative to the functions.
         """
-        found = dependencies(self.kernel.function, captures)
+        known = dependencies(self.kernel.function, captures)
         # The text that was compiled, not the one that may be on disk by now.
         text = function_text(self.kernel.function, self.kernel.source.lines)
-        if found is None or text != _text_now(self.kernel):
+        if known is None or text != _text_now(self.kernel):
             return
-        image = encode(found[1])
-        if image is None:
+        names, found = known
+        image = encode(found.functions)
+        if image is None or not self.store.store(self._name(names, found), image):
             return
-        header = json.dumps(to_json(found[0]), separators=(",", ":")).encode()
-        self.store.store(self._name(self._free(header)), _LENGTH.pack(len(header)) + header + image)
+        lists = self._lists()
+        if names not in lists:
+            # Of two processes that do this at once one is lost: that kernel is compiled once more.
+            lists = [names, *lists][:VARIANTS]
+            self.store.store(self._index, json.dumps([to_json(each) for each in lists]).encode())
 
-    def _free(self, header: bytes) -> int:
-        """Returns the number of the first entry that is not there, else of one to give up for this header."""
-        for number in range(VARIANTS):
-            if self.store.load(self._name(number)) is None:
-                return number
-        return sha256(header).digest()[0] % VARIANTS
+    def _lists(self) -> list[tuple[Name, ...]]:
+        """Returns the lists of names that compilations of this key read."""
+        payload = self.store.load(self._index)
+        if payload is None:
+            return []
+        try:
+            data = json.loads(payload)
+            if not isinstance(data, list):
+                raise ValueError("lists of names are a list")
+            return [from_json(item) for item in cast("list[object]", data)]
+        except (ValueError, RecursionError):
+            logger.info("the cache entry %s does not say what names were read", self._index)
+            self.store.remove(self._index)
+            return []
 
-    def _name(self, number: int) -> str:
-        return f"image-{self.key}-{number}"
+    @property
+    def _index(self) -> str:
+        return f"names-{self.key}"
+
+    def _name(self, names: Sequence[Name], found: Found) -> str:
+        content = repr((to_json(names), found.meanings))
+        digest = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"image-{self.key}-{digest[:40]}"
 
 
 def cached_kernel(
@@ -177,16 +186,6 @@ def _targets(names: Sequence[str]) -> list[object]:
 
 def _text_now(kernel: KernelFunction) -> str | None:
     return function_text(kernel.function, file_lines(kernel.function))
-
-
-def _split(payload: bytes) -> tuple[object, bytes]:
-    if len(payload) < _LENGTH.size:
-        raise ValueError("no length")
-    (length,) = _LENGTH.unpack_from(payload)
-    stop = _LENGTH.size + length
-    if stop > len(payload):
-        raise ValueError("cut")
-    return cast(object, json.loads(payload[_LENGTH.size : stop])), payload[stop:]
 
 
 # ---- locations ----

@@ -17,7 +17,7 @@ from .control_flow import build_simple
 from .conversions import condition
 from .dispatch import STATEMENTS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
-from .ir_types import INDEX_TYPE, WEAK_FLOAT
+from .ir_types import INDEX_TYPE, WEAK_FLOAT, WEAK_INT
 from .iteration import iterable_items, range_rounds
 from .narrow_sums import note_narrow_sums
 from .promotion import settled
@@ -44,8 +44,11 @@ def infer_types(fb: FunctionBuilder) -> None:
     fb.round_names = _round_names(fb)
     fb.is_dry = True
     _walk_until_stable(fb, statements)
-    # Of type f32 they would round the weights of a formula that computes in f64.
-    fb.literals = frozenset(n for n in fb.round_names if fb.variable_types.get(n) is WEAK_FLOAT)
+    fb.literals = {
+        name: WEAK_FLOAT if fb.variable_types[name] is WEAK_FLOAT else WEAK_INT
+        for name in fb.round_names
+        if _stays_literal(fb, name)
+    }
     weak = {
         name: kind
         for name, kind in fb.variable_types.items()
@@ -62,6 +65,15 @@ def infer_types(fb: FunctionBuilder) -> None:
     }
     fb.variable_types = {**before, **{name: _settled(kind) for name, kind in kept.items()}}
     note_narrow_sums(fb)
+
+
+def _stays_literal(fb: FunctionBuilder, name: str) -> bool:
+    """Whether a variable that unrolled loops set is the literal of each round, and not of the type that it settles in.
+
+    Of type f32 it would round the weights of a formula that computes in f64; masks such as 0xFF0000FF are no i32.
+    """
+    kind = fb.variable_types.get(name)
+    return kind is WEAK_FLOAT or (kind is WEAK_INT and name in fb.large_literals)
 
 
 def walk_types(fb: FunctionBuilder) -> None:

@@ -77,7 +77,7 @@ class KernelFunction:
         self._configurations: dict[object, LaunchConfiguration] = {}
         self._last: tuple[object, Any] = _NO_CONFIGURATION
         units.register(self)
-        import_at_start_up(_get_ready)
+        import_at_start_up(_get_ready, _get_libraries)
 
     def __reduce__(self) -> str:
         """Pickled by name, as its function would be: for processes that import the same module.  A copy is itself."""
@@ -348,6 +348,24 @@ def _get_ready() -> None:
 
         with suppress(OSError):  # a launch meets it again
             compiler_version()
+    elif not config.interpret:
+        from .compile import load_compiler
+
+        with suppress(ImportError):
+            load_compiler()
+
+
+def _get_libraries() -> None:
+    """Imports the extension modules among what `_get_ready` imports."""
+    if config.cache or config.interpret:
+        return
+    # Of what xDSL imports these are the modules that bring any.
+    with suppress(ImportError):
+        import tempfile
+
+        import typing_extensions
+
+        del tempfile, typing_extensions
 
 
 def _define(function: object, options: KernelOptions, frame: types.FrameType) -> KernelFunction:

@@ -22,6 +22,7 @@ from ..vk_runtime.launchable import SINGLE_TASK
 from ..vk_runtime.queue import Queue
 from .arguments import bind_arguments, taken_apart
 from .constant_arguments import NO_CONSTANTS
+from .first_launch import first_launch
 from .launch_preparation import RECORD_LIMIT, Prepared, prepare_launch, prepared_by_address
 from .ranges import exact_key, launch_range
 from .spec_constant import SpecializationId
@@ -74,29 +75,37 @@ def launch(
 
         range_ = cast("IndirectRange", configuration.range)
         return launch_indirect(kernel, range_, queue, values, spec, constants, shapes, events)
+
+    def begin(prepared: Prepared) -> Event:
+        if is_interpreted:
+            from .interpretation import interpret_launch
+
+            assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
+            return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
+        if not spec:
+            _shorten(configuration, prepared, values, generation)
+        try:
+            return prepared.record.launch(queue, values, events)
+        except ArrayRangeError as error:
+            if not queue.device.logical.has_buffer_addresses:
+                raise
+            by_address = prepared_by_address(
+                kernel, configuration.range, queue.device, values, spec, constants, key, error
+            )
+        return by_address.record.launch(queue, values, events)
+
     prepared = kernel.records.get(key) if shape is not None else None
-    if prepared is None or not prepared.is_current():
+    if prepared is not None and prepared.is_current():
+        return begin(prepared)
+    with first_launch(queue):
         prepared = prepare_launch(kernel, configuration.range, queue.device, values, spec, constants)
         if len(kernel.records) >= RECORD_LIMIT:
             kernel.records.clear()
         if shape is not None:
             kernel.records[key] = prepared
-    if is_interpreted:
-        from .interpretation import interpret_launch
-
-        assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
-        return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
-    if not spec:
-        _shorten(configuration, prepared, values, generation)
-    try:
-        return prepared.record.launch(queue, values, events)
-    except ArrayRangeError as error:
-        if not queue.device.logical.has_buffer_addresses:
-            raise
-        by_address = prepared_by_address(
-            kernel, configuration.range, queue.device, values, spec, constants, key, error
-        )
-    return by_address.record.launch(queue, values, events)
+        if not is_interpreted:
+            return begin(prepared)
+    return begin(prepared)
 
 
 def _split_keywords(

@@ -10,7 +10,6 @@ A composition root: it joins the file format, the validator, signatures and the 
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -30,6 +29,7 @@ from ..ir.kernel_info import (
     StreamParameter,
     ValueParameter,
 )
+from ..ir.lazy_logging import logger_of
 from ..ir.lpk_records import ConstantRecord, KernelRecord
 from ..ir.target_env import smallest_cap
 from ..spirv.count_rounds import for_driver
@@ -64,7 +64,7 @@ from .lpk_signatures import (
 )
 from .spec_constant import SpecializationId
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _STATES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
 

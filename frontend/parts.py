@@ -23,7 +23,18 @@ from .struct_types import StructType
 from .subscripts import image_pixel, index_values, resolve_element
 from .suggestions import vector_member_hint
 from .types import FixedArrayType, ScalarType, Type
-from .values import Array, Composite, FixedArray, Image, Scalar, Static, Value, constant, describe
+from .values import (
+    Array,
+    BoundMethod,
+    Composite,
+    FixedArray,
+    Image,
+    Scalar,
+    Static,
+    Value,
+    constant,
+    describe,
+)
 from .vector_types import VecType
 
 COMPONENTS = "xyzw"
@@ -86,8 +97,14 @@ def _part_below(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
     if isinstance(node, ast.Attribute) and isinstance(outer.type, VecType) and len(node.attr) > 1:
         positions = _swizzle_positions(fb, outer.type, node)
         return ElementPart(outer.element, outer.type, outer.path, positions)
+    if isinstance(node, ast.Attribute) and _is_method(outer.type, node.attr):
+        return None  # called of the element that is read
     steps, kind = _steps(fb, outer.type, node)
     return ElementPart(outer.element, kind, (*outer.path, *steps))
+
+
+def _is_method(kind: Type, name: str) -> bool:
+    return isinstance(kind, StructType) and kind.index_of(name) is None and kind.method(name) is not None
 
 
 def _below_swizzle(
@@ -403,6 +420,9 @@ def composite_attribute(fb: FunctionBuilder, base: Composite, node: ast.Attribut
     """
     kind = base.type
     if isinstance(kind, StructType):
+        method = kind.method(node.attr) if kind.index_of(node.attr) is None else None
+        if method is not None:
+            return Static(BoundMethod(method, base, node.attr), ast.unparse(node))
         (step,), _ = _member(fb, kind, node)
         assert isinstance(step, int)
         return base.items[step]

@@ -33,8 +33,8 @@ _symbols: weakref.WeakValueDictionary[str, SpecializationId] = weakref.WeakValue
 _ids: weakref.WeakSet[SpecializationId] = weakref.WeakSet()
 """The program's ids; those that nobody has asked for their symbol have claimed none."""
 
-_ASSIGNMENT = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=\s*(?:\w+\.)*SpecializationId\(")
-"""A line that assigns a new id to a variable."""
+_ASSIGNMENT = r"\s*(\w+)\s*(?::[^=]*)?=\s*(?:\w+\.)*SpecializationId\("
+"""A regular expression, compiled for the first id: a line that assigns a new id to a variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class SpecializationId:
         known = self._known_qualname()
         if known is not None:
             return known
-        assigned = _ASSIGNMENT.match(linecache.getline(self._file, self._line))
+        assigned = re.match(_ASSIGNMENT, linecache.getline(self._file, self._line))
         name = assigned[1] if assigned else f"<line {self._line}>"
         return f"{self._scope}.{name}" if self._scope else name
 

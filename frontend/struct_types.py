@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -83,6 +84,11 @@ class StructType(Type):
     def index_of(self, name: str) -> int | None:
         """Returns the position of a member, None where there is none of that name."""
         return next((i for i, f in enumerate(self.fields) if f.name == name), None)
+
+    def method(self, name: str) -> types.FunctionType | None:
+        """Returns the plain function that the class has under a name, None where there is none."""
+        found = inspect.getattr_static(self.python_class, name, None)
+        return found if isinstance(found, types.FunctionType) else None
 
     def __repr__(self) -> str:
         return self.name

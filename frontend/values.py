@@ -22,6 +22,7 @@ from .work_item_values import WorkItem
 
 if TYPE_CHECKING:
     import ast
+    import types as python_types
 
 
 @dataclass(slots=True, eq=False)
@@ -156,6 +157,15 @@ class Static:
     obj: object
     name: str = ""
     """As the source spells it, for messages."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundMethod:
+    """A method of a struct's class, and the struct that it is called of."""
+
+    function: python_types.FunctionType
+    receiver: Composite
+    name: str
 
 
 @dataclass(slots=True, eq=False)

@@ -3,7 +3,8 @@
 xDSL turns every operation class into constraints and accessors when the class is made, and parses its assembly format;
 a kernel uses a few dozen of the 470 classes that the compiler imports, and formats serve only the parser and the
 printer of MLIR text.  Within `deferred_operations` a class gets stand-ins, which define it when it is asked for its
-definition, parses, or makes an object.  Names and traits are there at once.
+definition, parses, or makes an object.  Names and traits are there at once.  The parameters of attributes, which their
+verification alone needs, wait as well.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xdsl.irdl import OpDef
+    from xdsl.irdl import OpDef, ParamAttrDef
     from xdsl.irdl.declarative_assembly_format import FormatProgram
 
 _importing = threading.Lock()
@@ -62,15 +63,44 @@ class DeferredFormat:
         return FormatProgram.from_str(self._text, self._op_def)
 
 
+class DeferredParameters:
+    """The definition of an attribute, made when its parameters are asked for.
+
+    Args:
+        kind: the class of attributes.
+        read: `ParamAttrDef.from_pyrdl`.
+    """
+
+    def __init__(self, kind: Any, read: Callable[[Any], ParamAttrDef]) -> None:
+        self.name: str = kind.name
+        self._kind = kind
+        self._read = read
+
+    @cached_property
+    def _definition(self) -> ParamAttrDef:
+        return self._read(self._kind)
+
+    @property
+    def parameters(self) -> list[tuple[str, Any]]:
+        """As `ParamAttrDef` has them."""
+        return self._definition.parameters
+
+    def verify(self, attr: Any) -> None:
+        """Raises VerifyException where an attribute does not satisfy the definition."""
+        self._definition.verify(attr)
+
+
 @contextlib.contextmanager
 def deferred_operations() -> Generator[None]:
     """Defers the definitions of the operations that this thread's imports make within."""
-    from xdsl.irdl import operations
+    from xdsl.irdl import attributes, operations
 
     if not _importing.acquire(blocking=False):  # as in `deferred_definitions`
         yield
         return
     module: Any = operations
+    parameters: Any = attributes.ParamAttrDef
+    read_parameters = parameters.from_pyrdl
     read, accessors, thread = module.OpDef.from_pyrdl, module.get_accessors_from_op_def, threading.get_ident()
 
     def read_later(kind: Any) -> Any:
@@ -83,11 +113,17 @@ def deferred_operations() -> Generator[None]:
         _deferred[definition.kind] = definition
         return _stand_ins(definition.kind)
 
+    def parameters_later(kind: Any) -> Any:
+        is_ours = threading.get_ident() == thread
+        return DeferredParameters(kind, read_parameters) if is_ours else read_parameters(kind)
+
     module.OpDef.from_pyrdl, module.get_accessors_from_op_def = staticmethod(read_later), accessors_later
+    parameters.from_pyrdl = staticmethod(parameters_later)
     try:
         yield
     finally:
         module.OpDef.from_pyrdl, module.get_accessors_from_op_def = staticmethod(read), accessors
+        parameters.from_pyrdl = staticmethod(read_parameters)
         _importing.release()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 import re
-import string
 from dataclasses import dataclass
 from typing import cast
 
@@ -315,7 +314,8 @@ SITE_KINDS = (*CHECK_KINDS, "print")
 MAXIMUM_SITE_VALUES = 32
 """Values that a site may report; each takes two words at most."""
 
-_SPEC = re.compile(r"(.?[<>=^])?[-+ ]?z?#?0?\d{0,3}[,_]?(\.\d{1,3})?[a-zA-Z%]?")
+_SPEC = r"(.?[<>=^])?[-+ ]?z?#?0?\d{0,3}[,_]?(\.\d{1,3})?[a-zA-Z%]?"
+"""A format specification, as a regular expression; few kernels print, so it is compiled when one does."""
 
 
 def template_problem(text: str, count: int) -> str | None:
@@ -323,6 +323,8 @@ def template_problem(text: str, count: int) -> str | None:
 
     Only values by number, ``!r`` and ``!s``, and short literal format specifications: a template may come from disk.
     """
+    import string
+
     try:
         parts = list(string.Formatter().parse(text))
     except ValueError as error:
@@ -332,7 +334,7 @@ def template_problem(text: str, count: int) -> str | None:
             continue
         if not field.isdecimal() or not field.isascii() or len(field) > 3 or int(field) >= count:
             return f"the template {text!r} names '{field}'; expected a number below {count}"
-        if conversion not in (None, "r", "s") or not _SPEC.fullmatch(spec or ""):
+        if conversion not in (None, "r", "s") or not re.fullmatch(_SPEC, spec or ""):
             return f"the template {text!r} has the format '{conversion or ''}:{spec}', which is not known"
     return None
 

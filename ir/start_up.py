@@ -19,22 +19,38 @@ LEAST_STACK_BYTES: Final = 1 << 20
 """Drivers get no thread with less, where the program has chosen the size of its threads' stacks."""
 
 _imports: dict[Callable[[], object], None] = {}
+_libraries: dict[Callable[[], object], None] = {}
 
 
-def import_at_start_up(load: Callable[[], object]) -> None:
+def import_at_start_up(load: Callable[[], object], libraries: Callable[[], object] | None = None) -> None:
     """Calls `load`, which imports and computes nothing of the program, once while the drivers start.
 
     Never where they have started already.
+
+    Args:
+        load: does it.
+        libraries: imports the extension modules that `load` needs; called before, see `side_by_side`.
     """
     _imports[load] = None
+    if libraries is not None:
+        _libraries[libraries] = None
+
+
+def import_libraries() -> None:
+    """Does the imports of extension modules that `import_at_start_up` was told of."""
+    _do(_libraries)
 
 
 def import_now() -> None:
     """Does the imports of `import_at_start_up`."""
     with deferred_definitions():
-        while _imports:
-            load, _ = _imports.popitem()
-            load()
+        _do(_imports)
+
+
+def _do(loads: dict[Callable[[], object], None]) -> None:
+    while loads:
+        load, _ = loads.popitem()
+        load()
 
 
 def side_by_side(work: Callable[[], T], meanwhile: Callable[[], object]) -> T:

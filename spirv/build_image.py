@@ -8,13 +8,13 @@ is a fault of lapilli, not of the user's program; it still names the Python line
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ir.config import config
 from ..ir.dialects.spirv import FuncOp
 from ..ir.errors import Diagnostic, Location
+from ..ir.lazy_logging import logger_of
 from ..ir.split_module import SplitModule
 from ..ir.target_env import TargetEnv
 from .device_image import DeviceImage
@@ -24,7 +24,7 @@ from .image_agreement import disagreements
 from .reflect import reflect
 from .tools import spirv_tools
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:

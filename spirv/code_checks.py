@@ -8,9 +8,9 @@ own output could break, and less of the rest.
 
 from __future__ import annotations
 
-import logging
 from typing import Final
 
+from ..ir.lazy_logging import logger_of
 from .binary import Module, parse
 from .device_image import DeviceImage
 from .errors import SpirvError, SpirvToolsMissingError
@@ -22,7 +22,7 @@ from .tools import spirv_tools
 from .type_info import constant_value
 from .validation import validate
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 MAX_VARIABLE_BYTES: Final = 1 << 26
 """Of one variable that is no buffer; drivers keep these on stacks and in registers."""

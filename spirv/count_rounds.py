@@ -17,7 +17,6 @@ report.  Standard library only.
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from ..ir.kernel_info import (
     Site,
     SizeNode,
 )
+from ..ir.lazy_logging import logger_of
 from .binary import Instruction, Module, decode_string, parse, serialise
 from .count_epilogue import Counter, entry_function
 from .device_image import DeviceImage
@@ -39,7 +39,7 @@ from .module_loops import Loop, ModuleLoops
 from .module_view import FunctionView, ModuleView
 from .tables import Capability, GroupOperation, Op, Scope, StorageClass
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 MOST_INVOCATIONS = 1024
 """Of a work-group, on every driver that needs this."""

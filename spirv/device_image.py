@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..ir.aspects import Aspect
@@ -51,7 +51,7 @@ class DeviceImage:
     """SHA-256 over everything else; identifies the image in caches."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "digest", sha256(_header(self) + b"\0" + self.spirv).digest())
+        object.__setattr__(self, "digest", _digest(_header(self), self.spirv))
 
     @property
     def is_object(self) -> bool:
@@ -100,19 +100,15 @@ class DeviceImage:
         except (ValueError, RecursionError) as error:
             raise InvalidError(f"the header of the device image is no JSON: {error}") from error
         metadata = decode(_Metadata, fields)
-        image = DeviceImage(
-            spirv=spirv,
-            kernels=metadata.kernels,
-            spec_constants=metadata.spec_constants,
-            requirements=metadata.requirements,
-            target_env=metadata.target_env,
-            imports=metadata.imports,
-            exports=metadata.exports,
-        )
-        if image.digest != digest:
+        if _digest(header, spirv) != digest:
             raise InvalidError("the device image is damaged: its digest differs from its content")
+        image = _assembled(metadata, spirv, digest)
         check_image(image)
         return image
+
+    def relocated(self, kernels: tuple[KernelInfo, ...]) -> DeviceImage:
+        """Returns the image with its kernels at other source locations: the same code, which keeps its digest."""
+        return _assembled(replace(_metadata(self), kernels=kernels), self.spirv, self.digest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +123,8 @@ class _Metadata:
     exports: tuple[str, ...]
 
 
-def _header(image: DeviceImage) -> bytes:
-    metadata = _Metadata(
+def _metadata(image: DeviceImage) -> _Metadata:
+    return _Metadata(
         kernels=image.kernels,
         spec_constants=image.spec_constants,
         requirements=image.requirements,
@@ -136,7 +132,24 @@ def _header(image: DeviceImage) -> bytes:
         imports=image.imports,
         exports=image.exports,
     )
-    return json.dumps(encode(metadata), separators=(",", ":"), sort_keys=True).encode("ascii")
+
+
+def _assembled(metadata: _Metadata, spirv: bytes, digest: bytes) -> DeviceImage:
+    """Returns an image whose digest is known."""
+    image = object.__new__(DeviceImage)
+    for name in _Metadata.__slots__:
+        object.__setattr__(image, name, getattr(metadata, name))
+    object.__setattr__(image, "spirv", spirv)
+    object.__setattr__(image, "digest", digest)
+    return image
+
+
+def _header(image: DeviceImage) -> bytes:
+    return json.dumps(encode(_metadata(image)), separators=(",", ":"), sort_keys=True).encode("ascii")
+
+
+def _digest(header: bytes, spirv: bytes) -> bytes:
+    return sha256(header + b"\0" + spirv).digest()
 
 
 def _split(data: bytes) -> tuple[bytes, bytes, bytes]:

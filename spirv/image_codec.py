@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 import enum
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import repeat
 from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from ..ir.errors import InvalidError
@@ -52,99 +53,153 @@ def _field_names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind) if field.init)
 
 
+class _Misfit(Exception):
+    """Data that is not of its type; learns where it stands on its way out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = ""
+
+
+_Decoder = Callable[[JsonValue], object]
+
+
 def decode(kind: type[T], data: JsonValue, where: str = "") -> T:
     """Returns the dataclass `kind` that `data` describes.
 
     Raises:
         InvalidError: a field is missing, unknown, or not of its type; says which.
     """
-    hints = _hints(kind)
-    fields = _object(data, where or kind.__name__)
-    names = set(_field_names(kind))
-    if fields.keys() - {"class"} != names or fields.get("class") != kind.__name__:
-        differing = sorted((fields.keys() - {"class"}) ^ names) or ["class"]
-        raise InvalidError(
-            f"{where or kind.__name__}: missing or unknown fields {', '.join(map(str, differing))}"
-        )
-    values = {name: _value(hints[name], fields[name], f"{where}.{name}".lstrip(".")) for name in names}
-    return kind(**values)
+    try:
+        return cast("T", _decoder(kind)(data))
+    except _Misfit as error:
+        place = f"{where}{error.where}".lstrip(".") or kind.__name__
+        raise InvalidError(f"{place}: {error.message}") from None
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _decoder(kind: Any) -> _Decoder:
+    """Returns what decodes a type; made once, so that an annotation is looked at once."""
+    origin = get_origin(kind)
+    if origin is tuple:
+        return _tuple_decoder(get_args(kind))
+    if origin in (Union, types.UnionType):
+        return _union_decoder(get_args(kind))
+    if kind is bytes:
+        return _bytes
+    if dataclasses.is_dataclass(kind):
+        return _record_decoder(cast("type[object]", kind))
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return _enum_decoder(kind)
+    return _scalar_decoder(kind)
 
 
-def _object(data: JsonValue, where: str) -> Mapping[str, JsonValue]:
+def _record_decoder(kind: type[object]) -> _Decoder:
+    keys = {"class", *_field_names(kind)}
+
+    def decode_record(data: JsonValue) -> object:
+        found = _object(data)
+        if set(found) != keys or found["class"] != kind.__name__:
+            differing = sorted(keys.symmetric_difference(found) - {"class"}) or ["class"]
+            raise _Misfit(f"missing or unknown fields {', '.join(map(str, differing))}")
+        values: dict[str, object] = {}
+        name = ""
+        try:
+            for name, decode_field in _field_decoders(kind):
+                values[name] = decode_field(found[name])
+        except _Misfit as error:
+            error.where = f".{name}{error.where}"
+            raise
+        return kind(**values)
+
+    return decode_record
+
+
+@cache
+def _field_decoders(kind: type[object]) -> list[tuple[str, _Decoder]]:
+    """Returns what decodes the fields of a class; apart, for classes that contain themselves."""
+    hints = get_type_hints(kind)
+    return [(name, _decoder(hints[name])) for name in _field_names(kind)]
+
+
+def _object(data: JsonValue) -> Mapping[str, JsonValue]:
     if not isinstance(data, dict):
-        raise _mismatch(where, "an object", data)
+        raise _mismatch("an object", data)
     return cast("dict[str, JsonValue]", data)
 
 
-def _value(kind: Any, data: JsonValue, where: str) -> object:
-    origin = get_origin(kind)
-    if origin is tuple:
-        return _tuple(get_args(kind), data, where)
-    if origin in (Union, types.UnionType):
-        return _union(get_args(kind), data, where)
-    if kind is bytes:
-        return _bytes(data, where)
-    if dataclasses.is_dataclass(kind):
-        return decode(cast("type[object]", kind), data, where)
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return _enum(kind, data, where)
-    return _scalar(kind, data, where)
+def _scalar_decoder(kind: Any) -> _Decoder:
+    def decode_scalar(data: JsonValue) -> object:
+        # bool is a subclass of int: the types must be the same.
+        if type(data) is not kind:
+            raise _mismatch(kind.__name__, data)
+        if kind is int and not -MAX_INTEGER < data < MAX_INTEGER:
+            raise _mismatch("an integer of 64 bits", data)
+        return data
+
+    return decode_scalar
 
 
-def _scalar(kind: Any, data: JsonValue, where: str) -> object:
-    # bool is a subclass of int: the types must be the same.
-    if type(data) is not kind:
-        raise _mismatch(where, kind.__name__, data)
-    if kind is int and not -MAX_INTEGER < data < MAX_INTEGER:
-        raise _mismatch(where, "an integer of 64 bits", data)
-    return data
-
-
-def _bytes(data: JsonValue, where: str) -> bytes:
+def _bytes(data: JsonValue) -> bytes:
     if isinstance(data, str):
         try:
             return bytes.fromhex(data)
         except ValueError:
             pass
-    raise _mismatch(where, "hexadecimal digits", data)
+    raise _mismatch("hexadecimal digits", data)
 
 
-def _enum(kind: type[enum.Enum], data: JsonValue, where: str) -> enum.Enum:
-    for member in kind:
-        if type(data) is type(member.value) and member.value == data:
-            return member
-    raise _mismatch(where, f"a value of {kind.__name__}", data)
+def _enum_decoder(kind: type[enum.Enum]) -> _Decoder:
+    def decode_enum(data: JsonValue) -> object:
+        for member in kind:
+            if type(data) is type(member.value) and member.value == data:
+                return member
+        raise _mismatch(f"a value of {kind.__name__}", data)
+
+    return decode_enum
 
 
-def _tuple(items: tuple[Any, ...], data: JsonValue, where: str) -> tuple[object, ...]:
-    if not isinstance(data, list):
-        raise _mismatch(where, "a list", data)
-    values = cast("list[JsonValue]", data)
+def _tuple_decoder(items: tuple[Any, ...]) -> _Decoder:
     is_any_length = len(items) == 2 and items[1] is Ellipsis
-    if len(values) > MAX_TUPLE or not (is_any_length or len(values) == len(items)):
-        raise InvalidError(f"{where}: {len(values)} entries, more or fewer than it can have")
-    kinds = (items[0],) * len(values) if is_any_length else items
-    pairs = zip(kinds, values, strict=True)
-    return tuple(_value(kind, value, f"{where}[{n}]") for n, (kind, value) in enumerate(pairs))
+    decoders = [_decoder(item) for item in items if item is not Ellipsis]
+
+    def decode_tuple(data: JsonValue) -> object:
+        if not isinstance(data, list):
+            raise _mismatch("a list", data)
+        values = cast("list[JsonValue]", data)
+        if len(values) > MAX_TUPLE or not (is_any_length or len(values) == len(decoders)):
+            raise _Misfit(f"{len(values)} entries, more or fewer than it can have")
+        found: list[object] = []
+        each = repeat(decoders[0]) if is_any_length else decoders
+        try:
+            for decode_item, value in zip(each, values, strict=False):
+                found.append(decode_item(value))
+        except _Misfit as error:
+            error.where = f"[{len(found)}]{error.where}"
+            raise
+        return tuple(found)
+
+    return decode_tuple
 
 
-def _union(kinds: tuple[Any, ...], data: JsonValue, where: str) -> object:
-    if data is None and type(None) in kinds:
-        return None
-    others = [kind for kind in kinds if kind is not type(None)]
-    if len(others) == 1:
-        return _value(others[0], data, where)
-    name = _object(data, where).get("class")
-    for kind in others:
-        if kind.__name__ == name:
-            return _value(kind, data, where)
-    raise _mismatch(where, " or ".join(kind.__name__ for kind in others), name)
+def _union_decoder(kinds: tuple[Any, ...]) -> _Decoder:
+    others = {kind.__name__: _decoder(kind) for kind in kinds if kind is not type(None)}
+    only = next(iter(others.values())) if len(others) == 1 else None
+
+    def decode_union(data: JsonValue) -> object:
+        if data is None and type(None) in kinds:
+            return None
+        if only is not None:
+            return only(data)
+        name = _object(data).get("class")
+        decode_one = others.get(name) if isinstance(name, str) else None
+        if decode_one is None:
+            raise _mismatch(" or ".join(others), name)
+        return decode_one(data)
+
+    return decode_union
 
 
-def _mismatch(where: str, expected: str, found: object) -> InvalidError:
-    return InvalidError(f"{where}: expected {expected}; found {found!r:.80}")
+def _mismatch(expected: str, found: object) -> _Misfit:
+    return _Misfit(f"expected {expected}; found {found!r:.80}")

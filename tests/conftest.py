@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import itertools
 import os
@@ -50,6 +51,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         reasons = "; ".join(f"{r.source}: {r.reason}" for r in runtime().records)
         skip = pytest.mark.skip(reason=f"no Vulkan device ({reasons})")
         metafunc.parametrize("device", [pytest.param(None, marks=skip)], ids=["none"])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts first what takes so long that the other workers would wait for it at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("starts_first") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Takes what thousands of collected tests are made of out of every later pass of the garbage collector."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

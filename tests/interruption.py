@@ -25,8 +25,15 @@ CHECKED = {
 """Opcodes after which Python runs signal handlers."""
 
 
-def interrupted_at(count: int, action: Callable[[], object]) -> bool:
-    """Runs `action` with Ctrl-C at the `count`-th possible point in the runtime; whether it has so many."""
+def interrupted_at(
+    count: int,
+    action: Callable[[], object],
+    begin: Callable[[Callable[[], None]], object] = lambda start: start(),
+) -> bool:
+    """Runs `action` with Ctrl-C at the `count`-th possible point in the runtime; whether it has so many.
+
+    Points count from where the function is called that `begin` is given.
+    """
     before: dict[object, int] = {}
     left = count
 
@@ -47,10 +54,16 @@ def interrupted_at(count: int, action: Callable[[], object]) -> bool:
                     raise KeyboardInterrupt
         return trace
 
-    sys._getframe().f_trace_opcodes = (
-        True  # Python 3.12 looks when tracing begins whether any frame wants them
-    )
-    sys.settrace(trace)
+    def start() -> None:
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:  # Python 3.12 looks when tracing begins whether any frame wants opcodes
+            frame.f_trace_opcodes = True
+            if frame.f_code.co_filename.startswith(FOLDER):
+                frame.f_trace, before[frame] = trace, frame.f_lasti
+            frame = frame.f_back
+        sys.settrace(trace)
+
+    begin(start)
     try:
         action()
     except KeyboardInterrupt:

@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
                 "ir.deferred_definitions",
                 "ir.sha256",
                 "ir.site_text",
+                "ir.lazy_logging",
                 "ir.start_up",
                 "ir.stream",
                 "ir.size_arithmetic",
@@ -49,6 +50,7 @@ COMPOSITION_ROOTS = frozenset(
     {
         "frontend.compile",
         "frontend.launch",
+        "frontend.first_launch",
         "frontend.launch_local_size",
         "frontend.launch_preparation",
         "frontend.indirect_launch",
@@ -92,6 +94,7 @@ STANDARD_LIBRARY_SEAMS = (
     "ir.deferred_definitions",
     "ir.target_env",
     "ir.kernel_info",
+    "ir.lazy_logging",
     "ir.property_set",
     "ir.sha256",
     "ir.size_arithmetic",

@@ -43,6 +43,7 @@ def unavailable() -> str:
 
 
 @pytest.mark.device
+@pytest.mark.starts_first
 def test_device_tests_pass_without_a_message_of_the_validation_layer() -> None:
     reason = unavailable()
     if reason:

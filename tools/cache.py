@@ -10,7 +10,7 @@ from ..ir.config import config
 from ..ir.errors import RuntimeFailure
 from ..vk_runtime.disk_cache import DiskCache, cache_root, open_cache
 
-KINDS = {"image": "device images", "pipelines": "pipeline caches"}
+KINDS = {"image": "device images", "names": "names they read", "pipelines": "pipeline caches"}
 """Prefix of an entry's name -> what it is."""
 
 

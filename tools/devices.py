@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
 from ..ir.aspects import Aspect
 from ..vk_runtime.device import Device, devices
@@ -33,8 +35,18 @@ def command(as_json: bool) -> None:
 
 
 def print_devices(console: Console, found: tuple[Device, ...]) -> None:
-    """Prints one row a device."""
-    print_table(console, HEADINGS, [_row(device) for device in found])
+    """Prints one row a device into a pipe, and a paragraph on a terminal, where the aspects fit into no column."""
+    rows = [_row(device) for device in found]
+    if not console.is_terminal:
+        print_table(console, HEADINGS, rows)
+        return
+    for selector, name, kind, driver, version, memory, group, shared, aspects in rows:
+        console.print(Text.assemble((selector, "bold"), f"  {name}"), soft_wrap=True)
+        about = (
+            f"{kind}, {driver}, Vulkan {version}, memory {memory}, work-groups of {group}, {shared} shared"
+        )
+        for line in (about, aspects):
+            console.print(Padding(Text(line), (0, 0, 0, 4)))
 
 
 def description(device: Device) -> dict[str, Any]:

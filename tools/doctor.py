@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from ..ir.errors import InvalidError
+from ..ir.errors import Error, InvalidError
 from . import swiftshader
 from .console import make_console
 from .doctor_findings import Finding, Section, Status, missing, note, repairs
+
+if TYPE_CHECKING:
+    from ..vk_runtime.driver_report import DriverRecord
 
 _MARKS: dict[Status, tuple[str, str]] = {
     "ok": ("ok", "green"),
@@ -59,20 +63,23 @@ def command(install_swiftshader: bool, force: bool, deb: Path | None, report: bo
 def diagnose(console: Console, *, in_full: bool = False) -> bool:
     """Prints the report, all that a bug report should say if `in_full`; returns whether a device is usable."""
     # Imported here: --install-swiftshader must work on a machine where these cannot be loaded.
-    from .doctor_software import software_section
+    from .doctor_software import software_section, variables_section
     from .doctor_vulkan import vulkan_section
 
-    sections = [software_section()]
-    _print_section(console, sections[0])
-    sections.append(vulkan_section())
-    _print_section(console, sections[1])
+    sections: list[Section] = []
+    for find in (software_section, variables_section, vulkan_section):
+        sections.append(find())
+        if sections[-1].findings:
+            _print_section(console, sections[-1])
     # Last, because it loads the drivers into this process: whatever they do, the findings are printed.
     if in_full:
         _print_in_full(console)
-    has_device = _print_devices(console)
+    records, of_devices = _find_devices()
+    has_device = any(record.devices for record in records)
+    _print_devices(console, records, of_devices)
     if in_full:
-        _print_devices_in_full(console)
-    _print_repairs(console, repairs(tuple(sections)), has_device=has_device)
+        _print_devices_in_full(console, records)
+    _print_repairs(console, (*sections, of_devices), has_device=has_device)
     return has_device
 
 
@@ -98,11 +105,10 @@ def _print_in_full(console: Console) -> None:
         _print_section(console, section)
 
 
-def _print_devices_in_full(console: Console) -> None:
-    from ..vk_runtime.runtime import driver_report
+def _print_devices_in_full(console: Console, records: tuple[DriverRecord, ...]) -> None:
     from .doctor_report import device_section
 
-    for record in driver_report():
+    for record in records:
         for device in record.devices:
             _print_section(console, device_section(device))
 
@@ -112,42 +118,54 @@ def _line(finding: Finding) -> Text:
     return Text.assemble("  ", (mark, style), f"  {finding.subject}: {finding.text}")
 
 
-def _print_devices(console: Console) -> bool:
+def _find_devices() -> tuple[tuple[DriverRecord, ...], Section]:
+    """Returns the drivers with their devices, and what is wrong or to be known about them."""
     from ..vk_runtime.runtime import driver_report
+
+    try:
+        records = driver_report()
+    except Error as error:  # an option that names devices or aspects which do not exist
+        variable = str(error).partition(":")[0]
+        repair = f"unset {variable}" if variable in os.environ else None
+        return (), Section(heading="Devices", findings=(missing("devices", str(error), repair),))
+    findings = [missing(record.library, record.reason) for record in records if record.status == "failed"]
+    if any(record.devices for record in records):
+        findings += _choice()
+    else:
+        findings.append(missing("devices", "no usable Vulkan device"))
+    return records, Section(heading="Devices", findings=tuple(findings))
+
+
+def _print_devices(console: Console, records: tuple[DriverRecord, ...], section: Section) -> None:
     from .devices import print_devices
 
-    records = driver_report()
     devices = tuple(device for record in records for device in record.devices)
-    console.print(Text("Devices", style="bold"))
+    console.print(Text(section.heading, style="bold"))
     if devices:
         print_devices(console, devices)
-    for record in records:
-        if record.status == "failed":
-            console.print(_line(missing(record.library, record.reason)), soft_wrap=True)
-    if devices:
-        _print_choice(console)
-    if not devices:
-        console.print(_line(missing("devices", "no usable Vulkan device")), soft_wrap=True)
+    for finding in section.findings:
+        console.print(_line(finding), soft_wrap=True)
     console.print()
-    return bool(devices)
 
 
-def _print_choice(console: Console) -> None:
-    """Prints which device LAPILLI_DEVICE chooses, where it is set, or why it chooses none."""
+def _choice() -> Iterable[Finding]:
+    """Yields which device LAPILLI_DEVICE chooses, where it is set, or why it chooses none."""
     from ..vk_runtime.device import device
 
     if not os.environ.get("LAPILLI_DEVICE"):
         return
     try:
-        console.print(_line(note("LAPILLI_DEVICE", f"chooses {device().selector}")), soft_wrap=True)
+        yield note("LAPILLI_DEVICE", f"chooses {device().selector}")
     except InvalidError as error:
-        console.print(_line(missing("LAPILLI_DEVICE", str(error))), soft_wrap=True)
+        yield missing("LAPILLI_DEVICE", str(error), "unset LAPILLI_DEVICE")
 
 
-def _print_repairs(console: Console, commands: tuple[str, ...], *, has_device: bool) -> None:
+def _print_repairs(console: Console, sections: tuple[Section, ...], *, has_device: bool) -> None:
+    commands = repairs(sections)
     if not commands:
-        console.print("Nothing to repair." if has_device else "No command is known that repairs this.")
+        is_well = all(finding.status != "missing" for section in sections for finding in section.findings)
+        console.print("Nothing to repair." if is_well else "No command is known that repairs this.")
         return
-    console.print(Text("To add what is missing" if has_device else "To repair this", style="bold"))
+    console.print(Text("To put right what is marked" if has_device else "To repair this", style="bold"))
     for text in commands:
         console.print(Text(f"  {text}"), soft_wrap=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 
-from ..ir.config import config
+from ..ir.config import OPTIONS, PREFIX, config, misspelt_variables
+from ..ir.device_config import device_config
 from ..ir.errors import Error
 from ..spirv.tools import ENVIRONMENT_VARIABLE, spirv_tools
 from ..vk_runtime.disk_cache import cache_root, cache_trouble
@@ -22,6 +24,27 @@ def software_section() -> Section:
     python = ok("Python", f"{platform.python_version()} ({sys.executable}) on {platform.platform()}")
     packages = (_package(name) for name in PACKAGES)
     return Section(heading="Software", findings=(python, *packages, _spirv_tools(), _cache_directory()))
+
+
+def variables_section() -> Section:
+    """Returns the environment variables that cannot be what was meant: misspelt ones, and values that none takes."""
+    return Section(heading="Environment", findings=(*_misspelt(), *_refused()))
+
+
+def _misspelt() -> Iterable[Finding]:
+    for name, near in misspelt_variables(os.environ):
+        yield missing(name, f"nothing reads it; did you mean {near}?", f"unset {name}")
+
+
+def _refused() -> Iterable[Finding]:
+    for name in OPTIONS:
+        try:
+            getattr(config, name)
+            if name == "device_config":
+                device_config()
+        except Error as error:
+            variable = f"{PREFIX}{name.upper()}"
+            yield missing(variable, str(error), f"unset {variable}")
 
 
 def _package(name: str) -> Finding:
@@ -55,6 +78,6 @@ def _cache_directory() -> Finding:
         size_bytes = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
     except OSError as error:  # another process removed a file meanwhile
         return missing("cache", f"{error.filename}: {error.strerror}")
-    except Error as error:  # an option takes no such value
-        return missing("cache", str(error))
+    except Error as error:  # an option takes no such value, see `variables_section`
+        return missing("cache", f"is not used: {error}")
     return ok("cache", f"{directory} ({size_bytes / 1e6:.1f} of {limit_bytes / 1e6:.1f} MB)")

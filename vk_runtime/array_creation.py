@@ -142,7 +142,8 @@ def asarray(
     is copied.
 
     Args:
-        source: a NumPy array of any strides, a nested sequence, a number, or an Array.
+        source: a NumPy array of any strides, a nested sequence of numbers or of struct instances, a number, or an
+            Array.
         dtype: the element type, where it is not the source's: ``lp.f32x4`` takes host shape (n, 4).
         device: a device or selector; by default that of `queue`, else the default device.
         queue: only says which device.
@@ -162,9 +163,18 @@ def asarray(
             return source
         return empty(source.shape, source.spelling, device=target).copy_from(source)
     host = _host_of(source)
+    struct = _struct_dtype(host)
+    if struct is not None:
+        return _asarray_of(source, spelling_of(struct), device, queue)
     spelling = spelling_of(host.dtype)
     host = np.atleast_1d(host).astype(numpy_dtype(spelling), copy=False)
     return empty(host.shape, spelling, device=device, queue=queue).copy_from(host)
+
+
+def _struct_dtype(host: np.ndarray[Any, Any]) -> np.dtype[Any] | None:
+    """Returns the dtype of the first of some struct instances, which NumPy takes for objects."""
+    dtype = getattr(host.flat[0], "dtype", None) if host.dtype == object and host.size else None
+    return cast("np.dtype[Any]", dtype) if isinstance(dtype, np.dtype) and dtype.names else None
 
 
 def _host_of(source: object) -> np.ndarray[Any, Any]:

@@ -6,7 +6,6 @@ shared memory than they have.
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +13,11 @@ from functools import lru_cache
 
 from ..ir.errors import InvalidError, KernelNotSupportedError, Location
 from ..ir.kernel_info import KernelInfo, LocalArrayInfo, SpecConstantInfo
+from ..ir.lazy_logging import logger_of
 from ..ir.size_arithmetic import evaluate, signed
 from .specialization import SpecEntry
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 MAX_PRIVATE_BYTES = 1 << 16
 """Bytes of private arrays that one work-item may have.  Vulkan names no limit; drivers keep them on a stack."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from ..ir.errors import Error
+from ..ir.lazy_logging import logger_of
 
 if TYPE_CHECKING:
     from .context import AsyncHandler
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 class AsynchronousErrors:

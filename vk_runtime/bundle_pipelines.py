@@ -8,7 +8,6 @@ other kernels from running.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 
 from ..ir.errors import (
@@ -19,6 +18,7 @@ from ..ir.errors import (
     RuntimeFailure,
 )
 from ..ir.kernel_info import KernelInfo, LocalParameter
+from ..ir.lazy_logging import logger_of
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_image import DeviceImage
 from .device import Device
@@ -28,7 +28,7 @@ from .kernel_pipeline import kernel_pipeline
 from .launch_plan import check_local_size, default_local_size, plan_launch
 from .pipeline import Pipeline, ShaderModule
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _WIDE = 1 << 20
 """An extent that is no reason to choose a small local size."""

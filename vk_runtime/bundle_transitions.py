@@ -6,13 +6,13 @@ left out without an error.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NoReturn, cast
 
 from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError
+from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
 from . import trace
 from .build_properties import Debug, EmulateSpecConstants, Log, Property, checked_properties, property_of
@@ -29,7 +29,7 @@ from .requirements import require_device
 from .spec_values import SpecValues
 from .toolchain import Toolchain
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 Props = Iterable[object]
 

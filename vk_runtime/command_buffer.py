@@ -18,7 +18,7 @@ from .constants import (
     VK_QUERY_TYPE_TIMESTAMP,
 )
 from .handle import Handle
-from .headers import NULL, ffi, make
+from .headers import ffi, make
 from .pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -44,12 +44,8 @@ class TimestampPool(Handle):
         self._device = device
         self.query_count = 2 * timed_commands
         info = make("VkQueryPoolCreateInfo", queryType=VK_QUERY_TYPE_TIMESTAMP, queryCount=self.query_count)
-        out = ffi.new("VkQueryPool*")
-        device.check(device.vk.vkCreateQueryPool(device.raw, info, NULL, out), "vkCreateQueryPool")
-        raw = out[0]
-        self.raw = raw
+        self.raw = self._make(device, "QueryPool", info)
         self._ticks = ffi.new("uint64_t[]", self.query_count)
-        self._own(device.graveyard, lambda: device.vk.vkDestroyQueryPool(device.raw, raw, NULL))
 
     def read(self, count: int) -> list[int]:
         """Returns the first `count` timestamps; the commands must have ended."""

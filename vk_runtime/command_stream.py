@@ -21,7 +21,7 @@ from . import profile
 from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
 from .handle import Handle
-from .headers import NULL, ffi, make
+from .headers import ffi, make
 from .repeated_launches import RepeatedLaunches
 from .submitter import Submitter
 from .timeline_semaphore import TimelineSemaphore
@@ -102,26 +102,17 @@ class CommandStream(Handle):
             # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
             self._clock = TimelineSemaphore(logical)
             index = logical.physical.queue_family_index if family is None else family
-            self._pool = logical.memory.retried("one queue more", lambda: self._create_pool(index))
+            info = make(
+                "VkCommandPoolCreateInfo",
+                flags=VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                queueFamilyIndex=index,
+            )
+            # A queue with work in flight is in `LogicalDevice.busy` and so alive: nothing is pending where it goes.
+            self._pool = self._make(logical, "CommandPool", info, "one queue more")
         barriers = barriers or logical.barriers
         self._submitter = Submitter(logical, self._clock, barriers)
         self._record_barrier, self._between = barriers.record, barriers.between
         self._watcher: Watcher | None = None
-
-    def _create_pool(self, family: int) -> Any:
-        logical = self._logical
-        vk = logical.vk
-        info = make(
-            "VkCommandPoolCreateInfo",
-            flags=VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-            queueFamilyIndex=family,
-        )
-        pool = ffi.new("VkCommandPool*")
-        logical.check(vk.vkCreateCommandPool(logical.raw, info, NULL, pool), "vkCreateCommandPool")
-        raw = pool[0]
-        # A queue with work in flight is in `LogicalDevice.busy` and so alive: nothing is pending here.
-        self._own(logical.graveyard, lambda: vk.vkDestroyCommandPool(logical.raw, raw, NULL))
-        return raw
 
     @property
     def device(self) -> Device:
@@ -382,7 +373,7 @@ class CommandStream(Handle):
         Call it with the device's lock held.
 
         Args:
-            batch: begins with a barrier and ends with one for the host.
+            batch: begins with a barrier, and ends with one for the host where that reads something.
             uses: every buffer that it touches, and whether it writes it.
 
         Raises:
@@ -401,23 +392,27 @@ class CommandStream(Handle):
                     self.flush()
                 if self.in_flight or self.is_closed or self.is_closing or len(busy) >= MAX_BUSY:
                     self._make_room()
-                busy.add(self)
                 # A finaliser may have recorded something just before.
                 logical.half_way = self if self.recording is None else None
             batch.submit_result = None
             batch.value = value = self._submitted + 1
-            self._epoch = epoch = self._epoch + 1
-            while self._submitted < value:
+            while True:
                 try:
+                    if self._submitted < value:
+                        for buffer, _ in uses:
+                            if buffer.queue is not self:
+                                self._take_over(buffer, value)
+                        self._hand_over(batch)
+                    # The rest while the device is at work.
+                    busy.add(self)
+                    self._epoch = epoch = self._epoch + 1
                     for buffer, writes in uses:
-                        if buffer.queue is not self:
-                            self._take_over(buffer, value)
                         buffer.last_use = value
                         if writes:
                             buffer.write_epoch, buffer.last_write = epoch, value
                         else:
                             buffer.read_epoch = epoch
-                    self._hand_over(batch)
+                    break
                 except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                     interrupt = error
         finally:

@@ -6,6 +6,7 @@ descriptor.  A set that fell out of the cache goes back to its layout's free set
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from .constants import (
 )
 from .element_counts import MOST_BYTES, check_count
 from .errors import ArrayRangeError
-from .handle import Handle
+from .handle import Handle, Made
 from .headers import NULL, ffi, make, make_array
 from .image_descriptors import IMAGE_TYPES, Shown, image_info, shown_by_binding
 
@@ -70,17 +71,22 @@ def _buffer_info(buffer: Any, kind: int, block_bytes: int) -> Any:
 
 
 class DescriptorSet:
-    """A VkDescriptorSet that is written once for a tuple of buffers; recycled when nobody holds it."""
+    """A VkDescriptorSet that is written once for a tuple of buffers; recycled when nobody holds it.
+
+    Args:
+        free: the sets of its layout that nobody holds, of which `raw` becomes one.
+    """
 
     __slots__ = ("__weakref__", "_free", "raw")
 
-    def __init__(self, raw: Any, free: deque[Any]) -> None:
-        self.raw = raw
+    def __init__(self, free: deque[Any]) -> None:
+        self.raw: Any = None
         self._free = free
 
     def __del__(self) -> None:
         # deque.append is atomic, so this is safe wherever the last reference goes.
-        self._free.append(self.raw)
+        if self.raw is not None:
+            self._free.append(self.raw)
 
 
 class DescriptorSetLayout(Handle):
@@ -111,23 +117,19 @@ class DescriptorSetLayout(Handle):
             bindingCount=len(rows),
             pBindings=make_array("VkDescriptorSetLayoutBinding", rows),
         )
-        vk = device.vk
-        out = ffi.new("VkDescriptorSetLayout*")
-        result = vk.vkCreateDescriptorSetLayout(device.raw, info, NULL, out)
-        device.check(result, "vkCreateDescriptorSetLayout")
-        raw = out[0]
-        self.raw = raw
-        self._pools: list[Any] = []
-        pools = self._pools
+        made, pools = Made(device, "DescriptorSetLayout"), list[Made]()
+        self._pools = pools
         self._free: deque[Any] = deque()
         self._cache: OrderedDict[tuple[int, ...], DescriptorSet] = OrderedDict()
 
         def destroy() -> None:
             for pool in pools:
-                vk.vkDestroyDescriptorPool(device.raw, pool, NULL)
-            vk.vkDestroyDescriptorSetLayout(device.raw, raw, NULL)
+                pool.destroy()
+            made.destroy()
 
         self._own(device.graveyard, destroy)
+        made.create(info)
+        self.raw = made.raw
 
     def set_for(
         self, uses: Sequence[tuple[Tracked, bool]], block_bytes: int = 0, kernel: KernelInfo | None = None
@@ -157,7 +159,9 @@ class DescriptorSetLayout(Handle):
             self._device.memory.retried(
                 f"descriptors of {SETS_PER_POOL} more launches", self._add_pool, waits=False
             )
-        made = DescriptorSet(self._free.popleft(), self._free)
+        made = DescriptorSet(self._free)
+        # An iterator: Ctrl-C cannot come between taking it and noting it, as in `submitter`.
+        (made.raw,) = itertools.islice(iter(self._free.popleft, None), 1)
         self._write(made.raw, shown, block_bytes)
         self._cache[key] = made
         return made
@@ -218,20 +222,18 @@ class DescriptorSetLayout(Handle):
             poolSizeCount=len(sizes),
             pPoolSizes=make_array("VkDescriptorPoolSize", sizes),
         )
-        device = self._device
-        pool = ffi.new("VkDescriptorPool*")
-        result = device.vk.vkCreateDescriptorPool(device.raw, info, NULL, pool)
-        device.check(result, "vkCreateDescriptorPool")
+        device, pool = self._device, Made(self._device, "DescriptorPool")
+        self._pools.append(pool)
+        pool.create(info)
         allocate = make(
             "VkDescriptorSetAllocateInfo",
-            descriptorPool=pool[0],
+            descriptorPool=pool.raw,
             descriptorSetCount=SETS_PER_POOL,
             pSetLayouts=ffi.new("VkDescriptorSetLayout[]", [self.raw] * SETS_PER_POOL),
         )
         sets = ffi.new("VkDescriptorSet[]", SETS_PER_POOL)
         result = device.vk.vkAllocateDescriptorSets(device.raw, allocate, sets)
         if result < 0:
-            device.vk.vkDestroyDescriptorPool(device.raw, pool[0], NULL)
+            pool.destroy()
         device.check(result, "vkAllocateDescriptorSets")
-        self._pools.append(pool[0])
-        self._free.extend(sets[i] for i in range(SETS_PER_POOL))
+        self._free.extend(list(sets))

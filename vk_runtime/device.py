@@ -10,7 +10,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ..ir.aspects import FIRST_TARGET, Aspect
@@ -27,8 +27,9 @@ from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
     VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
 )
+from .device_creation import AdoptedDevice
 from .device_features import aspects_of
-from .logical_device import AdoptedDevice, LogicalDevice, forked_error
+from .logical_device import LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask, aspect_named
 from .physical_device import PhysicalDevice
 from .quirks import WILD_ATOMICS, loop_iteration_cap
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 _SHORT_NAMES = {VK_DRIVER_ID_MESA_LLVMPIPE: "lavapipe", VK_DRIVER_ID_GOOGLE_SWIFTSHADER: "swiftshader"}
 """Selectors of software drivers, which have no stable vendor and device number."""
 
-_MASKED_SELECTOR = re.compile(r"(.*)\[((?:-|\w+=).*)\]")
-"""A selector and, in brackets, the text of a mask."""
+_MASKED_SELECTOR = r"(.*)\[((?:-|\w+=).*)\]"
+"""A regular expression, compiled where a program names devices: a selector and, in brackets, the text of a mask."""
 
 _TYPE_RANK = {
     VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: 0,
@@ -295,9 +296,11 @@ class Device(VulkanObject):
         with self._lock:
             self._require_instance()
             if self._logical is None:
-                self._logical = LogicalDevice(
-                    self._physical, staged_memory=self._staged_memory, own_transfers=self._own_transfers
+                make = partial(
+                    LogicalDevice, staged_memory=self._staged_memory, own_transfers=self._own_transfers
                 )
+                # An iterator: Ctrl-C cannot come between making it and noting it, as in `submitter`.
+                (self._logical,) = map(make, (self._physical,))
             return self._logical
 
     def _require_instance(self) -> None:
@@ -519,7 +522,7 @@ def visible_devices(found: Sequence[Device]) -> tuple[Device, ...]:
 def select(found: Sequence[Device], selector: str, prefix: str = "") -> Device:
     """Returns the one device of `found` that `selector` names; see `device`."""
     text = selector.strip().lower()
-    if masked := _MASKED_SELECTOR.fullmatch(text):
+    if masked := re.fullmatch(_MASKED_SELECTOR, text):
         listed = select(found, masked[1], prefix)
         return listed.with_mask(listed.mask.joined(Mask.parsed(masked[2])))
     matches = [d for d in found if d.selector == text] or [d for d in found if _is_match(d, text)]

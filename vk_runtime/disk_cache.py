@@ -12,7 +12,6 @@ refused, and so is a file of another owner; who can write there as the user can 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import stat
 import struct
@@ -24,10 +23,11 @@ from pathlib import Path
 from typing import Final
 
 from ..ir.config import config
+from ..ir.lazy_logging import logger_of
 from ..ir.sha256 import sha256
 from .user_folders import user_cache_folder
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 MAX_ENTRY_BYTES: Final = 64 << 20
 """Nothing larger is written or read."""

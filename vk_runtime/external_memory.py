@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import Error, FeatureNotSupportedError
+from ..ir.errors import FeatureNotSupportedError
 from .constants import (
     VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
     VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT,
@@ -19,6 +19,7 @@ from .constants import (
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
 )
 from .file_descriptors import require_shared_fd
+from .handle import Made
 from .headers import NULL, WHOLE_SIZE, address_of, chain, ffi, make
 from .memory import BUFFER_USAGE, Buffer
 from .physical_device import MemoryType
@@ -157,10 +158,19 @@ def _make_buffer(
     vk = device.vk
     external = make("VkExternalMemoryBufferCreateInfo", handleTypes=handle_type)
     info = make("VkBufferCreateInfo", pNext=external, size=size, usage=_usage(device))
-    out = ffi.new("VkBuffer*")
-    device.check(vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")
-    raw, memory, serial = out[0], ffi.new("VkDeviceMemory*"), device.memory.next_serial()
+    made, memory = Made(device, "Buffer"), ffi.new("VkDeviceMemory*")
+
+    def destroy(kept: object = lender) -> None:
+        """Holds the lender: a dropped buffer waits in the graveyard, and its VkDeviceMemory lives on meanwhile."""
+        made.destroy()
+        allocated, memory[0] = memory[0], NULL  # as `handle.Made`
+        vk.vkFreeMemory(device.raw, allocated, NULL)
+
+    buffer = Buffer(NULL, size, device.memory.next_serial(), host_address)
+    buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns
     try:
+        made.create(info)
+        buffer.raw = raw = made.raw
         needs = ffi.new("VkMemoryRequirements*")
         vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
         allocation = max(allocation, needs.size) if handle_type == _OPAQUE_FD else allocation
@@ -174,22 +184,12 @@ def _make_buffer(
         if not host_address and suited.properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT:
             pointer = ffi.new("void**")
             device.check(vk.vkMapMemory(device.raw, memory[0], 0, WHOLE_SIZE, 0, pointer), "vkMapMemory")
-            host_address = address_of(pointer[0])
-    except Error:
-        vk.vkDestroyBuffer(device.raw, raw, NULL)
-        vk.vkFreeMemory(device.raw, memory[0], NULL)
+            buffer.host_address = address_of(pointer[0])
+    except BaseException:
+        buffer.close()
         raise
-    buffer = Buffer(raw, size, serial, host_address)
-    device.host_reads |= bool(host_address)
+    device.host_reads |= bool(buffer.host_address)
     buffer.allocation_bytes, buffer.memory = allocation, memory[0]
-    allocated = memory[0]
-
-    def destroy(kept: object = lender) -> None:
-        """Holds the lender: a dropped buffer waits in the graveyard, and its VkDeviceMemory lives on meanwhile."""
-        vk.vkDestroyBuffer(device.raw, raw, NULL)
-        vk.vkFreeMemory(device.raw, allocated, NULL)
-
-    buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns
     if device.has_buffer_addresses:
         address = make("VkBufferDeviceAddressInfo", buffer=raw)
         buffer.device_address = vk.vkGetBufferDeviceAddress(device.raw, address)
@@ -210,4 +210,7 @@ def _allocate(
         allocationSize=size,
         memoryTypeIndex=memory_type.index,
     )
-    device.check(device.vk.vkAllocateMemory(device.raw, info, NULL, memory), "vkAllocateMemory")
+    result = device.vk.vkAllocateMemory(device.raw, info, NULL, memory)
+    if result < 0:
+        memory[0] = NULL  # else undefined
+        device.check(result, "vkAllocateMemory")

@@ -62,13 +62,10 @@ class ExternalSemaphore(Handle):
         structs = [make("VkSemaphoreTypeCreateInfo", semaphoreType=_TYPES[self._kind])]
         if feature == VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT:
             structs.append(exported)
-        out, vk = ffi.new("VkSemaphore*"), logical.vk
         with logical.lock:
             logical.require_usable()
             info = make("VkSemaphoreCreateInfo", pNext=chain(*structs))
-            logical.check(vk.vkCreateSemaphore(logical.raw, info, NULL, out), "vkCreateSemaphore")
-            raw = self._raw = out[0]
-            self._own(logical.graveyard, lambda: vk.vkDestroySemaphore(logical.raw, raw, NULL))
+            self._raw = self._make(logical, "Semaphore", info)
 
     @property
     def device(self) -> Device:

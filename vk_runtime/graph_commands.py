@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
 from .handle import Handle
-from .headers import NULL, ffi, make
+from .headers import ffi, make
 
 if TYPE_CHECKING:
     from .graph_nodes import Node
@@ -29,15 +29,7 @@ class CommandPool(Handle):
             flags=VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
             queueFamilyIndex=device.physical.queue_family_index,
         )
-        out = ffi.new("VkCommandPool*")
-        vk = device.vk
-        device.memory.retried(
-            "one graph more",
-            lambda: device.check(vk.vkCreateCommandPool(device.raw, info, NULL, out), "vkCreateCommandPool"),
-        )
-        raw = out[0]
-        self.raw = raw
-        self._own(device.graveyard, lambda: vk.vkDestroyCommandPool(device.raw, raw, NULL))
+        self.raw = self._make(device, "CommandPool", info, "one graph more")
 
     def take(self) -> CommandBuffer:
         """Returns a command buffer that nothing uses."""

@@ -4,6 +4,9 @@ A `Handle` is destroyed by `close`, by ``with``, or, as the net, when the last r
 drop that reference inside any allocation, also while one of our locks is held, so a dropped handle is only
 queued on its parent's `Graveyard`; the parent destroys what lies there at its next safe point.  Submissions
 hold references to the handles they use, so nothing is queued before the device is done with it.
+
+Ctrl-C may come behind any call.  So a handle is owned before it is made: the driver writes it where its destroy call
+looks for it, which leaves nothing there when it is called.  Destroying nothing is allowed.
 """
 
 from __future__ import annotations
@@ -12,9 +15,16 @@ import contextlib
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from .headers import NULL, ffi
+
+if TYPE_CHECKING:
+    from .logical_device import LogicalDevice
+
+_T = TypeVar("_T")
 
 
 class Graveyard:
@@ -44,25 +54,76 @@ class Graveyard:
         """Destroys what waits.  Call it where no submission can need it: references guarantee the rest."""
         pending = self.pending
         while pending:
-            with contextlib.suppress(IndexError):  # another thread took the last one
-                pending.popleft()()
+            with contextlib.suppress(IndexError, ValueError):  # a finaliser in between did the rest
+                destroy = pending[0]
+                destroy()  # may be called again, where Ctrl-C comes before it is forgotten
+                pending.remove(destroy)
+                del destroy  # it may hold what waits then
 
     def close(self) -> None:
         """Destroys everything that waits or still lives, newest first."""
-        self.drain()
-        while self._living:
-            _, destroy = self._living.popitem()
-            destroy()
+        living = self._living
+        while living or self.pending:
+            self.drain()
+            if living:
+                serial = next(reversed(living))
+                living[serial]()
+                living.pop(serial, None)
 
     def __len__(self) -> int:
         """Number of objects that are alive or wait to be destroyed."""
         return len(self._living) + len(self.pending)
 
 
+def living(found: Iterable[_T]) -> tuple[_T, ...]:
+    """Returns what a weak set or dictionary holds, which other threads, and finalisers, may add to meanwhile."""
+    while True:
+        with contextlib.suppress(RuntimeError):  # it changed size during iteration
+            return tuple(found)
+
+
+class Made:
+    """A Vulkan object of a device, or none: what is destroyed twice, or before it is made, harms nothing.
+
+    Args:
+        device: borrowed.
+        kind: ``Semaphore`` for a VkSemaphore.
+    """
+
+    __slots__ = ("_create", "_destroy", "_device", "_function", "out")
+
+    def __init__(self, device: LogicalDevice, kind: str) -> None:
+        self._device = device
+        self._function = f"vkCreate{kind}"
+        self._create = getattr(device.vk, self._function)
+        self._destroy = getattr(device.vk, f"vkDestroy{kind}")
+        self.out = ffi.new(f"Vk{kind}*")
+        """Where the driver writes it."""
+
+    @property
+    def raw(self) -> Any:
+        """The handle, NULL where there is none."""
+        return self.out[0]
+
+    def create(self, info: Any) -> None:
+        """Makes it; raises where the driver refuses."""
+        result = self._create(self._device.raw, info, NULL, self.out)
+        if result < 0:
+            self.out[0] = NULL  # else undefined (Vulkan 1.3, 3.7.2)
+            self._device.check(result, self._function)
+
+    def destroy(self) -> None:
+        """Destroys it if it is there."""
+        out = self.out
+        # Python does not look for signals between these two.
+        raw, out[0] = out[0], NULL
+        self._destroy(self._device.raw, raw, NULL)
+
+
 class Handle:
     """Base of objects that own a Vulkan object.
 
-    Subclasses call `_own` once it exists.  `close` is idempotent.
+    Subclasses call `_make`, or `_own` before it exists.  `close` is idempotent.
     """
 
     _finalizer: weakref.finalize[..., object] | None = None
@@ -70,7 +131,29 @@ class Handle:
     is_closed: bool = True
     """Whether the Vulkan object is gone or on its way.  A plain attribute: every launch asks its queue."""
 
+    def _make(self, device: LogicalDevice, kind: str, info: Any, what: str = "") -> Any:
+        """Makes a Vulkan object with ``vkCreate{kind}``, owned from before that on, and returns it.
+
+        Args:
+            device: its parent.
+            kind: ``Semaphore`` for a VkSemaphore.
+            info: its VkSemaphoreCreateInfo.
+            what: where a lack of memory is answered by a garbage collection and another attempt: what there is no
+                memory for, for messages.
+
+        Raises:
+            Error: the driver refuses.
+        """
+        made = Made(device, kind)
+        self._own(device.graveyard, made.destroy)
+        if what:
+            device.memory.retried(what, lambda: made.create(info))
+        else:
+            made.create(info)
+        return made.raw
+
     def _own(self, graveyard: Graveyard, destroy: Callable[[], None]) -> None:
+        """Arranges that `destroy` is called once this goes: it may be called again, and before there is anything."""
         self._finalizer = graveyard.register(self, destroy)
         self.is_closed = False
 

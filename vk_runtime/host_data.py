@@ -50,17 +50,31 @@ def host_array(value: object, spelling: str, what: str) -> np.ndarray[Any, Any]:
     expected = f"{what}: expected an array or a nested sequence of numbers for {spelling}"
     dtype = numpy_dtype(spelling)
     if dtype.names is not None:
-        return _records(value, dtype, expected)
+        return _records(value, dtype, spelling, expected)
     if dtype.subdtype is not None:
         spelling = spelling_of(dtype.base)
     return _converted(_of_numbers(value, spelling, expected), spelling, value)
 
 
-def _records(value: object, dtype: np.dtype[Any], expected: str) -> np.ndarray[Any, Any]:
+def _records(value: object, dtype: np.dtype[Any], spelling: str, expected: str) -> np.ndarray[Any, Any]:
     try:
-        return np.asarray(value, dtype)
+        items = _instances(value, dtype)
+        if items is None:
+            return np.asarray(value, dtype)
+        records = b"".join(element(item, spelling).tobytes() for item in items.flat)
+        return np.frombuffer(records, dtype).reshape(items.shape)
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise InvalidError(f"{expected}; found {reprlib.repr(value)}: {error}") from error
+
+
+def _instances(value: object, dtype: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
+    """Returns a nested sequence of struct instances as an array of objects, None where it is something else."""
+    if isinstance(value, np.ndarray) and cast("np.ndarray[Any, Any]", value).dtype != object:
+        return None
+    items = cast("np.ndarray[Any, Any]", np.asarray(value, object))
+    names = dtype.names or ()
+    is_instances = items.size and all(hasattr(item, name) for item in items.flat for name in names)
+    return items if is_instances else None
 
 
 def _of_numbers(value: object, spelling: str, expected: str) -> np.ndarray[Any, Any]:

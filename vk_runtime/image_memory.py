@@ -20,15 +20,15 @@ from .constants import (
     VK_IMAGE_VIEW_TYPE_3D,
     VK_SAMPLE_COUNT_1_BIT,
 )
-from .headers import NULL, ffi, make
+from .handle import Made
+from .headers import ffi, make
 from .image_sampler import NATIVE_PIXEL_DIMENSIONS, ImageSampler, Sampler
 from .image_support import IMAGE_TYPES, ImageSupport, read_image_support
 from .tracked import Tracked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .logical_device import LogicalDevice
+    from .memory import ImagePlace
 
 _VIEW_TYPES = {1: VK_IMAGE_VIEW_TYPE_1D, 2: VK_IMAGE_VIEW_TYPE_2D, 3: VK_IMAGE_VIEW_TYPE_3D}
 
@@ -57,30 +57,25 @@ class ImageMemory(Tracked):
         self.is_borrowed = borrowed is not None
         self.is_copied_from = self.is_copied_to = True
         """Whether its usage lets commands copy from it, and to it; not every VkImage of an application has that."""
-        self.raw: Any
-        self.view: Any
-        vk = device.vk
-        give_back: Callable[[], None] | None = None
-        if borrowed is None:
-            raw, give_back = _create(device, support, shape)
-        else:
-            raw = borrowed
-        try:
-            view = _create_view(device, raw, support.format, len(shape))
-        except BaseException:
-            if give_back is not None:
-                vk.vkDestroyImage(device.raw, raw, NULL)
-                give_back()
-            raise
-        self.raw, self.view = raw, view
+        image, view = Made(device, "Image"), Made(device, "ImageView")
+        places: list[ImagePlace] = []
 
         def destroy() -> None:
-            vk.vkDestroyImageView(device.raw, view, NULL)
-            if give_back is not None:
-                vk.vkDestroyImage(device.raw, raw, NULL)
-                give_back()
+            view.destroy()
+            image.destroy()
+            while places:
+                places.pop().give_back()
 
         self._own(device.graveyard, destroy)
+        try:
+            if borrowed is None:
+                _create(device, image, places, support, shape)
+            self.raw: Any = image.raw if borrowed is None else borrowed
+            _create_view(device, view, self.raw, support.format, len(shape))
+        except BaseException:
+            self.close()
+            raise
+        self.view: Any = view.raw
 
     def require_copies(self, *, is_target: bool) -> None:
         """Raises InvalidError where the application made the VkImage without the usage that a copy needs."""
@@ -104,9 +99,13 @@ def xyz(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _create(
-    device: LogicalDevice, support: ImageSupport, shape: tuple[int, ...]
-) -> tuple[Any, Callable[[], None]]:
-    """Makes a VkImage bound to memory; returns it and what gives the memory back."""
+    device: LogicalDevice,
+    image: Made,
+    places: list[ImagePlace],
+    support: ImageSupport,
+    shape: tuple[int, ...],
+) -> None:
+    """Makes a VkImage and binds it to memory, which `places` gets."""
     device.collect()
     width, height, depth = xyz(shape)
     info = make(
@@ -122,27 +121,16 @@ def _create(
         initialLayout=VK_IMAGE_LAYOUT_UNDEFINED,
     )
     vk = device.vk
-    out = ffi.new("VkImage*")
-    device.memory.retried(
-        "one image more", lambda: device.check(vk.vkCreateImage(device.raw, info, NULL, out), "vkCreateImage")
-    )
-    raw = out[0]
+    device.memory.retried("one image more", lambda: image.create(info))
     needs = ffi.new("VkMemoryRequirements*")
-    vk.vkGetImageMemoryRequirements(device.raw, raw, needs)
-    try:
-        place = device.memory.place_image(needs)
-    except BaseException:
-        vk.vkDestroyImage(device.raw, raw, NULL)
-        raise
-    result = vk.vkBindImageMemory(device.raw, raw, place.memory, place.offset_bytes)
-    if result < 0:
-        vk.vkDestroyImage(device.raw, raw, NULL)
-        place.give_back()
+    vk.vkGetImageMemoryRequirements(device.raw, image.raw, needs)
+    place = device.memory.place_image(needs)
+    places.append(place)
+    result = vk.vkBindImageMemory(device.raw, image.raw, place.memory, place.offset_bytes)
     device.check(result, "vkBindImageMemory")
-    return raw, place.give_back
 
 
-def _create_view(device: LogicalDevice, raw: Any, image_format: ImageFormat, ndim: int) -> Any:
+def _create_view(device: LogicalDevice, view: Made, raw: Any, image_format: ImageFormat, ndim: int) -> None:
     info = make(
         "VkImageViewCreateInfo",
         image=raw,
@@ -150,13 +138,7 @@ def _create_view(device: LogicalDevice, raw: Any, image_format: ImageFormat, ndi
         format=image_format.vk_format,
         subresourceRange={"aspectMask": VK_IMAGE_ASPECT_COLOR_BIT, "levelCount": 1, "layerCount": 1},
     )
-    out = ffi.new("VkImageView*")
-    create = device.vk.vkCreateImageView
-    device.memory.retried(
-        "one image more",
-        lambda: device.check(create(device.raw, info, NULL, out), "vkCreateImageView"),
-    )
-    return out[0]
+    device.memory.retried("one image more", lambda: view.create(info))
 
 
 class ImageStore:

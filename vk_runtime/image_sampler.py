@@ -18,7 +18,7 @@ from .constants import (
     VK_SAMPLER_ADDRESS_MODE_REPEAT,
     VK_SAMPLER_MIPMAP_MODE_NEAREST,
 )
-from .headers import NULL, ffi, make
+from .headers import make
 from .tracked import Tracked
 
 if TYPE_CHECKING:
@@ -161,9 +161,4 @@ class Sampler(Tracked):
             else VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK,
             unnormalizedCoordinates=int(is_native and not sampler.is_normalized),
         )
-        out = ffi.new("VkSampler*")
-        vk = device.vk
-        device.check(vk.vkCreateSampler(device.raw, info, NULL, out), "vkCreateSampler")
-        raw = out[0]
-        self.raw: Any = raw
-        self._own(device.graveyard, lambda: vk.vkDestroySampler(device.raw, raw, NULL))
+        self.raw: Any = self._make(device, "Sampler", info)

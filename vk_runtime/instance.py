@@ -6,13 +6,13 @@ program that lapilli was called from as ``user_location``.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
 from ..ir.config import config
 from ..ir.errors import Error
+from ..ir.lazy_logging import logger_of
 from .constants import (
     VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
     VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
@@ -33,7 +33,7 @@ from .headers import (
 )
 from .loader import EntryPoint, Functions
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
 _DEBUG_UTILS = "VK_EXT_debug_utils"
@@ -79,20 +79,26 @@ class Instance:
         """Whether it is the application's, which destroys it."""
         self._global = Functions(lambda name: entry.get_instance_proc_addr(NULL, name), entry.library)
         self._callback: Any = None
-        self._messenger: Any = NULL
-        self._raw: Any = NULL
-        self._raw = self._create() if adopted is None else adopted
-        raw = self._raw
-        self.vk = Functions(lambda name: entry.get_instance_proc_addr(raw, name), entry.library)
-        if self._callback is not None:
-            self._messenger = self._create_messenger()
+        self._messenger = ffi.new("VkDebugUtilsMessengerEXT*")
+        self._instance = instance = ffi.new("VkInstance*")
+        self.vk = Functions(lambda name: entry.get_instance_proc_addr(instance[0], name), entry.library)
+        if adopted is not None:
+            instance[0] = adopted
+            return
+        try:
+            self._create()
+            if self._callback is not None:
+                self._create_messenger()
+        except BaseException:  # Ctrl-C may come behind either call
+            self.close()
+            raise
 
     @property
     def raw(self) -> Any:
         """The VkInstance."""
-        return self._raw
+        return self._instance[0]
 
-    def _create(self) -> Any:
+    def _create(self) -> None:
         extensions = self.extensions()
         wanted = [_PORTABILITY] if _PORTABILITY in extensions else []
         layers = self._validation_layers()
@@ -113,9 +119,10 @@ class Instance:
             enabledExtensionCount=len(wanted),
             ppEnabledExtensionNames=make_strings(wanted),
         )
-        instance = ffi.new("VkInstance*")
-        check(self._global.vkCreateInstance(info, NULL, instance), "vkCreateInstance")
-        return instance[0]
+        result = self._global.vkCreateInstance(info, NULL, self._instance)
+        if result < 0:
+            self._instance[0] = NULL  # else undefined
+            check(result, "vkCreateInstance")
 
     def extensions(self, layer: str | None = None) -> set[str]:
         """Returns the names of the instance extensions, or of those that a layer adds."""
@@ -150,7 +157,7 @@ class Instance:
         )
         return []
 
-    def _create_messenger(self) -> Any:
+    def _create_messenger(self) -> None:
         info = make(
             "VkDebugUtilsMessengerCreateInfoEXT",
             messageSeverity=VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT
@@ -158,10 +165,10 @@ class Instance:
             messageType=VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
             pfnUserCallback=self._callback,
         )
-        messenger = ffi.new("VkDebugUtilsMessengerEXT*")
-        result = self.vk.vkCreateDebugUtilsMessengerEXT(self._raw, info, NULL, messenger)
-        check(result, "vkCreateDebugUtilsMessengerEXT")
-        return messenger[0]
+        result = self.vk.vkCreateDebugUtilsMessengerEXT(self.raw, info, NULL, self._messenger)
+        if result < 0:
+            self._messenger[0] = NULL  # else undefined
+            check(result, "vkCreateDebugUtilsMessengerEXT")
 
     @cached_property
     def api_version(self) -> tuple[int, int, int]:
@@ -177,7 +184,7 @@ class Instance:
     @property
     def is_validated(self) -> bool:
         """Whether the validation layer reports to `logging`."""
-        return self._messenger != NULL
+        return self._messenger[0] != NULL
 
     def physical_devices(self) -> list[Any]:
         """Returns the VkPhysicalDevice handles, in the loader's order; none where no driver has a device."""
@@ -186,7 +193,7 @@ class Instance:
                 self.vk.vkEnumeratePhysicalDevices,
                 "vkEnumeratePhysicalDevices",
                 "VkPhysicalDevice",
-                self._raw,
+                self.raw,
                 read=lambda handle: handle,
             )
         except Error as error:
@@ -196,16 +203,19 @@ class Instance:
 
     def close(self) -> None:
         """Destroys the messenger and the instance; idempotent."""
-        raw, self._raw = self._raw, NULL
-        messenger, self._messenger = self._messenger, NULL
-        if raw == NULL or self.is_adopted:
+        if self.raw == NULL or self.is_adopted:
             return
+        messenger, self._messenger[0] = self._messenger[0], NULL
         if messenger != NULL:
-            self.vk.vkDestroyDebugUtilsMessengerEXT(raw, messenger, NULL)
-        self.vk.vkDestroyInstance(raw, NULL)
+            self.vk.vkDestroyDebugUtilsMessengerEXT(self.raw, messenger, NULL)
+        destroy = self.vk.vkDestroyInstance
+        raw, self._instance[0] = self.raw, NULL
+        destroy(raw, NULL)
 
 
 def _log_message(severity: int, kinds: int, data: Any, user: Any) -> int:
+    import logging
+
     from .user_frame import user_location
 
     del kinds, user

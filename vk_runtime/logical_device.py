@@ -12,34 +12,35 @@ which takes daemon threads or a hung driver, it is left as it is for the end of 
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error, InvalidError
-from . import pipeline_binary_feature, profile
+from ..ir.lazy_logging import logger_of
+from . import profile
 from .barriers import compute_barriers
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
-from .device_features import USED_FEATURES, calibration_extension
+from .device_creation import AdoptedDevice, create_device
+from .device_features import USED_FEATURES
 from .errors import check, result_name
-from .handle import Graveyard
-from .headers import NULL, bool_members, chain, ffi, make, make_array, make_strings
+from .handle import Graveyard, living
+from .headers import NULL, ffi
 from .launch_cache import LaunchCache
 from .loader import Functions
 from .memory import MemoryAllocator
-from .memory_plan import plan_memory
-from .physical_device import PhysicalDevice, feature_structs
+from .memory_plan import MemoryPlan, plan_memory
+from .physical_device import PhysicalDevice
 from .pipeline import PipelineStore
 
 if TYPE_CHECKING:
+    from .barriers import Barriers
     from .command_buffer import CommandBuffer
     from .command_stream import CommandStream
     from .device import Device
@@ -47,27 +48,11 @@ if TYPE_CHECKING:
     from .queue import Queue
     from .transfer_stream import TransferStream
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
-
-SHARING_EXTENSIONS = (
-    "VK_EXT_external_memory_host",
-    "VK_KHR_external_memory_fd",
-    "VK_KHR_external_semaphore_fd",
-)
-"""Enabled where the device has them: memory and semaphores that others share."""
 
 _PATIENCE_S = 10.0
 """How long closing a device waits for other threads to leave it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdoptedDevice:
-    """A VkDevice of the application: used, and never destroyed."""
-
-    raw: Any
-    vk_queue: Any
-    """A VkQueue of it, of the physical device's `queue_family_index`."""
 
 
 def forked_error(name: str) -> DeviceLostError:
@@ -138,14 +123,9 @@ class LogicalDevice:
             self._families.append(self._transfer_family)
         self.sharing = self._sharing()
         """Members of VkBufferCreateInfo: every family that is used may touch a buffer."""
-        self.raw = self._made() if adopted is None else adopted.raw
-        raw, resolve = self.raw, physical.instance.vk.vkGetDeviceProcAddr
-        self.vk = Functions(lambda name: resolve(raw, name), f"device '{physical.name}'")
-        self.barriers = compute_barriers(self)
+        self.barriers: Barriers
         """Of its queues that compute."""
         self.graveyard = Graveyard()
-        self.vk_queue = self._queue_of(self._families[0]) if adopted is None else adopted.vk_queue
-        self.memory = MemoryAllocator(self, plan)
         self.host_reads = plan.is_unified
         """Whether the host reads where it lies what commands write: arrays, or what kernels report.  Staging buffers
         do not count: the command buffers that fill them are marked (`CommandBuffer.is_read_by_host`)."""
@@ -154,26 +134,37 @@ class LogicalDevice:
         self.launches = LaunchCache()
         """What repeated launches reuse."""
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+        out = ffi.new("VkDevice*")
         try:
-            self.pipelines = PipelineStore(self)
-        except BaseException:
-            if adopted is None:
-                self.vk.vkDestroyDevice(self.raw, NULL)
+            self._open(out, plan, adopted)
+        except BaseException:  # Ctrl-C may come behind any call
+            if adopted is None and out[0] != NULL:
+                self.graveyard.close()
+                self.vk.vkDestroyDevice(out[0], NULL)
             raise
         profile.devices.add(self)
         if config.profile is not None:
             profile.profile_process(config.profile)
         logger.info("use a VkDevice on %s with %s", self.name, ", ".join(sorted(self.features)))
 
-    def _made(self) -> Any:
-        try:
-            return self._create()
-        except Error as error:
-            if not pipeline_binary_feature.has_pipeline_binaries(self):
-                raise
-            logger.info("'%s' refuses %s: %s", self.name, pipeline_binary_feature.EXTENSIONS[0], error)
-            self.features -= {pipeline_binary_feature.FEATURE}
-            return self._create()
+    def _open(self, out: Any, plan: MemoryPlan, adopted: AdoptedDevice | None) -> None:
+        """Makes the VkDevice, or takes that of the application, and what every use of it needs.
+
+        Args:
+            out: VkDevice*, where it is written.
+        """
+        physical = self.physical
+        resolve = physical.instance.vk.vkGetDeviceProcAddr
+        self.vk = Functions(lambda name: resolve(out[0], name), f"device '{physical.name}'")
+        if adopted is None:
+            self.features = create_device(physical, self.features, self._families, out)
+        else:
+            out[0] = adopted.raw
+        self.raw = out[0]
+        self.barriers = compute_barriers(self)
+        self.vk_queue = self._queue_of(self._families[0]) if adopted is None else adopted.vk_queue
+        self.memory = MemoryAllocator(self, plan)
+        self.pipelines = PipelineStore(self)
 
     @cached_property
     def images(self) -> ImageStore:
@@ -181,55 +172,6 @@ class LogicalDevice:
         from .image_memory import ImageStore
 
         return ImageStore(self)
-
-    def _create(self) -> Any:
-        physical = self.physical
-        root = make("VkPhysicalDeviceFeatures2")
-        described = feature_structs(physical.api_version, physical.extensions)
-        structs = [make(item.name) for item in described]
-        self._enable("VkPhysicalDeviceFeatures", root.features)
-        for item, struct in zip(described, structs, strict=True):
-            self._enable(item.name, struct)
-        chained = chain(root, *structs)
-        extensions = [item.extension for item in described if item.extension is not None]
-        if "VK_KHR_portability_subset" in physical.extensions:  # must be enabled where it is offered
-            extensions.append("VK_KHR_portability_subset")
-        extensions += [name for name in SHARING_EXTENSIONS if name in physical.extensions]
-        calibrated = calibration_extension(physical.extensions)
-        if calibrated is not None:
-            extensions.append(calibrated)
-        own = (
-            pipeline_binary_feature.enabling_structs()
-            if pipeline_binary_feature.has_pipeline_binaries(self)
-            else ()
-        )
-        if own:  # beside cffi's structs, which do not know them
-            (structs[-1] if structs else root).pNext = pipeline_binary_feature.pointer_to(own[0])
-            extensions += pipeline_binary_feature.EXTENSIONS
-        priorities = ffi.new("float[]", [1.0])
-        queues = [
-            make(
-                "VkDeviceQueueCreateInfo", queueFamilyIndex=family, queueCount=1, pQueuePriorities=priorities
-            )[0]
-            for family in self._families
-        ]
-        info = make(
-            "VkDeviceCreateInfo",
-            pNext=chained,
-            queueCreateInfoCount=len(queues),
-            pQueueCreateInfos=make_array("VkDeviceQueueCreateInfo", queues),
-            enabledExtensionCount=len(extensions),
-            ppEnabledExtensionNames=make_strings(extensions),
-        )
-        out = ffi.new("VkDevice*")
-        result = physical.instance.vk.vkCreateDevice(physical.raw, info, NULL, out)
-        check(result, "vkCreateDevice", physical.name)
-        return out[0]
-
-    def _enable(self, struct_name: str, struct: Any) -> None:
-        for name in bool_members(struct_name):
-            if name in self.features:
-                setattr(struct, name, 1)
 
     def _queue_of(self, family: int) -> Any:
         out = ffi.new("VkQueue*")
@@ -261,7 +203,7 @@ class LogicalDevice:
     def _streams(self) -> tuple[CommandStream, ...]:
         """Returns every queue that there is."""
         own = () if self._transfers is None else (self._transfers,)
-        return (*self.queues, *own)
+        return (*living(self.queues), *own)
 
     @property
     def is_lost(self) -> bool:
@@ -434,7 +376,7 @@ class LogicalDevice:
             self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
         with contextlib.suppress(Error):
             self.pipelines.cache.save()
-            for queue in tuple(self.queues):
+            for queue in living(self.queues):
                 queue.end_reports()
         return not self.is_hung
 

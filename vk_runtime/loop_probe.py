@@ -5,11 +5,11 @@ The kernel is in words, because the runtime has no compiler: `ASSEMBLY` is its t
 
 from __future__ import annotations
 
-import logging
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from ..ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, Requirements
+from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage
 from .trace import unobserved
@@ -17,7 +17,7 @@ from .trace import unobserved
 if TYPE_CHECKING:
     from .device import Device
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 ROUNDS: Final = 200_000
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gc
 import itertools
-import logging
 import weakref
 from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..ir.errors import MemoryAllocationError
+from ..ir.lazy_logging import logger_of
 from .constants import (
     VK_BUFFER_CREATE_SPARSE_BINDING_BIT,
     VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT,
@@ -25,6 +25,7 @@ from .constants import (
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
     VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
 )
+from .handle import Made
 from .headers import NULL, ffi, make
 from .memory_blocks import BlockStore, Place
 from .memory_plan import MemoryPlan
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from .logical_device import LogicalDevice
     from .sparse_memory import SparseBinding
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 SPARSE_BLOCK_BYTES = 1 << 16
 """What GPUs bind at least; where a mask sets limits below it, one allocation holds an array all the same."""
@@ -267,36 +268,28 @@ class MemoryAllocator:
         is_sparse = physical.can_bind_sparse and not for_host and _padded(size) > limit
         flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT if is_sparse else 0
         info = make("VkBufferCreateInfo", flags=flags, size=_padded(size), usage=usage, **device.sharing)
-        out = ffi.new("VkBuffer*")
-        device.check(device.vk.vkCreateBuffer(device.raw, info, NULL, out), "vkCreateBuffer")
-        raw = out[0]
-        needs = ffi.new("VkMemoryRequirements*")
-        device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
-        try:
-            places = self._place_parts(needs) if is_sparse else [self._place(needs, for_host)]
-        except BaseException:
-            device.vk.vkDestroyBuffer(device.raw, raw, NULL)
-            raise
-        block, offset, _ = places[0]
-        # A GPU may show the host its own memory, but over the bus: arrays there are copied through staging memory.
-        is_mapped = block.host_address and (for_host or self.plan.is_unified) and not is_sparse
-        buffer = Buffer(raw, size, next(self._serials), block.host_address + offset if is_mapped else 0)
-        buffer.padded_nbytes = _padded(size)
-        buffer.is_concurrent = True
+        made, places = Made(device, "Buffer"), list[Place]()
         bindings: list[SparseBinding] = []
 
         def destroy() -> None:
             for binding in bindings:
                 binding.end()
-            device.vk.vkDestroyBuffer(device.raw, raw, NULL)
+            made.destroy()
             self._give_back(places)
 
+        buffer = Buffer(NULL, size, next(self._serials), 0)
         buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns
         try:
+            made.create(info)
+            buffer.raw = raw = made.raw
+            needs = ffi.new("VkMemoryRequirements*")
+            device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
+            places += self._place_parts(needs) if is_sparse else [self._place(needs, for_host)]
+            block, offset, _ = places[0]
             if is_sparse:
-                from .sparse_memory import SparseBinding
+                from . import sparse_memory
 
-                bindings.append(SparseBinding(device, raw, places))
+                bindings.append(sparse_memory.SparseBinding(device, raw, places))
                 bindings[0].begin()
                 bindings[0].wait()
             else:
@@ -306,6 +299,11 @@ class MemoryAllocator:
             buffer.close()  # before the next attempt, also where the error's traceback keeps it
             raise
         bindings.clear()
+        # A GPU may show the host its own memory, but over the bus: arrays there are copied through staging memory.
+        if block.host_address and (for_host or self.plan.is_unified) and not is_sparse:
+            buffer.host_address = block.host_address + offset
+        buffer.padded_nbytes = _padded(size)
+        buffer.is_concurrent = True
         if device.has_buffer_addresses:
             address_info = make("VkBufferDeviceAddressInfo", buffer=raw)
             buffer.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
@@ -343,9 +341,13 @@ class MemoryAllocator:
         raise failure or MemoryAllocationError("no memory type suits it")
 
     def _give_back(self, places: list[Place]) -> None:
-        """Takes back the memory of a buffer or image."""
-        self._counts[places[0].block.memory_type.heap_index].remove(sum(place.nbytes for place in places))
-        self._blocks.free(places)
+        """Takes back the memory of a buffer or image, and empties the list."""
+        if not places:
+            return
+        given = tuple(places)
+        places.clear()
+        self._counts[given[0].block.memory_type.heap_index].remove(sum(place.nbytes for place in given))
+        self._blocks.free(given)
 
     def close(self) -> None:
         """Frees every block; call it after the buffers are gone."""

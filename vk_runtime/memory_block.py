@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .constants import VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
 from .free_list import FreeList
@@ -24,7 +24,7 @@ _MADV_HUGEPAGE = 14
 
 
 class MemoryBlock:
-    """A VkDeviceMemory, mapped for as long as it lives where its type allows.
+    """A VkDeviceMemory once `take` was called, mapped for as long as it lives where its type allows.
 
     Args:
         device: borrowed; `MemoryAllocator` frees the memory.
@@ -40,25 +40,48 @@ class MemoryBlock:
         self.for_images = for_images
         self.size_bytes = size_bytes
         self.free_list = FreeList(size_bytes)
+        self.host_address = 0
+        self._device = device
+        self._memory = ffi.new("VkDeviceMemory*")
+
+    @property
+    def raw(self) -> Any:
+        """The VkDeviceMemory."""
+        return self._memory[0]
+
+    def take(self) -> None:
+        """Takes the memory; after an exception call `give_back`.
+
+        Raises:
+            MemoryAllocationError: the driver has none.
+        """
+        device, memory_type = self._device, self.memory_type
         flags = NULL
         if device.has_buffer_addresses:
             flags = make("VkMemoryAllocateFlagsInfo", flags=VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
         info = make(
-            "VkMemoryAllocateInfo", pNext=flags, allocationSize=size_bytes, memoryTypeIndex=memory_type.index
+            "VkMemoryAllocateInfo",
+            pNext=flags,
+            allocationSize=self.size_bytes,
+            memoryTypeIndex=memory_type.index,
         )
-        memory = ffi.new("VkDeviceMemory*")
-        device.check(device.vk.vkAllocateMemory(device.raw, info, NULL, memory), "vkAllocateMemory")
-        self.raw = memory[0]
-        self.host_address = 0
+        result = device.vk.vkAllocateMemory(device.raw, info, NULL, self._memory)
+        if result < 0:
+            self._memory[0] = NULL  # else undefined
+            device.check(result, "vkAllocateMemory")
         if memory_type.properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT:
             pointer = ffi.new("void**")
             result = device.vk.vkMapMemory(device.raw, self.raw, 0, WHOLE_SIZE, 0, pointer)
-            if result < 0:
-                device.vk.vkFreeMemory(device.raw, self.raw, NULL)
             device.check(result, "vkMapMemory")
             self.host_address = address_of(pointer[0])
-            if device.is_cpu and size_bytes >= _HUGE_PAGES_FROM:
-                _ask_for_huge_pages(self.host_address, size_bytes)
+            if device.is_cpu and self.size_bytes >= _HUGE_PAGES_FROM:
+                _ask_for_huge_pages(self.host_address, self.size_bytes)
+
+    def give_back(self) -> None:
+        """Frees the memory, if there is any."""
+        memory, device = self._memory, self._device
+        raw, memory[0] = memory[0], NULL  # as `handle.Made`
+        device.vk.vkFreeMemory(device.raw, raw, NULL)
 
     def is_like(self, other: MemoryBlock) -> bool:
         """Whether what lies in one may lie in the other."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir.errors import MemoryAllocationError
-from .headers import NULL
+from ..ir.lazy_logging import logger_of
 from .memory_block import MemoryBlock
 from .physical_device import MemoryType
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 BLOCK_BYTES = 32 << 20
 """Size of a shared block; a buffer of more than half of it gets memory of its own."""
@@ -105,7 +104,13 @@ class BlockStore:
                 f"{memory_type.heap_bytes - in_heap:,} left"
             )
         block = MemoryBlock(self._device, memory_type, wanted, for_images=for_images)
-        self._blocks.append(block)
+        try:
+            block.take()
+            self._blocks.append(block)
+        except BaseException:  # Ctrl-C may come behind either call
+            if block not in self._blocks:
+                block.give_back()
+            raise
         logger.debug("took %d bytes of heap %d on %s", wanted, memory_type.heap_index, self._device.name)
         offset = block.free_list.allocate(size, 1)
         assert offset == 0, "a new block starts empty"
@@ -149,9 +154,9 @@ class BlockStore:
             self._free_block(block)
 
     def _free_block(self, block: MemoryBlock) -> None:
+        block.give_back()
         self._blocks.remove(block)
         logger.debug("gave back %d bytes on %s", block.size_bytes, self._device.name)
-        self._device.vk.vkFreeMemory(self._device.raw, block.raw, NULL)
 
     def close(self) -> None:
         """Frees every block; call it after the buffers are gone."""

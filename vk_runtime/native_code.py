@@ -10,17 +10,17 @@ device itself is noted and not compared: it tells two cards of one model apart, 
 from __future__ import annotations
 
 import hashlib
-import logging
 from dataclasses import dataclass, field
 
 from ..ir.errors import Error
+from ..ir.lazy_logging import logger_of
 from ..ir.lpk_records import NativeTag
 from .device import Device
 from .physical_device import PhysicalDevice
 from .pipeline_binary_feature import has_pipeline_binaries
 from .pipeline_cache import MAX_DATA_BYTES
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 PIPELINE_CACHE = "pipeline_cache"
 """`NativeTag.kind` of the data of a VkPipelineCache."""

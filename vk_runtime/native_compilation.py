@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 
 from ..ir.errors import BuildError, Error, InvalidError, KernelNotSupportedError, NdRangeError, RuntimeFailure
 from ..ir.kernel_info import KernelInfo
+from ..ir.lazy_logging import logger_of
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .array_sizes import check_array_sizes
 from .bundle_pipelines import bundle_local_size
@@ -21,7 +21,7 @@ from .pipeline_cache import UnsavedCache
 from .requirements import require_device, require_limits
 from .specialization import SpecEntry, spec_entries
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 MakePipeline = Callable[[KernelInfo, tuple[SpecEntry, ...]], None]

@@ -8,12 +8,12 @@ each binary the sizes of key and data, key, data.  Sizes and numbers are u32.
 
 from __future__ import annotations
 
-import logging
 import struct
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..ir.errors import DeviceLostError, Error, InvalidError, RuntimeFailure
+from ..ir.lazy_logging import logger_of
 from ..ir.sha256 import sha256
 from .pipeline_binary import (
     MAX_BINARIES,
@@ -27,7 +27,7 @@ from .pipeline_binary_feature import has_pipeline_binaries
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 T = TypeVar("T")
 

@@ -44,12 +44,7 @@ class ShaderModule(Handle):
         code = ffi.new("uint32_t[]", len(image.spirv) // 4)
         ffi.memmove(code, image.spirv, len(image.spirv))
         info = make("VkShaderModuleCreateInfo", codeSize=len(image.spirv), pCode=code)
-        out = ffi.new("VkShaderModule*")
-        vk = device.vk
-        device.check(vk.vkCreateShaderModule(device.raw, info, NULL, out), "vkCreateShaderModule")
-        raw = out[0]
-        self.raw = raw
-        self._own(device.graveyard, lambda: vk.vkDestroyShaderModule(device.raw, raw, NULL))
+        self.raw = self._make(device, "ShaderModule", info)
 
 
 class PipelineLayout(Handle):
@@ -72,12 +67,7 @@ class PipelineLayout(Handle):
             pushConstantRangeCount=int(push_bytes > 0),
             pPushConstantRanges=ranges,
         )
-        out = ffi.new("VkPipelineLayout*")
-        vk = device.vk
-        device.check(vk.vkCreatePipelineLayout(device.raw, info, NULL, out), "vkCreatePipelineLayout")
-        raw = out[0]
-        self.raw = raw
-        self._own(device.graveyard, lambda: vk.vkDestroyPipelineLayout(device.raw, raw, NULL))
+        self.raw = self._make(device, "PipelineLayout", info)
 
 
 class Pipeline(Handle):
@@ -119,11 +109,15 @@ class Pipeline(Handle):
         )
         out = ffi.new("VkPipeline*")
         vk = device.vk
+
+        def destroy() -> None:
+            raw, out[0] = out[0], NULL  # as `handle.Made`
+            vk.vkDestroyPipeline(device.raw, raw, NULL)
+
+        self._own(device.graveyard, destroy)
         result = vk.vkCreateComputePipelines(device.raw, cache, 1, info, NULL, out)
-        device.check(result, "vkCreateComputePipelines")
-        raw = out[0]
-        self.raw = raw
-        self._own(device.graveyard, lambda: vk.vkDestroyPipeline(device.raw, raw, NULL))
+        device.check(result, "vkCreateComputePipelines")  # which sets what it cannot make to NULL
+        self.raw = out[0]
 
 
 class PipelineStore:
@@ -140,6 +134,8 @@ class PipelineStore:
         """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since; so are
         modules."""
         self.cache = PipelineCache(device)
+        self.made = 0
+        """Pipelines made so far."""
         self._native: NativePipelines | None = None
 
     @property
@@ -178,6 +174,7 @@ class PipelineStore:
             lambda chained: self.compile_into(NULL, image, kernel, entries, selector, chained),
         )
         made = made or self.compile_into(self.cache.raw, image, kernel, entries, selector)
+        self.made += 1
         self._living[key] = made
         self._keep(key, made)
         return made

@@ -7,22 +7,25 @@ ownership checks of `disk_cache`.  Saved when the device is closed, if the drive
 
 from __future__ import annotations
 
-import logging
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
+from ..ir.errors import Error
+from ..ir.lazy_logging import logger_of
 from ..ir.sha256 import sha256
 from .disk_cache import DiskCache, open_cache
-from .handle import Handle
+from .handle import Handle, Made
 from .headers import NULL, ffi, make
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 MAX_DATA_BYTES: Final = 32 << 20
 """Larger caches are not saved; a driver's cache grows with every pipeline and never forgets."""
+
+KIND: Final = "PipelineCache"
 
 _HEADER: Final = struct.Struct("<IIII16s")
 _HEADER_VERSION_ONE: Final = 1
@@ -46,22 +49,17 @@ class PipelineCache(Handle):
             logger.info("the pipeline cache %s is not of '%s'", self.name, device.name)
             stored = None
         self._saved = stored
-        self.raw = self._create(stored)
-        vk, raw = device.vk, self.raw
-        self._own(device.graveyard, lambda: vk.vkDestroyPipelineCache(device.raw, raw, NULL))
-
-    def _create(self, data: bytes | None) -> Any:
-        device, out = self._device, ffi.new("VkPipelineCache*")
-        # The driver copies the data: the buffer lives until the call returns.
-        initial = NULL if data is None else ffi.new("char[]", data)
-        info = make("VkPipelineCacheCreateInfo", initialDataSize=len(data or b""), pInitialData=initial)
-        result = device.vk.vkCreatePipelineCache(device.raw, info, NULL, out)
-        if result < 0 and data is not None:
-            logger.info("'%s' refuses its pipeline cache (%d)", device.name, result)
+        made = Made(device, KIND)
+        self._own(device.graveyard, made.destroy)
+        try:
+            made.create(_create_info(stored))
+        except Error as error:
+            if stored is None:
+                raise
+            logger.info("'%s' refuses its pipeline cache: %s", device.name, error)
             self._saved = None
-            return self._create(None)
-        device.check(result, "vkCreatePipelineCache")
-        return out[0]
+            made.create(_create_info(None))
+        self.raw = made.raw
 
     def data(self) -> bytes | None:
         """Returns what the driver would read again, None where it gives nothing or too much."""
@@ -71,14 +69,15 @@ class PipelineCache(Handle):
         """Adds what another cache of the device knows; returns False for data of another device or driver."""
         if not is_cache_of(data, self._header):
             return False
-        device, out = self._device, ffi.new("VkPipelineCache*")
-        initial = ffi.new("char[]", data)
-        info = make("VkPipelineCacheCreateInfo", initialDataSize=len(data), pInitialData=initial)
+        device, made = self._device, Made(self._device, KIND)
         with device.lock:
-            if device.vk.vkCreatePipelineCache(device.raw, info, NULL, out) < 0:
+            try:
+                made.create(_create_info(data))
+                result = device.vk.vkMergePipelineCaches(device.raw, self.raw, 1, made.out)
+            except Error:
                 return False
-            result = device.vk.vkMergePipelineCaches(device.raw, self.raw, 1, out)
-            device.vk.vkDestroyPipelineCache(device.raw, out[0], NULL)
+            finally:
+                made.destroy()
         device.check(result, "vkMergePipelineCaches")
         return True
 
@@ -106,17 +105,16 @@ class UnsavedCache(Handle):
 
     def __init__(self, device: LogicalDevice, data: bytes | None = None) -> None:
         self._device = device
-        out = ffi.new("VkPipelineCache*")
-        initial = NULL if data is None else ffi.new("char[]", data)
-        info = make("VkPipelineCacheCreateInfo", initialDataSize=len(data or b""), pInitialData=initial)
-        device.check(device.vk.vkCreatePipelineCache(device.raw, info, NULL, out), "vkCreatePipelineCache")
-        vk, raw = device.vk, out[0]
-        self.raw = raw
-        self._own(device.graveyard, lambda: vk.vkDestroyPipelineCache(device.raw, raw, NULL))
+        self.raw = self._make(device, KIND, _create_info(data))
 
     def data(self) -> bytes | None:
         """Returns what the driver would read again, None where it gives nothing or too much."""
         return _data_of(self._device, self.raw)
+
+
+def _create_info(data: bytes | None) -> Any:
+    initial = NULL if data is None else ffi.new("char[]", data)  # kept by the struct; the driver copies it
+    return make("VkPipelineCacheCreateInfo", initialDataSize=len(data or b""), pInitialData=initial)
 
 
 def _data_of(device: LogicalDevice, raw: Any) -> bytes | None:

@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from ..ir.errors import Error, InvalidError
 from . import trace
+from .handle import living
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -241,10 +242,10 @@ class Profile:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            for queue, value in tuple(self._pending.items()):
+            for queue in living(self._pending):
                 if not queue.is_closed:
-                    queue.wait_for(value)
-            seen = {queue.device: queue for queue in tuple(self._pending)}
+                    queue.wait_for(self._pending[queue])
+            seen = {queue.device: queue for queue in living(self._pending)}
             for queue in seen.values():
                 self._calibrate(queue)
         except Error as problem:  # whoever uses the queue next hears of it
@@ -480,7 +481,7 @@ def note_command(command: Command, submitted_ns: int, ticks: tuple[int, int] | N
 
 def _submit_what_is_recorded() -> None:
     """Lets the open command buffers go, so that the next commands come into ones with timestamps."""
-    for device in tuple(devices):
+    for device in living(devices):
         if not (device.is_closed or device.is_lost or device.is_forked):
             with device.lock:
                 device.submit_everything()

@@ -6,11 +6,11 @@ and what kernels have to tell whoever waits.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
+from ..ir.lazy_logging import logger_of
 from . import graph_recording, profile
 from .asynchronous_errors import AsynchronousErrors
 from .backend import VulkanObject
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .tracked import Tracked
     from .transfer_stream import TransferStream
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 class Queue(VulkanObject, CommandStream):

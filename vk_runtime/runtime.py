@@ -8,7 +8,6 @@ Driver libraries stay loaded, because drivers do not survive being unloaded.
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import threading
 from functools import cached_property
@@ -17,10 +16,11 @@ from typing import TYPE_CHECKING
 from ..ir.config import config, warn_of_misspelt_variables
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import Error, RuntimeFailure
-from ..ir.start_up import import_now, side_by_side
-from . import log_topics
+from ..ir.lazy_logging import logger_of
+from ..ir.start_up import import_libraries, import_now, side_by_side
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .errors import VulkanError
+from .handle import living
 from .instance import Instance
 from .loader import (
     EMBEDDED_VARIABLE,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .driver_report import DriverRecord, Status
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _making = threading.RLock()
 _made: list[Runtime] = []
@@ -110,13 +110,14 @@ class Runtime:
 
     def _open(self, entry: EntryPoint) -> _Attempt:
         try:
-            instance = Instance(entry)
+            # Ctrl-C cannot come between its end and its entry in the list.
+            self._instances.extend(map(Instance, (entry,)))
         except Error as error:  # also out-of-memory codes, the loader's answer to a damaged driver file
             if isinstance(error, VulkanError) and error.result == VK_ERROR_INCOMPATIBLE_DRIVER:
                 reason = "no driver could be loaded (VK_ERROR_INCOMPATIBLE_DRIVER)"
                 return _Attempt(entry.source, entry.library, "no device", reason)
             return _Attempt(entry.source, entry.library, "failed", str(error))
-        self._instances.append(instance)
+        instance = self._instances[-1]
         attempt = _Attempt(entry.source, entry.library, "ok", "")
         problems: list[str] = []
         for raw in instance.physical_devices():
@@ -146,7 +147,15 @@ class Runtime:
             library=attempt.library,
             status=attempt.status,
             reason=attempt.reason,
-            devices=tuple(device for device in self.devices if device.physical in attempt.found),
+            # By their handles: a device that is used without some aspects has a record of its own.
+            devices=tuple(
+                device
+                for device in self.devices
+                if any(
+                    device.physical.instance is found.instance and device.physical.raw == found.raw
+                    for found in attempt.found
+                )
+            ),
         )
 
     @property
@@ -168,7 +177,7 @@ class Runtime:
 
         for device in self.devices:
             device.shut_down()
-        opened = [logical for logical in tuple(profile.devices) if not logical.is_adopted]
+        opened = [logical for logical in living(profile.devices) if not logical.is_adopted]
         own = [logical for logical in opened if logical.physical.instance in self._instances]
         for logical in own:  # also those that no list has, made for tests and by tools
             logical.close()
@@ -182,10 +191,12 @@ class Runtime:
 def _load_libraries() -> None:
     """Imports the extension modules of `_import_the_rest`: while a driver is opened, no other library can be."""
     import bisect
+    import json
 
     from ..ir import sha256
 
-    del bisect, sha256
+    del bisect, json, sha256
+    import_libraries()
 
 
 def _import_the_rest() -> None:
@@ -197,13 +208,23 @@ def _import_the_rest() -> None:
     import_now()
 
 
+def _follow_log_option() -> None:
+    """Does what the option `log` says, from here on; raises InvalidError where it is wrong."""
+    if config.log:
+        from . import log_topics
+
+        log_topics.set_up()
+
+
 def runtime() -> Runtime:
     """Returns the process's runtime, made at the first call; a machine without devices has one too."""
     if _made:  # without the lock, which an interrupt could leave taken: arrays ask each time
         return _made[0]
     with _making:
         if not _made:
-            log_topics.set_up()
+            _follow_log_option()
+            if _follow_log_option not in config.watchers:
+                config.watchers.append(_follow_log_option)
             warn_of_misspelt_variables()
             made = Runtime()
             atexit.register(made.close)

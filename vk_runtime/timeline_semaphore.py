@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .constants import VK_SEMAPHORE_TYPE_TIMELINE, VK_TIMEOUT
 from .handle import Handle
-from .headers import NULL, ffi, make
+from .headers import ffi, make
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
@@ -45,11 +45,9 @@ class TimelineSemaphore(Handle):
             "VkSemaphoreCreateInfo",
             pNext=make("VkSemaphoreTypeCreateInfo", semaphoreType=VK_SEMAPHORE_TYPE_TIMELINE),
         )
-        out = ffi.new("VkSemaphore*")
-        vk = device.vk
-        device.check(vk.vkCreateSemaphore(device.raw, info, NULL, out), "vkCreateSemaphore")
-        self.raw = raw = out[0]
-        self.raw_array = ffi.new("VkSemaphore[]", [raw])
+        # A queue with work in flight is in `LogicalDevice.busy` and so alive: nothing is pending where it goes.
+        self.raw = self._make(device, "Semaphore", info)
+        self.raw_array = ffi.new("VkSemaphore[]", [self.raw])
         """VkSemaphore[1], for the structs that take an array."""
         self.completed = 0
         """The highest value that it is known to have reached."""
@@ -58,10 +56,9 @@ class TimelineSemaphore(Handle):
         self._usual_ns = 0
         """How long those before it took, the latest counting most."""
         self._counter = ffi.new("uint64_t*")
+        vk = device.vk
         self._wait_semaphores, self._get_counter_value = vk.vkWaitSemaphores, vk.vkGetSemaphoreCounterValue
         self._wait_structs: list[tuple[Any, Any]] = []
-        # A queue with work in flight is in `LogicalDevice.busy` and so alive: nothing is pending here.
-        self._own(device.graveyard, lambda: vk.vkDestroySemaphore(device.raw, raw, NULL))
 
     def read(self) -> int:
         """Asks the driver how far it is and returns that.  Call it with the device's lock held."""

@@ -6,17 +6,17 @@ What counts is progress of the whole device: a queue may wait for others as long
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import TYPE_CHECKING
 
 from ..ir.config import config
 from ..ir.errors import DeviceLostError
+from ..ir.lazy_logging import logger_of
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 WARN_AFTER_S = 60.0
 """Seconds without progress after which a wait says once what it waits for."""

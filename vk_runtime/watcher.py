@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import logging
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..ir.errors import Error
+from ..ir.lazy_logging import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 IDLE_S = 1.0
 """How long the thread stays when there is nothing to wait for."""

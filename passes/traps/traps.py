@@ -8,7 +8,6 @@ Invariant: a kernel that makes no array and reaches its barriers in straight lin
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ from ...ir.call_graph import Function, function_name, functions, has_body
 from ...ir.dialects.kernel import is_kernel
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.lazy_logging import logger_of
 from ...ir.location import location_of
 from ...ir.walk import operations
 from ..narrowing import is_memref_type
@@ -31,7 +31,7 @@ from .inline import inline_cooperative
 from .uninitialised import Access, accesses, note, private_bits
 from .work_group import WorkGroup
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _PRIVATE_BYTES = 1 << 15
 """Private arrays, with their bits, that are checked: half of what a work-item may have."""

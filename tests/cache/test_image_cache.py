@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.frontend.captures import Captures
+from lapilli.frontend.image_cache import VARIANTS, cached_kernel
+from lapilli.frontend.kernel import KernelFunction
+from lapilli.ir.target_env import TargetEnv
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.runtime import runtime
 
@@ -67,6 +71,27 @@ def write(folder: Path, name: str = "program.py", **changes: str) -> Path:
         + PROGRAM.format(**values)
     )
     return program
+
+
+class Memory:
+    """A cache that is not on disk."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, bytes] = {}
+
+    def load(self, name: str) -> bytes | None:
+        return self.entries.get(name)
+
+    def store(self, name: str, payload: bytes) -> bool:
+        self.entries[name] = payload
+        return True
+
+    def remove(self, name: str) -> None:
+        self.entries.pop(name, None)
+
+
+def kernel_of_one() -> KernelFunction:
+    return lp.kernel_from_source("@lp.kernel\ndef one(x: lp.Array[lp.f32]):\n    x[lp.global_id(0)] = 1.0\n")
 
 
 def results(run: Run, program: Path) -> dict[str, object]:
@@ -171,10 +196,67 @@ def test_a_rebound_name_is_noticed_after_a_hit(
     assert np.asarray(x).tolist() == [7.0] * 4
 
 
+def test_a_function_that_makes_kernels_hits_for_each_of_its_values(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAPILLI_CACHE_DIR", str(tmp_path / "own"))
+    monkeypatch.setenv("LAPILLI_CACHE", "1")
+
+    def kernel_that_adds(number: float):
+        @lp.kernel
+        def add(x: lp.Array[lp.f32]):
+            x[lp.global_id(0)] += number
+
+        return add
+
+    x = lp.zeros(2, device=device)
+    values = [float(number) for number in range(VARIANTS + 2)]
+    for counts in ((len(values), 0), (0, len(values))):
+        with lp.trace() as trace:
+            for value in values:
+                kernel_that_adds(value)[2](x)
+        assert (trace.count("compile"), trace.count("cache_hit")) == counts
+    assert x.numpy().tolist() == [2 * sum(values)] * 2
+
+
+@pytest.mark.parametrize(
+    "hostile", [b"", b"[" * 99_999, b"{}", b"[{}]", b'[[[0, ["x"]]]]', b"[[[-1, [], null]]]"]
+)
+def test_what_is_no_list_of_names_is_removed(hostile: bytes) -> None:
+    store = Memory()
+    cached = cached_kernel(store, kernel_of_one(), 1, TargetEnv())
+    assert cached is not None
+    store.entries[f"names-{cached.key}"] = hostile
+    assert cached.find() is None
+    assert not store.entries
+
+
+def test_which_names_are_read_may_depend_on_what_they_mean() -> None:
+    store, one = Memory(), kernel_of_one()
+    cached = cached_kernel(store, one, 1, TargetEnv())
+    assert cached is not None
+    scope = one.function.__globals__
+
+    def keep(image: bytes, **names: int) -> None:
+        scope.update(names)
+        captures = Captures()
+        for name, value in names.items():
+            captures.used.name(one.function, name, value)
+        cached.keep(captures, lambda _: image)
+
+    def find(**names: int) -> bytes | None:
+        scope.update(names)
+        hit = cached.find()
+        return None if hit is None else hit.image
+
+    keep(b"plain", A=1)
+    keep(b"other", A=2, B=3)
+    assert [find(A=1, B=4), find(A=2, B=3), find(A=2, B=4)] == [b"plain", b"other", None]
+
+
 def test_two_environments_do_not_share_entries(device: Device, tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from lapilli.frontend.image_cache import cached_kernel
     from lapilli.vk_runtime.disk_cache import DiskCache
 
     @lp.kernel

@@ -58,13 +58,13 @@ def test_saved_data_is_given_back_and_foreign_data_is_not(
     store, logical = open_cache(), device.logical  # opened now: it makes a cache of its own
     assert store is not None
     given: list[bytes | None] = []
-    create = PipelineCache._create  # pyright: ignore[reportPrivateUsage]
+    create_info = pipeline_cache._create_info  # pyright: ignore[reportPrivateUsage]
 
-    def watched(self: PipelineCache, data: bytes | None) -> object:
+    def watched(data: bytes | None) -> object:
         given.append(data)
-        return create(self, None)  # made-up content must not reach the driver
+        return create_info(None)  # made-up content must not reach the driver
 
-    monkeypatch.setattr(PipelineCache, "_create", watched)
+    monkeypatch.setattr(pipeline_cache, "_create_info", watched)
     cache = PipelineCache(logical)
     header = cache._header  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(cache, "data", lambda: header)

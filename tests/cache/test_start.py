@@ -12,7 +12,7 @@ from lapilli.vk_runtime.runtime import runtime
 from .conftest import runner
 
 PROGRAM = """
-import json, sys, threading
+import sys, threading
 import numpy as np, lapilli as lp
 
 loaded, beside = {}, {}
@@ -52,6 +52,7 @@ note("arrays")
 saxpy[x.size](2.0, x, y)
 assert np.asarray(y)[3] == 6.0
 note("launched")
+import json
 print(json.dumps({"loaded": loaded, "beside": beside}))
 """
 
@@ -71,6 +72,16 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Found:
     run = runner(folder)
     run(program)
     return json.loads(run(program))
+
+
+@pytest.fixture(scope="module")
+def uncached(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """What the program said when there was no cache."""
+    if not runtime().devices:
+        pytest.skip("no Vulkan device")
+    program = tmp_path_factory.mktemp("start") / "program.py"
+    program.write_text('import os\nos.environ |= {"LAPILLI_CACHE": "0", "LAPILLI_VERIFY": "0"}\n' + PROGRAM)
+    return json.loads(runner(program.parent)(program))
 
 
 def own(modules: list[str]) -> set[str]:
@@ -96,5 +107,22 @@ def test_what_a_launch_needs_is_imported_while_the_drivers_start(
 
 def test_a_launch_from_the_cache_loads_little(start: Found) -> None:
     launched = set(start["loaded"]["launched"])
-    assert launched.isdisjoint({"xdsl", "hashlib", "zlib", "vulkan", "rich", "pandas", "asyncio"})
+    assert launched.isdisjoint({"xdsl", "hashlib", "zlib", "vulkan", "rich", "pandas", "asyncio", "logging"})
     assert len(own(start["loaded"]["launched"])) <= 122  # 119; each costs 0.1 to 0.3 ms
+
+
+def test_without_a_cache_the_compiler_is_imported_while_the_drivers_start(uncached: Found) -> None:
+    beside = uncached["beside"]
+    assert set(beside["modules"]) >= {
+        "xdsl.dialects.builtin",
+        "lapilli.passes.pipeline",
+        "lapilli.frontend.builder",
+    }
+    assert beside["libraries"] == []
+    assert len(uncached["loaded"]["launched"]) - len(uncached["loaded"]["arrays"]) <= 10
+
+
+def test_a_first_compilation_loads_few_modules(uncached: Found) -> None:
+    launched = uncached["loaded"]["launched"]
+    assert len(own(launched)) <= 352  # 346
+    assert sum(name.startswith("xdsl.") for name in launched) <= 66  # 64

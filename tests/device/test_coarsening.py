@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import pytest
 import lapilli as lp
 from lapilli.frontend.kernel import KernelFunction
 from lapilli.vk_runtime import coarsening as tables
+from lapilli.vk_runtime import launch_plan
 from lapilli.vk_runtime.coarse_record import CoarseRecord
 from lapilli.vk_runtime.coarsening import Coarsening
+from lapilli.vk_runtime.physical_device import DeviceLimits
 
 ALWAYS = Coarsening(lanes=4, least_with_loops=1, least_without_loops=1)
 NEVER = Coarsening()
@@ -19,7 +22,14 @@ NEVER = Coarsening()
 
 @pytest.fixture
 def coarsening(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Coarsening], None]]:
-    """Sets when launches on the device are coarsened."""
+    """Sets when launches on the device are coarsened; with the same work-groups on all devices, because the smallest
+    range that is cut depends on them."""
+    chosen = launch_plan.default_local_size
+
+    def choose(range_: tuple[int, ...], limits: DeviceLimits) -> tuple[int, ...]:
+        return chosen(range_, replace(limits, busy_work_groups=0))
+
+    monkeypatch.setattr(launch_plan, "default_local_size", choose)
 
     def use(choice: Coarsening) -> None:
         monkeypatch.setitem(tables.COARSENING, device.physical.driver_id, choice)

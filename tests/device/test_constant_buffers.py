@@ -57,6 +57,24 @@ def test_elements_of_every_size(device: lp.Device, dtype: str, n: int):
     np.testing.assert_array_equal(out.numpy(), values[::-1])
 
 
+@lp.kernel
+def write(value: lp.f32, x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] = value
+
+
+@pytest.mark.behaviour("MEM-03")
+def test_what_a_launch_before_has_written(device: lp.Device):
+    """GPUs read uniform buffers through caches of their own, of which barriers must say something."""
+    x, found = lp.zeros(16, device=device), []
+    outs = [lp.zeros(16, device=device) for _ in range(12)]
+    for value, out in enumerate(outs):
+        write[16](float(value), x)
+        reversed_copy[16](x, out)
+        if value % 4 == 3:
+            found += [int(each.numpy()[3]) for each in outs[value - 3 : value + 1]]
+    assert found == list(range(12))
+
+
 @pytest.mark.behaviour("MEM-03", "IOP-41")
 def test_they_are_uniform_buffers(device: lp.Device):
     env = device.target_env

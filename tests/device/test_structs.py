@@ -260,3 +260,119 @@ def test_structs_are_compared_by_their_members(device):
     out = lp.zeros((4, 8), lp.i32, device=device)
     compares[4](out, lp.asarray(np.zeros(4, Whole.dtype), device=device))
     assert out.numpy().tolist() == [[1, i == 0, 1, 1, 1, 0, 1, 1] for i in range(4)]
+
+
+@lp.struct
+class Complex:
+    re: lp.f32
+    im: lp.f32
+
+    def norm2(self) -> lp.f32:
+        return self.re * self.re + self.im * self.im
+
+    def scaled(self, by, *, bias=0.0):
+        return Complex(self.re * by + bias, self.im * by + bias)
+
+    def __add__(self, other):
+        return Complex(self.re + other.re, self.im + other.im)
+
+    def __sub__(self, other: Complex) -> Complex:
+        return self + -other
+
+    def __mul__(self, by):
+        return self.scaled(by)
+
+    def __rmul__(self, by):
+        return self * by
+
+    def __neg__(self):
+        return Complex(-self.re, -self.im)
+
+    def grow(self):
+        self.re += 1.0
+
+    @staticmethod
+    def one():
+        return Complex(1.0, 0.0)
+
+
+@lp.struct
+class Named:
+    name: lp.i32
+    value: Complex
+
+    def sum(self):
+        return self.value.norm2() + self.name
+
+
+@lp.kernel
+def with_methods(a: lp.Array[Complex], named: lp.In[Named], out: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    out[i] = a[i].norm2() + 10 * named[i].sum() + 100 * named[i].value.norm2()
+    total = Complex.one()
+    for _ in range(3):
+        total += a[i].scaled(2.0, bias=1.0)
+    a[i] = 2.0 * total - a[i] * 0.5
+
+
+def test_methods_and_operators(device):
+    host = np.random.default_rng(3).random((5, 2), np.float32)
+    a = lp.asarray([Complex(*row) for row in host], device=device)
+    named = lp.asarray([Named(i, Complex(*row)) for i, row in enumerate(host)], Named, device=device)
+    out = lp.empty(5, device=device)
+    with_methods[5](a, named, out)
+    np.testing.assert_allclose(out.numpy(), 111 * (host**2).sum(1) + 10 * np.arange(5), rtol=1e-5)
+    expected = 2 * ([1, 0] + 3 * (2 * host + 1)) - host / 2
+    np.testing.assert_allclose(a.numpy().view(np.float32).reshape(5, 2), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a[0].grow()", "stores into 'self', a copy"),
+        ("p = a[0] + 1.0", "has no attribute 're'"),
+        ("p = a[0] / 2.0", "operator / takes numbers and vectors, found Complex"),
+        ("x = a[0].norm2(1)", "'norm2' takes 0 positional arguments, found 1"),
+        ("x = a[0].norm()", "struct 'Complex' has no member 'norm'"),
+    ],
+)
+def test_wrong_uses_of_methods(text, said):
+    source = f"import lapilli as lp\n@lp.kernel\ndef k(a: lp.Array[Complex]):\n    {text}\n"
+    kernel = lp.kernel_from_source(source, namespace={"Complex": Complex})
+    with pytest.raises(lp.CompileError) as caught:
+        kernel.inspect("ir")
+    assert said in str(caught.value)
+
+
+def test_a_method_that_changes_is_compiled_anew(device, monkeypatch):
+    array = lp.asarray([Named(2, Complex(1.0, 1.0))], device=device)
+
+    @lp.kernel
+    def sums(a: lp.In[Named], out: lp.Out[lp.f32]):
+        out[0] = a[0].sum()
+
+    out = lp.empty(1, device=device)
+    sums[1](array, out)
+    assert out.numpy()[0] == 4
+    monkeypatch.setattr(Named, "sum", _halved)
+    sums[1](array, out)
+    assert out.numpy()[0] == 1
+
+
+def _halved(self):
+    return self.name / 2
+
+
+def test_arrays_of_instances(device):
+    body = Body(1.0, (1, 2, 3), Material((4, 5, 6)), weights=((1, 2), (3, 4)))
+    array = lp.asarray([[body, Body(2)]], device=device)
+    assert array.shape == (1, 2)
+    expected = np.zeros(2, Body.dtype)
+    expected[0] = (1, (1, 2, 3), ((4, 5, 6), 0.5), 7, ((1, 2), (3, 4)))
+    expected[1]["mass"], expected[1]["material"]["shine"], expected[1]["tag"] = 2, 0.5, 7
+    np.testing.assert_array_equal(array.numpy()[0], expected)
+    for wrong in ([body, 3], [body, Material()], [object()]):
+        with pytest.raises(lp.InvalidError):
+            lp.asarray(wrong, Body, device=device)
+        with pytest.raises(lp.InvalidError):
+            lp.asarray(wrong, device=device)

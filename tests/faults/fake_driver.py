@@ -16,6 +16,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -90,6 +91,10 @@ class FakeDriver:
         self.is_slow = False
         """Whether waiting ends without a result, and each question for a semaphore lets one submission end."""
         self.living: dict[int, Object] = {}
+        self.made = 0
+        """How many calls have made something."""
+        self.behind: dict[int, Callable[[], None]] = {}
+        """What is called right behind such a call, by how many there were then."""
         self._faults: dict[tuple[str, int], int] = {}
         self._handles = itertools.count(0x1000, 16)
         self._pending: list[Submission] = []
@@ -130,7 +135,11 @@ class FakeDriver:
             if self.is_lost and name in TELLS_LOSS:
                 return VK_ERROR_DEVICE_LOST
             try:
-                return function(*args) or nothing
+                found = function(*args) or nothing
+                if name.startswith(("vkCreate", "vkAllocate")):
+                    self.made += 1
+                    self.behind.get(self.made, int)()
+                return found
             except Exception as error:  # cffi would only print it
                 self.violations.append(f"{name}: {type(error).__name__}: {error}")
                 return nothing
@@ -307,6 +316,8 @@ class FakeDriver:
         self._make("DescriptorPool", out)
 
     def vkDestroyDescriptorPool(self, device: Any, handle: Any, allocator: Any) -> None:
+        if handle == NULL:
+            return
         for child in self._pools.pop(self._find("DescriptorPool", handle), ()):
             self._destroy(child.kind, ffi.cast("VkDescriptorSet", child.handle))
         self._destroy("DescriptorPool", handle)
@@ -330,6 +341,8 @@ class FakeDriver:
         self._make("CommandPool", out)
 
     def vkDestroyCommandPool(self, device: Any, handle: Any, allocator: Any) -> None:
+        if handle == NULL:
+            return
         for child in self._pools.pop(self._find("CommandPool", handle), ()):
             self._destroy(child.kind, ffi.cast("VkCommandBuffer", child.handle))
         self._destroy("CommandPool", handle)

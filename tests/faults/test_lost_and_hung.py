@@ -25,6 +25,7 @@ def arrays(device: lp.Device) -> tuple[lp.Array, lp.Array]:
 def test_every_use_of_a_lost_device_says_why(fake: lp.Device, driver: FakeDriver) -> None:
     x, y = arrays(fake)
     queue = lp.Queue(fake)
+    add[10].on(queue)(1.0, x, y)  # makes the pipeline, and is submitted at once
     early = add[10].on(queue)(1.0, x, y)
     with lp.graph() as graph:
         add[10](1.0, x, y)
@@ -62,6 +63,7 @@ def test_a_handler_is_told_of_the_loss(fake: lp.Device, driver: FakeDriver) -> N
     told: list[lp.Error] = []
     queue = lp.Queue(fake, async_handler=told.extend)
     add[10].on(queue)(1.0, *arrays(fake))
+    add[10].on(queue)(1.0, *arrays(fake))  # the first one made the pipeline, and was submitted at once
     driver.inject("vkQueueSubmit", VK_ERROR_DEVICE_LOST, driver.calls["vkQueueSubmit"])
     queue.wait()
     assert [type(error) for error in told] == [lp.DeviceLostError]

@@ -380,3 +380,30 @@ def test_numbers_in_texts_are_literals(run_kernel):
     )
     _run(run_kernel, "texts", text, [y], 1)
     assert y.tolist() == [np.inf, -np.inf, 1.5, ord("a")]
+
+
+def test_membership_in_tuples(run_kernel):
+    x, y = np.arange(6, dtype=np.int32), np.zeros((3, 6), np.int32)
+    text = (
+        "@lp.kernel\ndef k(x: lp.In[lp.i32], y: lp.Out[lp.i32, 2]):\n    i = lp.global_id(0)\n"
+        "    y[0, i] = x[i] in (1, 3, i * i)\n    y[1, i] = x[i] not in (0, 2.0)\n"
+        "    y[2, i] = 1 if 3 in (1, 3) else x[i]\n"
+    )
+    _run(run_kernel, "among", text, [x, y], 6)
+    assert y[0].tolist() == [v in (1, 3, v * v) for v in range(6)]
+    assert y[1].tolist() == [v not in (0, 2) for v in range(6)]
+    assert y[2].tolist() == [1] * 6
+
+
+def test_literals_of_unrolled_loops_that_are_no_i32(run_kernel):
+    x, y = np.array([0x12345678], np.uint32), np.zeros(2, np.uint32)
+    text = (
+        "@lp.kernel\ndef k(x: lp.In[lp.u32], y: lp.Out[lp.u32]):\n    v = x[0]\n"
+        "    for count, mask in ((16, 0xFF0000FF), (4, 0x0F00F00F)):\n        v = (v | v << count) & mask\n"
+        "    y[0] = v\n    for mask in (0xF0F0F0F0, 15):\n        if v & mask:\n            break\n    y[1] = mask\n"
+    )
+    _run(run_kernel, "masks", text, [x, y], 1)
+    v = 0x12345678
+    for count, mask in ((16, 0xFF0000FF), (4, 0x0F00F00F)):
+        v = (v | v << count) & mask
+    assert y.tolist() == [v, 0xF0F0F0F0 if v & 0xF0F0F0F0 else 15]

@@ -293,8 +293,9 @@ def test_extension_query(device: lp.Device):
 def test_functions_of_extensions(device: lp.Device):
     function = vulkan.get_proc(device, "vkGetDeviceQueue")
     out = ffi.new("VkQueue*")
-    function(ffi.cast("VkDevice", vulkan.get_native(lp.Context([device]))[0]), 0, 0, out)
-    assert int(ffi.cast("uintptr_t", out[0])) == vulkan.get_native(lp.Queue(device))[0]
+    queue, family = vulkan.get_native(lp.Queue(device))
+    function(ffi.cast("VkDevice", vulkan.get_native(lp.Context([device]))[0]), family, 0, out)
+    assert int(ffi.cast("uintptr_t", out[0])) == queue
     assert vulkan.get_proc(device.platform, "vkEnumeratePhysicalDevices")
     with pytest.raises(lp.InvalidError, match="does not have"):
         vulkan.get_proc(device, "vkNoSuchFunction")

@@ -11,9 +11,10 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, IntegerType, UnitAttr, i32
 from xdsl.dialects.test import TestOp as AnyOp
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import (
     IRDLOperation,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -135,6 +136,24 @@ def test_a_wrong_definition_is_an_error_each_time() -> None:
             Wrong()
 
 
+def test_attributes_are_defined_when_they_are_verified() -> None:
+    with deferred_operations():
+
+        @irdl_attr_definition
+        class Pair(ParametrizedAttribute):
+            name = "test.pair"
+            first: IntegerType
+            second: Attribute
+
+    definition = Pair.get_irdl_definition()
+    assert isinstance(definition, module.DeferredParameters) and definition.name == "test.pair"
+    assert "_definition" not in vars(definition)
+    assert Pair(i32, UnitAttr()).first is i32
+    assert [name for name, _ in definition.parameters] == ["first", "second"]
+    with pytest.raises(VerifyException, match="parameter 'first' does not verify"):
+        Pair(UnitAttr(), i32)  # pyright: ignore[reportArgumentType]
+
+
 def test_other_threads_and_later_classes_are_left_alone() -> None:
     found: list[bool] = []
     with deferred_operations():
@@ -178,6 +197,9 @@ for kind in kinds:
     shown = repr(definition).replace("traits=" + repr(definition.traits), "")
     own = sorted(name for name in kind.__dict__ if name not in ("__new__", "__doc__"))
     print(kind.name, re.sub(r" at 0x\\w+", "", shown), own, sorted(map(repr, kind.traits)))
+for kind in (kind for dialect in dialects for kind in dialect.attributes):
+    definition = kind.get_irdl_definition() if hasattr(kind, "get_irdl_definition") else None
+    print(kind.name, re.sub(r" at 0x\\w+", "", str(definition and (definition.name, definition.parameters))))
 """
 
 

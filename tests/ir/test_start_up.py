@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from lapilli.ir import start_up
-from lapilli.ir.start_up import import_at_start_up, import_now, side_by_side
+from lapilli.ir.start_up import import_at_start_up, import_libraries, import_now, side_by_side
 
 
 def fail(error: BaseException) -> None:
@@ -77,3 +77,15 @@ def test_each_import_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
     import_now()
     import_now()
     assert done == ["loaded"]
+
+
+def test_libraries_come_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start_up, "_imports", {})
+    monkeypatch.setattr(start_up, "_libraries", {})
+    done: list[str] = []
+    import_at_start_up(lambda: done.append("loaded"), lambda: done.append("libraries"))
+    import_libraries()
+    assert done == ["libraries"]
+    import_now()
+    import_libraries()
+    assert done == ["libraries", "loaded"]

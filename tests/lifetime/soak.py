@@ -33,6 +33,8 @@ import numpy as np
 import lapilli as lp
 from lapilli.vk_runtime import loader
 
+from .hammer import Hammer
+
 ARRAYS, QUEUES, GRAPHS, KERNELS, IMAGES = 24, 6, 4, 12, 4
 """How many of each live at a time, at most."""
 
@@ -78,7 +80,7 @@ class Soak:
             *(self.make_array, self.release_array, self.read, self.write, self.fill, self.copy, self.view),
             *(self.wait, self.make_queue, self.record, self.replay, self.replay, self.tell),
         )
-        self.rare = (self.make_kernel, self.profile, self.image, self.empty_range, self.collect)
+        self.rare = (self.make_kernel, self.profile, self.image, self.empty_range, self.collect, self.hammer)
 
     def warm_up(self) -> None:
         """Makes every pipeline that there will be."""
@@ -93,6 +95,7 @@ class Soak:
             image = lp.UnsampledImage(np.zeros((*shape, 4), np.uint32), device=self.device)
             brighten[shape].on(self.device.default_queue)(image, 1)
             assert (image.numpy() == 1).all()
+        self.hammer()
 
     def step(self) -> None:
         chosen = self.chooser.choice(self.rare if self.chooser.random() < 0.03 else self.steps)
@@ -260,6 +263,10 @@ class Soak:
 
     def collect(self) -> None:
         gc.collect()
+
+    def hammer(self) -> None:
+        """Lets threads use queues, arrays and graphs at the same time."""
+        Hammer(self.device, self.chooser.randrange(2**20)).run(threads=4, steps=20)
 
     # ---- the end ----
 

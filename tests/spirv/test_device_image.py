@@ -99,6 +99,15 @@ def test_digest_tells_images_apart() -> None:
     assert len({one.digest, *(other.digest for other in others)}) == 7
 
 
+def test_code_at_another_place_is_the_same_code() -> None:
+    one = image()
+    (kernel,) = one.kernels
+    moved = one.relocated((replace(kernel, location=Location("elsewhere.py", 7, 1, "k")),))
+    assert moved.kernels[0].location != kernel.location
+    assert moved.digest == one.digest
+    assert replace(moved, kernels=one.kernels) == one
+
+
 def test_symbols_come_back() -> None:
     one = replace(image(), imports=("f", "g"), exports=("h",))
     again = DeviceImage.from_bytes(one.to_bytes())

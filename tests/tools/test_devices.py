@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -9,10 +10,11 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from lapilli.ir.aspects import Aspect
 from lapilli.tools import cli
-from lapilli.tools.devices import HEADINGS
+from lapilli.tools.devices import HEADINGS, print_devices
 from lapilli.vk_runtime.device import device as device_of
 from lapilli.vk_runtime.runtime import runtime
 
@@ -39,6 +41,18 @@ def test_aspects_are_those_of_the_device(output: str) -> None:
     for line, device in zip(output.splitlines()[1:], runtime().devices, strict=True):
         assert ("fp64" in line.split()) == device.has(Aspect.FP64)
         assert ("fp16" in line.split()) == device.has(Aspect.FP16)
+
+
+@pytest.mark.device
+def test_a_terminal_gets_words_that_are_not_broken() -> None:
+    text = io.StringIO()
+    print_devices(Console(file=text, force_terminal=True, width=60, color_system=None), runtime().devices)
+    lines = text.getvalue().splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    words = {word.rstrip(",") for word in text.getvalue().split()}
+    for device in runtime().devices:
+        assert f"{device.selector}  {device.name}" in lines
+        assert {aspect.name.lower() for aspect in device.aspects if aspect >= 0} <= words
 
 
 @pytest.mark.device

@@ -19,6 +19,7 @@ from lapilli.tools.doctor_findings import Finding, Section, missing, note, ok, r
 from lapilli.vk_runtime import loader
 from lapilli.vk_runtime.driver_report import driver_manifests
 from lapilli.vk_runtime.errors import VulkanError
+from lapilli.vk_runtime.runtime import runtime
 
 VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES", "LAPILLI_SWIFTSHADER")
 
@@ -74,6 +75,28 @@ def test_piped_output_has_neither_colours_nor_boxes() -> None:
     done = run(VK_DRIVER_FILES="/nowhere/icd.json", LAPILLI_SWIFTSHADER="", FORCE_COLOR="")
     assert "\x1b" not in done.stdout
     assert not set(done.stdout) & set("│─╭╮┃")
+
+
+def test_variables_that_are_wrong_are_named_and_every_device_is_listed() -> None:
+    if not runtime().devices:
+        pytest.skip("no Vulkan device")
+    wrong = {"LAPILLI_DEBGU": "1", "LAPILLI_HANG_TIMEOUT": "soon", "LAPILLI_DEVICE": "voodoo"}
+    done = run(**wrong, LAPILLI_DISABLE_ASPECTS="image")
+    for name in wrong:
+        assert f"!!  {name}: " in done.stdout and f"\n  unset {name}\n" in done.stdout
+    assert "did you mean LAPILLI_DEBUG?" in done.stdout and "Nothing to repair" not in done.stdout
+    for device in runtime().devices:  # each is another device than that of its driver
+        assert f"\n{device.selector} " in done.stdout
+    assert done.returncode == 0
+
+
+def test_an_option_that_names_no_device_does_not_end_the_report() -> None:
+    done = run(LAPILLI_VISIBLE_DEVICES="voodoo")
+    if "no usable Vulkan device" in done.stdout:
+        pytest.skip("no Vulkan device")
+    assert "!!  devices: LAPILLI_VISIBLE_DEVICES: 'voodoo' matches no device" in done.stdout
+    assert done.stdout.endswith("To repair this\n  unset LAPILLI_VISIBLE_DEVICES\n")
+    assert done.returncode == 1
 
 
 @pytest.mark.usefixtures("no_variables")

@@ -15,9 +15,9 @@ from ..bundle_errors import ConstraintError
 from ..constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER
 from ..context import AsyncHandler, Context
 from ..device import Device, devices
+from ..device_creation import SHARING_EXTENSIONS, AdoptedDevice
 from ..device_features import CALIBRATION_EXTENSIONS, FEATURE_STRUCTS, REQUIRED_FEATURES
 from ..headers import NULL, address_of, bool_members, ffi
-from ..logical_device import SHARING_EXTENSIONS, AdoptedDevice
 from ..physical_device import PhysicalDevice
 from ..runtime import runtime
 from .devices import make_device

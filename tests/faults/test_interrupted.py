@@ -1,0 +1,54 @@
+"""Ctrl-C right behind each call that makes a Vulkan object: whoever wanted it is gone, and it must go too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from tests.interruption import interrupted_at
+
+from .fake_device import make_device
+from .fake_driver import FakeDriver
+from .program import add, check
+
+POINTS_BEHIND = 3
+"""Ctrl-C comes at the first, second and third possible point behind the call."""
+
+
+def use(device: lp.Device) -> None:
+    """Makes objects of every kind that the driver has."""
+    x = lp.asarray(np.arange(100, dtype=np.float32), device=device)
+    large = lp.zeros(600_000, device=device)  # a block of its own
+    queue = lp.Queue(device, profiling=True)
+    add[100].on(queue)(2.0, x, lp.zeros(100, device=device)).wait()
+    check[100].on(queue)(x)
+    for _ in range(4):
+        add[100](1.0, x, large).wait()
+    with lp.graph() as graph:
+        add[100](2.0, x, large)
+    graph.replay().wait()
+    queue.wait()
+
+
+@pytest.mark.parametrize("is_gpu", [False, True], ids=["cpu", "gpu"])
+def test_what_is_made_is_owned(is_gpu: bool) -> None:
+    whole = FakeDriver()
+    device = make_device(whole, is_gpu=is_gpu)
+    use(device)
+    device.shut_down()
+    assert whole.violations == [] and whole.living == {}
+    assert whole.made > 20
+    for number in range(1, whole.made + 1):
+        for point in range(POINTS_BEHIND):
+            _interrupt(is_gpu, number, point)
+
+
+def _interrupt(is_gpu: bool, number: int, point: int) -> None:
+    driver = FakeDriver()
+    device = make_device(driver, is_gpu=is_gpu)
+    assert interrupted_at(point, lambda: use(device), lambda start: driver.behind.update({number: start}))
+    where = f"point {point} behind object {number}"
+    device.shut_down()
+    assert driver.violations == [], where
+    assert driver.living == {}, where

@@ -1,0 +1,14 @@
+"""A short run of what `make soak` does for longer: threads that share queues, arrays and graphs."""
+
+from __future__ import annotations
+
+import pytest
+
+from .hammer import Hammer
+
+pytestmark = [pytest.mark.device, pytest.mark.native_only("queues of devices")]
+
+
+def test_threads_at_random(device):
+    done = Hammer(device, seed=1).run(threads=4, steps=60)
+    assert sum(done.values()) == 240
