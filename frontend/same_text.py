@@ -13,16 +13,13 @@ import dis
 import os
 import time
 import types
-from typing import Final
+from typing import Any, Final
 
 OWN_LABEL: Final = "<lapilli source "
 """How the names of texts begin that say themselves what is in them."""
 
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 _started = time.time()
-_FUTURE_FLAGS = 0
-for _name in __future__.all_feature_names:
-    _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag
 
 
 def may_differ(file: str) -> bool:
@@ -48,7 +45,7 @@ def is_made_of(function: types.FunctionType, tree: ast.FunctionDef) -> bool:
             _in_its_scope(code, tree),
             code.co_filename,
             "exec",
-            flags=code.co_flags & _FUTURE_FLAGS,
+            flags=code.co_flags & __future__.annotations.compiler_flag,
             dont_inherit=True,
         )
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -59,19 +56,27 @@ def is_made_of(function: types.FunctionType, tree: ast.FunctionDef) -> bool:
 
 def _in_its_scope(code: types.CodeType, tree: ast.FunctionDef) -> ast.Module:
     """Returns a module with the function in a class where private names need one, and its closure's names around it."""
-    inner: ast.stmt = ast.FunctionDef(
-        **{**dict(ast.iter_fields(tree)), "decorator_list": [], "returns": None}
-    )
+    inner: ast.stmt = ast.copy_location(_function(tree.name, tree.args, tree.body), tree)
     parent = code.co_qualname.rpartition(".")[0].rpartition(".")[2]
     if parent.isidentifier():
-        inner = ast.ClassDef(
-            name=parent, bases=[], keywords=[], body=[inner], decorator_list=[], type_params=[]
-        )
+        inner = _class(parent, inner)
     if code.co_freevars:
         names = [ast.arg(arg=name) for name in code.co_freevars if name != "__class__"]
         arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
-        inner = ast.FunctionDef(name="_", args=arguments, body=[inner], decorator_list=[], type_params=[])
+        inner = _function("_", arguments, [inner])
     return ast.fix_missing_locations(ast.Module(body=[ast.copy_location(inner, tree)], type_ignores=[]))
+
+
+def _function(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+    made: Any = ast.FunctionDef(name=name, args=arguments, body=body, decorator_list=[])
+    made.type_params = []  # which Python has had since 3.12
+    return made
+
+
+def _class(name: str, member: ast.stmt) -> ast.ClassDef:
+    made: Any = ast.ClassDef(name=name, bases=[], keywords=[], body=[member], decorator_list=[])
+    made.type_params = []
+    return made
 
 
 def _inner(code: types.CodeType, name: str) -> types.CodeType | None:
@@ -94,7 +99,8 @@ def _content(code: types.CodeType) -> list[object]:
     """
     found: list[object] = [code.co_varnames, code.co_freevars, code.co_cellvars]
     for instruction in dis.get_instructions(code):
-        name, value = instruction.opname, instruction.argval
+        name: str = instruction.opname
+        value: Any = instruction.argval
         if name in _LEFT_OUT:
             continue
         if instruction.opcode in _JUMPS:
