@@ -64,7 +64,6 @@ PARTS = (
     ("lowering", "passes/pipeline.py", "lower_image"),
     ("emission and validation", "spirv/build_image.py", "build_image"),
     ("  emission", "spirv/emit.py", "emit"),
-    ("  reflection", "spirv/reflect.py", "reflect"),
     ("  SPIRV-Tools", "spirv/tools_library.py", "validate"),
     ("all new operations", "ir/create.py", "create"),
     ("  and by xDSL", "xdsl/ir/core.py", "create"),

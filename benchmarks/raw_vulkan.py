@@ -45,6 +45,7 @@ class RawLauncher:
         logical = device.logical
         self._vk, self._device, self._queue = logical.vk, logical.raw, logical.vk_queue
         self._barriers = logical.barriers
+        self._polls = not logical.is_cpu
         self._lookup_functions()
         executable = executable_for(kernel, 1, device)
         ids = executable.kernel.abi.local_size_spec_ids
@@ -73,6 +74,7 @@ class RawLauncher:
         self._bind_pipeline, self._bind_sets = vk.vkCmdBindPipeline, vk.vkCmdBindDescriptorSets
         self._push_constants, self._dispatch = vk.vkCmdPushConstants, vk.vkCmdDispatch
         self._submit, self._wait = vk.vkQueueSubmit, vk.vkWaitSemaphores
+        self._read = vk.vkGetSemaphoreCounterValue
 
     def _create_objects(self, queue_family_index: int) -> None:
         vk, device = self._vk, self._device
@@ -96,7 +98,7 @@ class RawLauncher:
     def _prepare_structs(self) -> None:
         self._begin_info = make("VkCommandBufferBeginInfo", flags=VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
         self._begin_reusable = make("VkCommandBufferBeginInfo")
-        self._values = ffi.new("uint64_t[]", 1)
+        self._values, self._reached = ffi.new("uint64_t[]", 1), ffi.new("uint64_t*")
         timeline = make(
             "VkTimelineSemaphoreSubmitInfo",
             signalSemaphoreValueCount=1,
@@ -173,11 +175,19 @@ class RawLauncher:
         self.resubmit_and_wait()
 
     def resubmit_and_wait(self) -> None:
-        """Runs the command buffer as it is and waits for the timeline semaphore."""
+        """Runs the command buffer as it is and waits for the timeline semaphore; for a GPU's by polling it, as lapilli
+        does."""
         self._value += 1
         self._values[0] = self._value
         _expect_success(self._submit(self._queue, 1, self._submit_info, NULL), "vkQueueSubmit")
-        _expect_success(self._wait(self._device, self._wait_info, _FOREVER_NS), "vkWaitSemaphores")
+        if not self._polls:
+            _expect_success(self._wait(self._device, self._wait_info, _FOREVER_NS), "vkWaitSemaphores")
+            return
+        read, device, semaphore, reached = self._read, self._device, self._semaphores[0], self._reached
+        result = read(device, semaphore, reached)
+        while result == 0 and reached[0] < self._value:
+            result = read(device, semaphore, reached)
+        _expect_success(result, "vkGetSemaphoreCounterValue")
 
     def close(self) -> None:
         """Destroys what this made; nothing is in flight, every launch was waited for."""

@@ -185,6 +185,8 @@ def common_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST,
     Raises:
         CompileError: signed and unsigned integers that no type of the two holds.
     """
+    if left.type is right.type and left.type.kind != "bool":
+        return left.type
     try:
         return promote(left.type, right.type)
     except MixedSignsError:

@@ -102,17 +102,17 @@ class ScalarType(Type):
         """Bytes of a value in host memory."""
         return self.bits // 8
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         """Whether it is a signed or unsigned integer; bool is neither."""
         return self.kind in ("int", "uint")
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         """Whether it is a floating-point type."""
         return self.kind == "float"
 
-    @property
+    @cached_property
     def is_signed(self) -> bool:
         """Whether it is a signed integer."""
         return self.kind == "int"

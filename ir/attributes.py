@@ -39,6 +39,7 @@ def _parameter_names(kind: type[ParametrizedAttribute]) -> tuple[str, ...]:
     return tuple(name for name, _ in kind.get_irdl_definition().parameters)
 
 
+@lru_cache(maxsize=1024)
 def symbol_reference(name: str) -> FlatSymbolRefAttr:
     """Returns ``@name``."""
     return attribute(SymbolRefAttr, StringAttr(name), _NOT_NESTED)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 from xdsl.dialects import func, gpu
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -16,7 +17,7 @@ from xdsl.traits import SymbolTable
 
 from .dialects.aspect import is_external
 from .dialects.kernel import Function, is_kernel
-from .walk import operations
+from .walk import block_operations, operations, region_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,13 @@ class CallGraph:
 
 def functions(module: Operation) -> Iterator[Function]:
     """Yields the functions inside `module` in program order, those of nested modules too."""
-    for op in module.regions[0].ops:
-        if isinstance(op, Function):
-            yield op
-        elif isinstance(op, ModuleOp | gpu.ModuleOp):
-            yield from functions(op)
+    for block in region_blocks(module.regions[0]):
+        for op in block_operations(block):
+            kind = type(op)
+            if kind is func.FuncOp or kind is gpu.FuncOp:
+                yield cast("Function", op)
+            elif kind is ModuleOp or kind is gpu.ModuleOp:
+                yield from functions(op)
 
 
 def entry_points(module: Operation) -> tuple[Function, ...]:
@@ -91,7 +94,7 @@ def entry_points(module: Operation) -> tuple[Function, ...]:
 
 def has_body(function: Function) -> bool:
     """Returns whether the function is defined here, not only declared."""
-    return any(block.first_op is not None for block in function.body.blocks)
+    return any(block.first_op is not None for block in region_blocks(function.regions[0]))
 
 
 def function_name(function: Function) -> str:
@@ -100,7 +103,7 @@ def function_name(function: Function) -> str:
 
 
 def _calls_of(function: Function, symbols: SymbolTables) -> Iterator[Call]:
-    for op in operations(function.body):
+    for op in operations(function.regions[0]):
         if type(op) is func.CallOp:
             callee = symbols.resolve(op, op.callee)
             if isinstance(callee, Function):

@@ -52,7 +52,10 @@ def create(
         op._operands = values = SSAValues(operands)
         op._operand_uses = _uses(op, values)
     if result_types:
-        op.results = SSAValues([OpResult(type_, op, index) for index, type_ in enumerate(result_types)])
+        if len(result_types) == 1:
+            op.results = SSAValues((OpResult(result_types[0], op, 0),))
+        else:
+            op.results = SSAValues([OpResult(type_, op, index) for index, type_ in enumerate(result_types)])
     op.properties = made = dict(properties)
     for name, default in default_properties:
         made.setdefault(name, default)

@@ -22,6 +22,8 @@ def component_types(type_: Attribute) -> tuple[tuple[Attribute, int], ...]:
     """
     if (vector := vector_elements(type_)) is not None:
         return (vector,)
+    if type(type_) not in _COMPOSITES:  # isinstance of classes with an abstract base is a call in Python
+        return ()
     if isinstance(type_, ArrayType):
         return ((type_.element_type, type_.count.data),)
     if isinstance(type_, RuntimeArrayType):
@@ -30,6 +32,8 @@ def component_types(type_: Attribute) -> tuple[tuple[Attribute, int], ...]:
         return tuple((member.type, 1) for member in type_.data.members)
     return ()
 
+
+_COMPOSITES = frozenset((ArrayType, RuntimeArrayType, StructType))
 
 MOST_LEAVES = 1 << 20
 """Scalars of a value that are looked at one by one."""
@@ -64,4 +68,4 @@ def held_types(type_: Attribute) -> Iterator[Attribute]:
 
 def struct_name(type_: Attribute) -> str | None:
     """Returns the identifier of a named `!spirv.struct<Name, …>`, else None."""
-    return (type_.data.identifier or None) if isinstance(type_, StructType) else None
+    return (type_.data.identifier or None) if type(type_) is StructType else None

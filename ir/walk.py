@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import cast
 
 from xdsl.ir import Block, Operation, Region, SSAValue, SSAValues
 
@@ -15,12 +16,23 @@ def operations(root: Operation | Region) -> list[Operation]:
     Changes made while the list is gone through are not seen.
     """
     found: list[Operation] = []
-    if isinstance(root, Region):
+    if type(root) is Region:  # isinstance costs a call in Python for everything else
         _visit(root, found)
         return found
-    found.append(root)
-    for region in root.regions:
+    op = cast("Operation", root)
+    found.append(op)
+    for region in op.regions:
         _visit(region, found)
+    return found
+
+
+def region_blocks(region: Region) -> list[Block]:
+    """Returns the blocks of a region, in order."""
+    found: list[Block] = []
+    block = region._first_block
+    while block is not None:
+        found.append(block)
+        block = block._next_block
     return found
 
 

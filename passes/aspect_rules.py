@@ -27,6 +27,7 @@ from ..ir.dialects.kernel_image import ImageType
 from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.types import PointerType
 from ..ir.type_structure import held_types, struct_name
+from ..ir.walk import region_blocks
 from .narrowing import is_memref_type
 from .select_instructions import native_aspect
 
@@ -110,13 +111,14 @@ class AspectRules:
         return found[1]
 
     def _of_held_type(self, type_: Attribute) -> Iterator[Need]:
-        if isinstance(type_, Float64Type):
+        kind = type(type_)
+        if kind is Float64Type:
             yield Need(self.number(Aspect.FP64), "f64 value")
-        elif isinstance(type_, Float16Type):
+        elif kind is Float16Type:
             yield Need(self.number(Aspect.FP16), "f16 value")
-        elif isinstance(type_, BFloat16Type):  # the device keeps it as its 16 bits
+        elif kind is BFloat16Type:  # the device keeps it as its 16 bits
             yield Need(self.number(Aspect.VK_INT16), "bf16 value")
-        elif isinstance(type_, ImageType):
+        elif kind is ImageType:
             yield Need(self.number(Aspect.IMAGE), "image")
         elif (width := bit_width(type_)) in _INTEGER_ASPECTS:
             yield Need(self.number(_INTEGER_ASPECTS[width]), f"i{width} value")
@@ -135,11 +137,12 @@ class AspectRules:
             used = sorted(aspect.used(op))
             found = tuple(Need(number, f"{what} with uses_aspects", is_declared=True) for number in used)
         for result in op.results:
-            found += self.of_type(result.type)
-        if op.regions:
-            arguments = [a for region in op.regions for block in region.blocks for a in block.args]
-            for argument in arguments:
-                found += self.of_type(argument.type)
+            known = self._of_type.get(id(type_ := result.type))
+            found += self.of_type(type_) if known is None else known[1]
+        for region in op.regions:
+            for block in region_blocks(region):
+                for argument in block.args:
+                    found += self.of_type(argument.type)
         if _has_own_rule(type(op)):
             found += tuple(self._of_memory(op))
         return found

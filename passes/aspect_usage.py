@@ -143,7 +143,7 @@ def _callers(graph: CallGraph, within_units: bool) -> dict[Function, list[tuple[
 
 
 def _uses_in_body(function: Function, rules: AspectRules, explained: Set[int]) -> Iterator[Use]:
-    for op in operations(function.body):
+    for op in operations(function.regions[0]):
         needs = rules.of_op(op)
         if needs and id(op) not in explained:
             yield from (Use(need.aspect, need.what, op.location, need.is_declared) for need in needs)

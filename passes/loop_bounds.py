@@ -11,9 +11,10 @@ Loops of which nothing is known have no bound: None.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from typing import cast
 
 from xdsl.dialects import arith, func, gpu, memref, scf
-from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..ir.call_graph import Function, SymbolTables, has_body
@@ -30,16 +31,20 @@ EXACT_ROUNDS = 256
 
 def callee_of(op: Operation, symbols: SymbolTables) -> Function | None:
     """Returns the function that a call runs, None for other operations and for functions of elsewhere."""
-    reference = op.properties.get("callee")
-    if not isinstance(op, func.CallOp) or not isinstance(reference, SymbolRefAttr):
+    if type(op) is not func.CallOp:  # isinstance of a class with an abstract base is a call in Python
         return None
-    callee = symbols.resolve(op, reference)
+    callee = symbols.resolve(op, op.callee)
     return callee if isinstance(callee, Function) and has_body(callee) else None
 
 
 def has_loop_inside(op: Operation) -> bool:
     """Whether an atomic operation is a loop on the device: compare-exchange until it succeeds."""
-    return isinstance(op, AtomicOp) and op.is_loop
+    return _is_atomic(type(op)) and cast("AtomicOp", op).is_loop
+
+
+@cache
+def _is_atomic(kind: type[Operation]) -> bool:
+    return issubclass(kind, AtomicOp)
 
 
 class Bounds:
@@ -67,17 +72,17 @@ class Bounds:
         """Returns the bound of one operation with what is inside."""
         if op in self._known:
             return self._known[op]
-        if isinstance(op, scf.ForOp):
+        if type(op) is scf.ForOp:
             trips, inner = _most_trips(op), self.of_block(op.body.block)
             return None if trips is None or inner is None else (trips + 1) * (1 + inner)
-        if isinstance(op, scf.WhileOp):
+        if type(op) is scf.WhileOp:
             trips = _most_rounds(op)
             inner = _sum([self.of_block(region.block) for region in op.regions])
             return None if trips is None or inner is None else (trips + 1) * (1 + inner)
-        callee = callee_of(op, self._symbols)
-        if callee is not None:
-            return self.of_function(callee)
-        if has_loop_inside(op) or isinstance(op, func.CallOp):
+        if type(op) is func.CallOp:
+            callee = callee_of(op, self._symbols)
+            return None if callee is None else self.of_function(callee)
+        if has_loop_inside(op):
             return None
         # The arms of a branch add up: a sub-group may take both.
         return _sum([self.of_block(block) for region in op.regions for block in region.blocks])
@@ -137,6 +142,13 @@ def is_natural(value: SSAValue) -> bool:
         return _keeps_sizes(owner) and is_natural(owner.operands[0])
     if isinstance(owner, arith.SelectOp):
         return all(is_natural(operand) for operand in owner.operands[1:])
+    if isinstance(owner, arith.SubiOp):  # of what is at least as much
+        least, less = owner.operands[0].owner, owner.operands[1]
+        return (
+            isinstance(least, arith.MaxUIOp)
+            and less in least.operands
+            and all(map(is_natural, least.operands))
+        )
     number = constant_integer(value)
     return isinstance(owner, _SIZES) or (number is not None and number >= 0)
 

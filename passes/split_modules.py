@@ -142,7 +142,8 @@ class _Plan:
 
 def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function]) -> _Plan:
     reached: set[Operation] = set(graph.reachable(roots))
-    pending = list(reached)
+    # Most modules are a kernel and the helpers that it calls: then nothing else can be referred to.
+    pending = list(reached) if any(op not in reached for op in _symbols(module)) else []
     symbols = SymbolTables()
     while pending:
         for op, reference in _references(pending.pop()):

@@ -142,17 +142,19 @@ def encode_instruction(
 
     Raises SpirvError where it is longer than 65,535 words; operands are words, 0 to 2**32 - 1.
     """
-    words = [0, *operands]
-    if result_id is not None:
-        words.insert(1, result_id)
-    if result_type is not None:
-        words.insert(1, result_type)
-    if len(words) > MAX_INSTRUCTION_WORDS:
+    if result_id is None:
+        words = [0, *operands] if result_type is None else [0, result_type, *operands]
+    elif result_type is None:
+        words = [0, result_id, *operands]
+    else:
+        words = [0, result_type, result_id, *operands]
+    count = len(words)
+    if count > MAX_INSTRUCTION_WORDS:
         message = (
-            f"{opcode_name(opcode)} of {len(words)} words; an instruction has at most {MAX_INSTRUCTION_WORDS}"
+            f"{opcode_name(opcode)} of {count} words; an instruction has at most {MAX_INSTRUCTION_WORDS}"
         )
         raise SpirvError(message)
-    words[0] = len(words) << 16 | opcode
+    words[0] = count << 16 | opcode
     return words
 
 

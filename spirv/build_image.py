@@ -1,9 +1,9 @@
 """From the IR of one device image to a validated `DeviceImage`.
 
-Emits the binary, then looks at it as a stranger would: SPIRV-Tools' validator, and a comparison of what the binary
-says (reflection) with what the passes recorded for the launch.  Our own rules, which say more of what is wrong but find
-no more, run where SPIRV-Tools has found something, and always under `config.verify`, as in our tests.  Any finding here
-is a fault of lapilli, not of the user's program; it still names the Python line that the instruction came from.
+Emits the binary, which SPIRV-Tools then validates.  Our own rules, which say more of what is wrong but find no more,
+run where SPIRV-Tools has found something, and always under `config.verify`, as in our tests; so does the comparison of
+what the binary says (reflection) with what the passes recorded for the launch.  Any finding here is a fault of lapilli,
+not of the user's program; it still names the Python line that the instruction came from.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ..ir.config import config
 from ..ir.dialects.spirv import FuncOp
+from ..ir.dialects.spirv.enums import LinkageType
 from ..ir.errors import Diagnostic, Location
 from ..ir.lazy_logging import logger_of
 from ..ir.split_module import SplitModule
@@ -36,16 +37,14 @@ def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
         EmissionError: the IR has no SPIR-V form.
         SpirvToolsMissingError: SPIRV-Tools is not installed.
     """
-    emitted = emit(split.spirv, _with_lines_of_loops(split, env))
-    reflection = reflect(emitted.binary)
-    imports, exports = (
-        tuple(sorted({s.name for s in found})) for found in (reflection.imports, reflection.exports)
-    )
-    check_binary(emitted, env, is_object=bool(imports or exports))
-    faults = disagreements(reflection, split, env)
-    if faults:
-        names = ", ".join(kernel.name for kernel in split.kernels)
-        raise _internal_error(f"the image of {names}", [Diagnostic(fault) for fault in faults])
+    imports, exports = _linkage(split)
+    is_object = bool(imports or exports)
+    # `count_rounds`, which sees only what was linked, says where loops are.
+    has_lines = is_object and env.loop_iteration_cap is not None
+    emitted = emit(split.spirv, replace(env, debug_info=True) if has_lines else env)
+    check_binary(emitted, env, is_object=is_object)
+    if config.verify:
+        _check_agreement(emitted, split, env)
     logger.debug("image of %d kernels: %d bytes", len(split.kernels), len(emitted.binary))
     return DeviceImage(
         spirv=emitted.binary,
@@ -58,11 +57,23 @@ def build_image(split: SplitModule, env: TargetEnv) -> DeviceImage:
     )
 
 
-def _with_lines_of_loops(split: SplitModule, env: TargetEnv) -> TargetEnv:
-    """Returns the environment to emit for: `count_rounds`, which sees only what was linked, says where loops are."""
-    functions = (op for op in split.spirv.regions[0].ops if isinstance(op, FuncOp))
-    is_linked = any(function.linkage_attributes is not None for function in functions)
-    return replace(env, debug_info=True) if is_linked and env.loop_iteration_cap is not None else env
+def _linkage(split: SplitModule) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the symbols that a module imports and exports, sorted."""
+    imports: set[str] = set()
+    exports: set[str] = set()
+    for function in split.spirv.regions[0].ops:
+        linkage = function.linkage_attributes if type(function) is FuncOp else None
+        if linkage is not None:
+            (imports if linkage.linkage_type is LinkageType.Import else exports).add(linkage.linkage_name)
+    return tuple(sorted(imports)), tuple(sorted(exports))
+
+
+def _check_agreement(emitted: Emitted, split: SplitModule, env: TargetEnv) -> None:
+    """Raises SpirvValidationError where a launch would take the binary for something else than it is."""
+    faults = disagreements(reflect(emitted.binary), split, env)
+    if faults:
+        names = ", ".join(kernel.name for kernel in split.kernels)
+        raise _internal_error(f"the image of {names}", [Diagnostic(fault) for fault in faults])
 
 
 def check_binary(emitted: Emitted, env: TargetEnv, *, is_object: bool = False) -> None:

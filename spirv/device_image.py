@@ -47,11 +47,14 @@ class DeviceImage:
     linked."""
     exports: tuple[str, ...] = ()
     """Symbols that the code defines for other images, sorted; linking drops them, as Vulkan wants."""
-    digest: bytes = field(init=False)
-    """SHA-256 over everything else; identifies the image in caches."""
+    _digest: bytes = field(init=False, default=b"", compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "digest", _digest(_header(self), self.spirv))
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 over everything else; identifies the image in caches."""
+        if not self._digest:
+            object.__setattr__(self, "_digest", _digest_of(_header(self), self.spirv))
+        return self._digest
 
     @property
     def is_object(self) -> bool:
@@ -80,8 +83,8 @@ class DeviceImage:
     def to_bytes(self) -> bytes:
         """Returns the image as bytes: a versioned prefix with the digest, a JSON header, the SPIR-V words."""
         header = _header(self)
-        prefix = _PREFIX.pack(MAGIC, FORMAT_VERSION, len(header), len(self.spirv), self.digest)
-        return prefix + header + self.spirv
+        digest = _digest_of(header, self.spirv)  # of what is written: `relocated` keeps another
+        return _PREFIX.pack(MAGIC, FORMAT_VERSION, len(header), len(self.spirv), digest) + header + self.spirv
 
     @staticmethod
     def from_bytes(data: bytes) -> DeviceImage:
@@ -100,7 +103,7 @@ class DeviceImage:
         except (ValueError, RecursionError) as error:
             raise InvalidError(f"the header of the device image is no JSON: {error}") from error
         metadata = decode(_Metadata, fields)
-        if _digest(header, spirv) != digest:
+        if _digest_of(header, spirv) != digest:
             raise InvalidError("the device image is damaged: its digest differs from its content")
         image = _assembled(metadata, spirv, digest)
         check_image(image)
@@ -140,7 +143,7 @@ def _assembled(metadata: _Metadata, spirv: bytes, digest: bytes) -> DeviceImage:
     for name in _Metadata.__slots__:
         object.__setattr__(image, name, getattr(metadata, name))
     object.__setattr__(image, "spirv", spirv)
-    object.__setattr__(image, "digest", digest)
+    object.__setattr__(image, "_digest", digest)
     return image
 
 
@@ -148,7 +151,7 @@ def _header(image: DeviceImage) -> bytes:
     return json.dumps(encode(_metadata(image)), separators=(",", ":"), sort_keys=True).encode("ascii")
 
 
-def _digest(header: bytes, spirv: bytes) -> bytes:
+def _digest_of(header: bytes, spirv: bytes) -> bytes:
     return sha256(header + b"\0" + spirv).digest()
 
 

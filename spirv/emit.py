@@ -86,7 +86,7 @@ def _emit_header(context: EmitContext) -> None:
 
 def _emit_entry_points(context: EmitContext) -> None:
     for op in context.ops:
-        if isinstance(op, spirv.EntryPointOp):
+        if type(op) is spirv.EntryPointOp:
             name = op.fn.root_reference.data
             operands = (
                 op.execution_model.data,
@@ -95,7 +95,7 @@ def _emit_entry_points(context: EmitContext) -> None:
                 *(context.symbol_id(variable) for variable in _interface(context, op)),
             )
             context.builder.add(Section.ENTRY_POINTS, Op.EntryPoint, operands, mark=op.location)
-        elif isinstance(op, spirv.ExecutionModeOp):
+        elif type(op) is spirv.ExecutionModeOp:
             mode, words = op.execution_mode.data, op.numbers
             opcode = Op.ExecutionMode
             if mode is ExecutionMode.LocalSizeId:

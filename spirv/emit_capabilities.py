@@ -73,7 +73,7 @@ def add_module_capabilities(context: EmitContext) -> None:
     if module.memory_model.data is MemoryModel.Vulkan:
         context.capabilities.add(Capability.VulkanMemoryModel)
     for op in context.ops:
-        if isinstance(op, spirv.ExecutionModeOp):
+        if type(op) is spirv.ExecutionModeOp:
             capability = _MODE_CAPABILITIES.get(op.execution_mode.data)
             if capability is not None:
                 context.capabilities.add(capability)

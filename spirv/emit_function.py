@@ -111,11 +111,14 @@ class FunctionEmitter:
 
     def _new_id(self, value: SSAValue) -> int:
         """Returns a fresh id, or for the result of a region that of the value inside which it is."""
-        while isinstance(value, OpResult) and type(value.op) in _STRUCTURED:
+        while type(value) is OpResult and type(value.op) in _STRUCTURED:
             merge = value.op.regions[0].blocks[-1].last_op
             assert merge is not None
             value = merge.operands[value.index]
-        return self._ids.get(id(value)) or self._ids.setdefault(id(value), self._builder.new_id())
+        known = self._ids.get(id(value))
+        if known is None:
+            known = self._ids[id(value)] = self._builder.new_id()
+        return known
 
     def _label(self, block: Block) -> int:
         known = self._labels.get(id(block))

@@ -141,7 +141,7 @@ class GlobalEmitter:
         context.decorate_from(result, op.attributes)
 
     def _emit_local_size(self) -> None:
-        modes = [op for op in self._context.ops if isinstance(op, ExecutionModeOp)]
+        modes = [op for op in self._context.ops if type(op) is ExecutionModeOp]
         sizes = [op for op in modes if op.execution_mode.data is ExecutionMode.LocalSize]
         chosen = {(_spec_ids(op), _values(op)) for op in sizes if LOCAL_SIZE_IDS in op.attributes}
         if not chosen:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import sys
 import types
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -119,8 +120,15 @@ def _record_decoder(kind: type[object]) -> _Decoder:
 @cache
 def _field_decoders(kind: type[object]) -> list[tuple[str, _Decoder]]:
     """Returns what decodes the fields of a class; apart, for classes that contain themselves."""
-    hints = get_type_hints(kind)
-    return [(name, _decoder(hints[name])) for name in _field_names(kind)]
+    fields = [field for field in dataclasses.fields(cast(Any, kind)) if field.init]
+    return [(field.name, _decoder(_meaning(field.type, kind.__module__))) for field in fields]
+
+
+@cache
+def _meaning(annotation: object, module: str) -> Any:
+    """Returns the type that an annotation stands for: most fields share a few, and each takes 20 µs to evaluate."""
+    holder = types.SimpleNamespace(__annotations__={"field": annotation})
+    return get_type_hints(holder, vars(sys.modules[module]))["field"]
 
 
 def _object(data: JsonValue) -> Mapping[str, JsonValue]:

@@ -22,9 +22,10 @@ from .constants import (
 )
 from .element_counts import MOST_BYTES, check_count
 from .errors import ArrayRangeError
-from .handle import Handle, Made
+from .handle import Handle
 from .headers import NULL, ffi, make, make_array
 from .image_descriptors import IMAGE_TYPES, Shown, image_info, shown_by_binding
+from .made import Made
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice

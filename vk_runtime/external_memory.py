@@ -19,8 +19,8 @@ from .constants import (
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
 )
 from .file_descriptors import require_shared_fd
-from .handle import Made
 from .headers import NULL, WHOLE_SIZE, address_of, chain, ffi, make
+from .made import Made
 from .memory import BUFFER_USAGE, Buffer
 from .physical_device import MemoryType
 
@@ -163,7 +163,7 @@ def _make_buffer(
     def destroy(kept: object = lender) -> None:
         """Holds the lender: a dropped buffer waits in the graveyard, and its VkDeviceMemory lives on meanwhile."""
         made.destroy()
-        allocated, memory[0] = memory[0], NULL  # as `handle.Made`
+        allocated, memory[0] = memory[0], NULL  # as `Made`
         vk.vkFreeMemory(device.raw, allocated, NULL)
 
     buffer = Buffer(NULL, size, device.memory.next_serial(), host_address)

@@ -20,10 +20,10 @@ from .constants import (
     VK_IMAGE_VIEW_TYPE_3D,
     VK_SAMPLE_COUNT_1_BIT,
 )
-from .handle import Made
 from .headers import ffi, make
 from .image_sampler import NATIVE_PIXEL_DIMENSIONS, ImageSampler, Sampler
 from .image_support import IMAGE_TYPES, ImageSupport, read_image_support
+from .made import Made
 from .tracked import Tracked
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from .constants import (
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
     VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
 )
-from .handle import Made
 from .headers import NULL, ffi, make
+from .made import Made
 from .memory_blocks import BlockStore, Place
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget

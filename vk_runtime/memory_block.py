@@ -80,7 +80,7 @@ class MemoryBlock:
     def give_back(self) -> None:
         """Frees the memory, if there is any."""
         memory, device = self._memory, self._device
-        raw, memory[0] = memory[0], NULL  # as `handle.Made`
+        raw, memory[0] = memory[0], NULL  # as `Made`
         device.vk.vkFreeMemory(device.raw, raw, NULL)
 
     def is_like(self, other: MemoryBlock) -> bool:

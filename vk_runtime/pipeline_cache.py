@@ -14,8 +14,9 @@ from ..ir.errors import Error
 from ..ir.lazy_logging import logger_of
 from ..ir.sha256 import sha256
 from .disk_cache import DiskCache, open_cache
-from .handle import Handle, Made
+from .handle import Handle
 from .headers import NULL, ffi, make
+from .made import Made
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice

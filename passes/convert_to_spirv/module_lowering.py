@@ -38,14 +38,16 @@ from .function_lowering import FunctionLowering, Handler
 from .spec_constant_table import SpecConstantTable
 from .types import TypeConverter, integer_attribute, scalar_of, with_scalar
 
-_NEEDS_KERNEL = (
-    GlobalRangeOp,
-    gpu.GlobalIdOp,
-    gpu.ThreadIdOp,
-    gpu.BlockIdOp,
-    gpu.BlockDimOp,
-    gpu.GridDimOp,
-    gpu.BarrierOp,
+_NEEDS_KERNEL = frozenset(
+    (
+        GlobalRangeOp,
+        gpu.GlobalIdOp,
+        gpu.ThreadIdOp,
+        gpu.BlockIdOp,
+        gpu.BlockDimOp,
+        gpu.GridDimOp,
+        gpu.BarrierOp,
+    )
 )
 """What has a meaning only inside an entry point: its arguments and its place in the launch."""
 
@@ -294,12 +296,12 @@ class ModuleLowering:
         )
         # No early exit: every callee is visited, so that recursion is found wherever it is.
         for op in operations(function.body):
-            if isinstance(op, _NEEDS_KERNEL) or op.name in NEEDS_KERNEL_NAMES:
+            if type(op) in _NEEDS_KERNEL or op.name in NEEDS_KERNEL_NAMES:
                 answer = True
-            elif isinstance(op, GetOp) and self.spec_constants.is_emulated(op):
+            elif type(op) is GetOp and self.spec_constants.is_emulated(op):
                 answer = True  # its value is among the kernel's arguments
-            reference = op.properties.get("callee")
-            if isinstance(reference, SymbolRefAttr) and op.name == "func.call":
+            reference = op.properties.get("callee") if op.name == "func.call" else None
+            if isinstance(reference, SymbolRefAttr):
                 name = function_name(function)
                 answer |= self.is_inlined(self.callee(op, reference, name), name)
         return answer and not aspect.is_external(function)

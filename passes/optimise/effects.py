@@ -12,7 +12,7 @@ from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
 
 from ...ir.call_graph import functions
 from ...ir.dialects.kernel_reports import REPORT_NAMES
-from ...ir.walk import block_operations, operations
+from ...ir.walk import block_operations, operations, region_blocks
 from ..narrowing import is_array_attribute
 from .constants import constant_integer
 
@@ -45,14 +45,16 @@ _REMOVABLE_NAMES = frozenset(
 )
 _HARMLESS_NAMES = _REMOVABLE_NAMES | REPORT_NAMES | {"spirv.Store"}
 """Operations that do not write to an array (spirv.Store at kernel level writes to private variables)."""
-_DIVISIONS = (
-    arith.DivSIOp,
-    arith.DivUIOp,
-    arith.RemSIOp,
-    arith.RemUIOp,
-    arith.FloorDivSIOp,
-    arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
+_DIVISIONS = frozenset(
+    (
+        arith.DivSIOp,
+        arith.DivUIOp,
+        arith.RemSIOp,
+        arith.RemUIOp,
+        arith.FloorDivSIOp,
+        arith.CeilDivSIOp,
+        arith.CeilDivUIOp,
+    )
 )
 _SPIRV_DIVISIONS = frozenset(("spirv.SDiv", "spirv.UDiv", "spirv.SRem", "spirv.SMod", "spirv.UMod"))
 """Foreign IR may hold them at kernel level, guarded like any other division."""
@@ -132,7 +134,7 @@ def is_speculatable(op: Operation) -> bool:
     """Whether `op` may run where the program would not run it: pure, and no division perhaps by zero."""
     if not is_pure_class(type(op)):
         return False
-    is_division = isinstance(op, _DIVISIONS) or op.name in _SPIRV_DIVISIONS
+    is_division = type(op) in _DIVISIONS or op.name in _SPIRV_DIVISIONS
     return not is_division or constant_integer(op.operands[1]) not in (None, 0, -1)
 
 
@@ -174,7 +176,7 @@ def _add_loops(block: Block, kinds: Container[type[Operation]], found: list[Oper
     for op in block_operations(block):
         if op.regions:
             for region in op.regions:
-                for inner in region.blocks:
+                for inner in region_blocks(region):
                     _add_loops(inner, kinds, found)
             if type(op) in kinds:
                 found.append(op)
@@ -182,4 +184,4 @@ def _add_loops(block: Block, kinds: Container[type[Operation]], found: list[Oper
 
 def body_blocks(function: Operation) -> list[Block]:
     """Returns the blocks of a function's body; none for a declaration."""
-    return list(function.regions[0].blocks) if function.regions else []
+    return region_blocks(function.regions[0]) if function.regions else []

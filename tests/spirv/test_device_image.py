@@ -106,6 +106,7 @@ def test_code_at_another_place_is_the_same_code() -> None:
     assert moved.kernels[0].location != kernel.location
     assert moved.digest == one.digest
     assert replace(moved, kernels=one.kernels) == one
+    assert DeviceImage.from_bytes(moved.to_bytes()) == moved
 
 
 def test_symbols_come_back() -> None:
