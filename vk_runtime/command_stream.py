@@ -367,14 +367,15 @@ class CommandStream(Handle):
         if interrupt is not None:
             raise interrupt
 
-    def submit_batch(self, batch: Batch, uses: Sequence[tuple[Tracked, bool]]) -> None:
+    def submit_batch(self, batch: Batch, used: Sequence[Tracked], writes: Sequence[bool]) -> None:
         """Submits command buffers that are recorded already, behind everything that this queue has recorded.
 
         Call it with the device's lock held.
 
         Args:
             batch: begins with a barrier, and ends with one for the host where that reads something.
-            uses: every buffer that it touches, and whether it writes it.
+            used: every buffer that it touches.
+            writes: whether it writes each of them.
 
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
@@ -399,16 +400,17 @@ class CommandStream(Handle):
             while True:
                 try:
                     if self._submitted < value:
-                        for buffer, _ in uses:
+                        for buffer in used:
                             if buffer.queue is not self:
                                 self._take_over(buffer, value)
                         self._hand_over(batch)
                     # The rest while the device is at work.
                     busy.add(self)
                     self._epoch = epoch = self._epoch + 1
-                    for buffer, writes in uses:
+                    # A graph may touch thousands; `zip` makes no pair for each.
+                    for buffer, is_written in zip(used, writes, strict=True):
                         buffer.last_use = value
-                        if writes:
+                        if is_written:
                             buffer.write_epoch, buffer.last_write = epoch, value
                         else:
                             buffer.read_epoch = epoch
