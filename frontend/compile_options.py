@@ -109,7 +109,7 @@ def compile_options(
         disabled_passes: optimisation passes that do not run, to find out what one does or whether it is at fault:
             ``"canonicalize"``, ``"coarsen"``, ``"cse"``, ``"dce"``, ``"hoist-invariants"``,
             ``"join-loads"``, ``"lift-breaks"``, ``"linearise-indices"``, ``"narrow-barriers"``,
-            ``"promote-arrays"``, ``"reduce-strength"``.
+            ``"pair-rounds"``, ``"promote-arrays"``, ``"reduce-strength"``.
         spec_constants: how values of specialization constants reach a kernel.
 
     Raises:

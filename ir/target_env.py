@@ -52,6 +52,7 @@ OPTIMISATION_PASSES = (
     "lift-breaks",
     "linearise-indices",
     "narrow-barriers",
+    "pair-rounds",
     "promote-arrays",
     "reduce-strength",
 )
@@ -96,6 +97,8 @@ class TargetEnv:
     hides_loop_starts: bool = False
     """Whether floats that a loop tests begin with values that the driver does not know for constants, see
     `passes.convert_to_spirv.loop_starts`."""
+    pairs_rounds: bool = False
+    """Whether short loops do two rounds in one, see `passes.pair_rounds`."""
     checks: str = "asserts"
     """What a kernel checks as it runs, one of `CHECKS`."""
     emulates_spec_constants: bool = False
@@ -144,6 +147,7 @@ class TargetEnv:
                 loop_iteration_cap=smallest_cap((first, other)),
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 hides_loop_starts=first.hides_loop_starts or other.hides_loop_starts,
+                pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 checks=most_checks((first, other)),
             )
         return first

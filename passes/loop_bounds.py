@@ -142,6 +142,13 @@ def is_natural(value: SSAValue) -> bool:
         return _keeps_sizes(owner) and is_natural(owner.operands[0])
     if isinstance(owner, arith.SelectOp):
         return all(is_natural(operand) for operand in owner.operands[1:])
+    if isinstance(owner, arith.SubiOp):  # of what is at least as much
+        least, less = owner.operands[0].owner, owner.operands[1]
+        return (
+            isinstance(least, arith.MaxUIOp)
+            and less in least.operands
+            and all(map(is_natural, least.operands))
+        )
     number = constant_integer(value)
     return isinstance(owner, _SIZES) or (number is not None and number >= 0)
 

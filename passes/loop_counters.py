@@ -133,7 +133,8 @@ def _trips_of_while(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] | 
 def _trips_of_strides(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] | None:
     """Adds the rounds of ``for k in range(first, end, stride)`` with a stride known at run time only.
 
-    End and stride are sizes, below 2^31: no number comes around before the end.
+    End and stride are sizes, below 2^31, or a pair of them less one and twice one (`pair_rounds`): no number comes
+    around before the end.
     """
     test = op.before_region.block.last_op
     compare = test.operands[0].owner if isinstance(test, scf.ConditionOp) else None
@@ -143,7 +144,7 @@ def _trips_of_strides(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] 
     if not isinstance(value, BlockArgument) or value.owner is not op.before_region.block:
         return None
     kind, stride = change_of(op, value.index) or (None, end)
-    is_size = is_natural(end) and is_natural(stride)
+    is_size = is_natural(end) and (is_natural(stride) or _is_of_pairs(end, stride))
     if (
         kind is not arith.AddiOp
         or value.type != i32
@@ -162,6 +163,15 @@ def _trips_of_strides(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] 
     runs = behind.compare("ult", first, end)
     rounds = behind.add(arith.SelectOp, runs, trips, zero, type_=i32)
     return op, behind.last, rounds
+
+
+def _is_of_pairs(end: SSAValue, stride: SSAValue) -> bool:
+    """Whether a loop ends one half of its stride early."""
+    less, twice = end.owner, stride.owner
+    if not isinstance(less, arith.SubiOp) or not isinstance(twice, arith.AddiOp):
+        return False
+    half = less.operands[1]
+    return is_natural(half) and all(operand is half for operand in twice.operands)
 
 
 def _is_inside(value: SSAValue, loop: Operation) -> bool:

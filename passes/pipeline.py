@@ -1,7 +1,7 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
-           → limit-loops (some drivers)
+           → pair-rounds, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -133,6 +133,11 @@ def analyse(
         joins_loads=env.binding_model is BindingModel.DESCRIPTOR,
     )
     done("optimise", module)
+    if _pairs_rounds(env):
+        from .pair_rounds import pair_rounds
+
+        pair_rounds(module)
+        done("pair-rounds", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
         done("limit-loops", module)
@@ -155,6 +160,13 @@ def analyse(
             )
         )
     return Analysis(images=tuple(found), diagnostics=warnings)
+
+
+def _pairs_rounds(env: TargetEnv) -> bool:
+    """Whether loops are paired: not where neighbours share them, nor where more rounds are unrolled."""
+    unrolls = env.optimisation_level > 1 and env.loop_iteration_cap is not None
+    is_on = env.pairs_rounds and env.optimisation_level and "pair-rounds" not in env.disabled_passes
+    return bool(is_on) and env.lanes_per_invocation == 1 and not unrolls
 
 
 def _uses_of_kernels(usage: AspectUsage) -> dict[str, tuple[AspectUse, ...]]:

@@ -25,6 +25,7 @@ _PASSES = {
     "linearise-indices": ("optimise.linearise_indices", "LineariseIndices"),
     "lower-vectors": ("lower_vectors", "LowerVectorsPass"),
     "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
+    "pair-rounds": ("pair_rounds", "PairRounds"),
     "promote-arrays": ("optimise.promote_arrays", "PromoteArrays"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "reduce-strength": ("optimise.reduce_strength", "ReduceStrength"),

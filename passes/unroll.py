@@ -99,11 +99,11 @@ def _copy_round(
     values: dict[SSAValue, SSAValue] = dict(zip(body.args, (index, *carried), strict=True))
     last = body.last_op
     assert last is not None
-    _copy_ops([inner for inner in body.ops if inner is not last], values, target, before)
+    copy_operations([inner for inner in body.ops if inner is not last], values, target, before)
     return [values.get(value, value) for value in last.operands]
 
 
-def _copy_ops(
+def copy_operations(
     ops: Sequence[Operation], values: dict[SSAValue, SSAValue], target: Block, before: Operation | None
 ) -> None:
     """Copies operations in front of `before`, or to the end of `target`; notes their results in `values`."""
@@ -235,11 +235,11 @@ def unroll_while(op: scf.WhileOp, level: int) -> int:
         values: dict[SSAValue, SSAValue] = dict(zip(before.args, state, strict=True))
         test = before.last_op
         assert isinstance(test, scf.ConditionOp)
-        _copy_ops([inner for inner in before.ops if inner is not test], values, after, last)
+        copy_operations([inner for inner in before.ops if inner is not test], values, after, last)
         condition, *passed = [values.get(value, value) for value in test.operands]
         body = Block()
         inside: dict[SSAValue, SSAValue] = dict(zip(after.args, passed, strict=True))
-        _copy_ops(rounds, inside, body, None)
+        copy_operations(rounds, inside, body, None)
         through = [inside.get(value, value) for value in yielded]
         body.add_op(scf.YieldOp.create(operands=through, location=op.location))
         skipped = Block([scf.YieldOp.create(operands=state, location=op.location)])

@@ -27,6 +27,7 @@ from .kernel_id import KernelId
 from .kernel_pipeline import kernel_pipeline
 from .launch_plan import check_local_size, default_local_size, plan_launch
 from .pipeline import Pipeline, ShaderModule
+from .warm_up import warm_up
 
 logger = logger_of(__name__)
 
@@ -82,7 +83,8 @@ def values_for(image: SpirvImage, values: Mapping[str, bytes]) -> dict[str, byte
 def make_pipelines(
     images: Sequence[DeviceImage], devices: Sequence[Device], values: Mapping[str, bytes]
 ) -> tuple[Handle, ...]:
-    """Makes the modules of executable images, and the pipelines of all their kernels, on the devices that can run them.
+    """Makes the modules of executable images, and the pipelines of all their kernels, on the devices that can run them,
+    down to their machine code.
 
     Args:
         images: linked.
@@ -94,13 +96,16 @@ def make_pipelines(
     """
     made: list[Handle] = []
     for device in devices:
+        pipelines: list[tuple[KernelInfo, Pipeline]] = []
         for image in _launched([image for image in images if image.is_compatible(device)], values):
             made.append(_module(image, device))
             spec = values_for(image.binary, values)
             for kernel in image.binary.kernels:
                 pipeline = default_pipeline(image, kernel, device, spec, values)
                 if pipeline is not None:
-                    made.append(pipeline)
+                    pipelines.append((kernel, pipeline))
+        warm_up(device, pipelines)
+        made += (pipeline for _, pipeline in pipelines)
     return tuple(made)
 
 

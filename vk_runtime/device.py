@@ -178,6 +178,7 @@ class Device(VulkanObject):
             loop_iteration_cap=self._loop_iteration_cap,
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
+            pairs_rounds=physical.driver_id in (VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER),
         )
 
     @cached_property

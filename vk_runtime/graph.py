@@ -69,7 +69,10 @@ class Graph:
         self._pool: CommandPool | None = None
         self._segments: tuple[Segment, ...] = ()
         self._submitted: Any = None
-        self._arrays: tuple[tuple[Any, bool], ...] = ()
+        self._arrays: tuple[Any, ...] = ()
+        """The arrays and images that its commands touch."""
+        self._writes: tuple[bool, ...] = ()
+        """Whether they write each of them."""
         self._order: list[tuple[int, bool]] | None = None
         """In which order the commands run, None: to be planned, because they touch other arrays than before."""
         self._is_stale = True
@@ -329,10 +332,9 @@ class Graph:
                 self._note_moves()
             if self._is_stale:
                 self._build()
-            uses = [(array._buffer, writes) for array, writes in self._arrays]
-            for buffer, _ in uses:
-                if buffer is None:
-                    self._name_released()
+            memory = [array._buffer for array in self._arrays]
+            if None in memory:
+                self._name_released()
             for event in events:
                 if event.timeline.device is device and event.timeline is not queue:
                     queue.wait_on_device(event.timeline, event.value)
@@ -346,7 +348,7 @@ class Graph:
             if self._reporting:
                 of_nodes = [report for node in self._reporting for report in node.reports or ()]
                 queue.reports.order.begin(queue, of_nodes)
-            value = self._replay_timed(queue) if profile.active else self._submit(queue, uses)
+            value = self._replay_timed(queue) if profile.active else self._submit(queue, memory)
             for node in self._reporting:
                 node.note_replay(queue, value)
             if trace.active:
@@ -355,10 +357,10 @@ class Graph:
                         node.record.note_launch()
         return Event(queue, value)
 
-    def _submit(self, queue: Queue, uses: Sequence[tuple[Any, bool]]) -> int:
+    def _submit(self, queue: Queue, memory: Sequence[Any]) -> int:
         """Submits what is recorded; returns the timeline value of its end."""
-        batch = Batch(self._submitted, len(self._segments), (self._segments, uses), self._kernel_names)
-        queue.submit_batch(batch, uses)
+        batch = Batch(self._submitted, len(self._segments), (self._segments, memory), self._kernel_names)
+        queue.submit_batch(batch, memory, self._writes)
         return batch.value
 
     def _replay_timed(self, queue: Queue) -> int:
@@ -381,11 +383,12 @@ class Graph:
         """Gives up what was recorded, once replays in flight have ended; idempotent."""
         with self._guard:  # a replay sees all of it or nothing
             self._state = "released"
-            self._nodes, self._segments, self._arrays, self._pool = [], (), (), None
+            self._nodes, self._segments, self._pool = [], (), None
+            self._arrays = self._writes = ()
 
     def _serials(self) -> list[int]:
         """Returns the serials of the memory of the arrays, -1 for one that was released."""
-        return [-1 if array.is_released else array.buffer.serial for array, _ in self._arrays]
+        return [-1 if array.is_released else array.buffer.serial for array in self._arrays]
 
     def _note_moves(self) -> None:
         """Has the commands recorded again where an array has other memory than they use, as after `Array.export_fd`."""
@@ -427,13 +430,15 @@ class Graph:
         for node in self._nodes:
             for array, writes in node.arrays:
                 written[array] = written.get(array, False) or writes
-        self._arrays = tuple(written.items())
+        self._arrays, self._writes = tuple(written), tuple(written.values())
         self._require_arrays()
-        self._order = plan_order([(node.uses(), node.waits) for node in self._nodes])
+        first: dict[int, int] = {}
+        kinds = [first.setdefault(node.kind, index) for index, node in enumerate(self._nodes)]
+        self._order = plan_order([(node.uses(), node.waits) for node in self._nodes], kinds)
         return self._order
 
     def _require_arrays(self) -> None:
-        if any(array.is_released for array, _ in self._arrays):
+        if any(array.is_released for array in self._arrays):
             self._name_released()
 
     def _name_released(self) -> NoReturn:
@@ -480,9 +485,11 @@ def _encode_timed(queue: Queue, node: Node, command_buffer: CommandBuffer) -> No
     queue.order(uses, value)
     command_buffer.keep.append(uses)
     kind, name, nbytes = node.timed_as
-    command_buffer.begin_timing(None, profile.command(kind, name, queue, value, nbytes))
+    if command_buffer.is_timed:  # another thread may have ended the profile since
+        command_buffer.begin_timing(None, profile.command(kind, name, queue, value, nbytes))
     node.encode(command_buffer)
-    command_buffer.end_timing()
+    if command_buffer.is_timed:
+        command_buffer.end_timing()
 
 
 def _owner(buffer: Buffer) -> Array:

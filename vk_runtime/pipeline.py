@@ -90,6 +90,8 @@ class Pipeline(Handle):
         self.layout = layout
         self.kernel_name = kernel_name or entry_point
         """What messages call it."""
+        self.is_warm = False
+        """Whether the driver has machine code of it, see `warm_up`."""
         required: Any = NULL
         if sub_group_size is not None:
             required = make(

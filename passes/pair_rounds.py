@@ -1,0 +1,271 @@
+"""Two rounds of a short loop become one: the pass pair-rounds.
+
+input:    scf.for %k = %low to %high step 1 {     output:   %end = arith.subi %high, 1
+            use(%k)                                         scf.for %k = %low to %end step 2 {
+          }                                                   use(%k)
+                                                              use(%k + 1)
+                                                            }
+                                                            scf.if (%low < %high, an odd number of rounds) {
+                                                              use(%high - 1)
+                                                            }
+
+Loops in steps of a number of the launch, ``for k in range(first, end, stride)``, go on while a second round follows.
+Software drivers spend as long on the loop itself as on a load: its mask, its test, its count of rounds.  Used where
+`TargetEnv.pairs_rounds` says so, before rounds are counted (`limit_loops`).
+
+Invariant: the operations run in the same order on the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ..ir.attribute_values import integer
+from ..ir.create import create
+from ..ir.dialects.kernel_fields import LoadFieldOp
+from ..ir.dialects.kernel_wide import LoadWideOp
+from ..ir.walk import block_operations
+from .loop_bounds import change_of, is_natural
+from .optimise.constants import constant_integer, integer_width, wrap
+from .optimise.effects import functions_of, is_pure_class, loops_of
+from .optimise.fold_control_flow import replace, trip_count
+from .unroll import MAXIMUM_TRIPS, copy_operations
+
+MAXIMUM_OPERATIONS = 40
+"""Of a body that is written twice."""
+_LOOPS = (scf.ForOp, scf.WhileOp)
+_LOADS = (memref.LoadOp, LoadFieldOp, LoadWideOp)
+_OTHERS = (memref.StoreOp,)
+_SLT, _ULT = 2, 6
+"""Predicates of `arith.cmpi`."""
+
+
+@dataclass(frozen=True)
+class PairRounds(ModulePass):
+    """Writes the rounds of short loops in pairs."""
+
+    name = "pair-rounds"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pair_rounds(op)
+
+
+def pair_rounds(module: Operation) -> None:
+    """Changes the innermost loops of every function of `module`, where they are short and load something."""
+    for function in functions_of(module):
+        for loop in loops_of(function, frozenset(_LOOPS)):
+            if isinstance(loop, scf.ForOp):
+                _pair_for(loop)
+            elif isinstance(loop, scf.WhileOp):
+                _pair_while(loop)
+
+
+def _is_short(body: Block) -> bool:
+    """Whether a body may be written twice, and is one of a loop that gains."""
+    ops = block_operations(body)[:-1]
+    return (
+        len(ops) <= MAXIMUM_OPERATIONS
+        and any(isinstance(op, _LOADS) for op in ops)
+        and all(isinstance(op, _LOADS + _OTHERS) or (not op.regions and _computes(op)) for op in ops)
+    )
+
+
+def _computes(op: Operation) -> bool:
+    return is_pure_class(type(op)) or op.name.startswith("arith.")
+
+
+class _Before:
+    """Adds operations on integers in front of another one."""
+
+    def __init__(self, place: Operation) -> None:
+        self._place = place
+
+    def add(self, kind: type[Operation], *operands: SSAValue, type_: Attribute | None = None) -> SSAValue:
+        return self.put(create(kind, operands, (type_ or operands[0].type,)))
+
+    def constant(self, number: int, type_: Attribute) -> SSAValue:
+        value = IntegerAttr(number, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return self.put(create(arith.ConstantOp, (), (type_,), {"value": value}))
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.put(arith.CmpiOp(a, b, predicate))
+
+    def put(self, op: Operation) -> SSAValue:
+        return self.put_all(op)[0]
+
+    def put_all(self, op: Operation) -> Sequence[SSAValue]:
+        """Adds an operation; returns all of its results."""
+        op.location = self._place.location
+        assert self._place.parent is not None
+        self._place.parent.insert_op_before(op, self._place)
+        return op.results
+
+
+def _copy_round(body: Block, arguments: Sequence[SSAValue], target: Block) -> list[SSAValue]:
+    """Copies a round to the end of `target`; returns what it would carry on."""
+    values: dict[SSAValue, SSAValue] = dict(zip(body.args, arguments, strict=True))
+    ops = block_operations(body)
+    copy_operations(ops[:-1], values, target, None)
+    return _images(ops[-1].operands, values)
+
+
+def _images(operands: Sequence[SSAValue], values: Mapping[SSAValue, SSAValue]) -> list[SSAValue]:
+    return [values.get(value, value) for value in operands]
+
+
+def _one_more(loop: Operation, runs: SSAValue, body: Block, arguments: Sequence[SSAValue]) -> scf.IfOp:
+    """Adds in front of a loop one round under a condition; its results are what it carries on, or `arguments`."""
+    taken, skipped = Block(), Block()
+    after = _copy_round(body, arguments, taken)
+    before = list(arguments)[-len(after) :] if after else []
+    for block, values in ((taken, after), (skipped, before)):
+        block.add_op(create(scf.YieldOp, values, location=loop.location))
+    types = [value.type for value in after]
+    made = create(scf.IfOp, (runs,), types, regions=(Region(taken), Region(skipped)), location=loop.location)
+    assert loop.parent is not None
+    loop.parent.insert_op_before(made, loop)
+    return made
+
+
+# ---- loops that count ----
+
+
+def _pair_for(loop: scf.ForOp) -> None:
+    low, high, step = loop.operands[:3]
+    trips = trip_count(loop)
+    is_long = trips is None or trips > MAXIMUM_TRIPS
+    if constant_integer(step) != 1 or not is_long or not _is_short(loop.body.block):
+        return
+    before = _Before(loop)
+    end = _one_less(before, high)
+    main = _double_for(loop, before, end)
+    odd = before.add(arith.AndIOp, before.add(arith.SubiOp, high, low), step)
+    is_odd = before.compare("ne", odd, before.constant(0, low.type))
+    runs = before.add(arith.AndIOp, before.compare("slt", low, high), is_odd)
+    rest = _one_more(loop, runs, loop.body.block, (end, *main))
+    replace(loop, rest.results)
+
+
+def _one_less(before: _Before, high: SSAValue) -> SSAValue:
+    """Returns the number before an end; the least number where there is none before."""
+    known = constant_integer(high)
+    width = integer_width(high.type) or 32
+    least = -(1 << (width - 1))
+    if known is not None:
+        return before.constant(max(known, least + 1) - 1, high.type)
+    if not is_natural(high):
+        high = before.add(arith.MaxSIOp, high, before.constant(least + 1, high.type))
+    return before.add(arith.SubiOp, high, before.constant(1, high.type))
+
+
+def _double_for(loop: scf.ForOp, before: _Before, end: SSAValue) -> Sequence[SSAValue]:
+    low, _, one, *initial = loop.operands
+    body = Block(arg_types=[low.type, *(value.type for value in initial)])
+    carried = _copy_round(loop.body.block, body.args, body)
+    following = create(arith.AddiOp, (body.args[0], one), (low.type,), location=loop.location)
+    body.add_op(following)
+    carried = _copy_round(loop.body.block, (following.results[0], *carried), body)
+    body.add_op(create(scf.YieldOp, carried, location=loop.location))
+    two = before.constant(2, low.type)
+    types = [value.type for value in initial]
+    made = create(scf.ForOp, (low, end, two, *initial), types, regions=(Region(body),))
+    return before.put_all(made)
+
+
+# ---- loops in strides ----
+
+
+@dataclass(frozen=True, slots=True)
+class _Strides:
+    """What is known of a loop that runs while a number that grows by a stride is below an end."""
+
+    index: int
+    """Of the number among the carried values."""
+    end: SSAValue
+    stride: SSAValue
+    is_unsigned: bool
+    """Whether numbers are compared so; then none comes around before the end."""
+
+
+def _strides_of(loop: scf.WhileOp) -> _Strides | None:
+    test, *others = reversed(block_operations(loop.before_region.block))
+    arguments = loop.before_region.block.args
+    if not isinstance(test, scf.ConditionOp) or len(others) != 1 or tuple(test.operands[1:]) != arguments:
+        return None
+    compare = others[0]
+    if not isinstance(compare, arith.CmpiOp) or test.operands[0] is not compare.results[0]:
+        return None
+    predicate = integer(compare.properties.get("predicate"))
+    value, end = compare.operands
+    if predicate not in (_SLT, _ULT) or not isinstance(value, BlockArgument) or value not in arguments:
+        return None
+    kind, stride = change_of(loop, value.index) or (None, end)
+    if kind is not arith.AddiOp or _is_inside(end, loop) or _is_inside(stride, loop):
+        return None
+    is_unsigned = predicate == _ULT
+    is_known = is_natural(end) and is_natural(stride)
+    if not is_known and not (is_unsigned and constant_integer(stride) == 1):
+        return None
+    return _Strides(value.index, end, stride, is_unsigned)
+
+
+def _is_inside(value: SSAValue, loop: Operation) -> bool:
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    return block is not None and loop.is_ancestor(block)
+
+
+def _pair_while(loop: scf.WhileOp) -> None:
+    found = _strides_of(loop) if _is_short(loop.after_region.block) else None
+    if found is None:
+        return
+    before = _Before(loop)
+    main = _double_while(loop, before, found)
+    if not found.is_unsigned:  # a number may come around, and the rounds go on
+        loop.operands = main
+        return
+    runs = before.compare("ult", main[found.index], found.end)
+    rest = _one_more(loop, runs, loop.after_region.block, main)
+    replace(loop, rest.results)
+
+
+def _end_of_pairs(before: _Before, found: _Strides) -> SSAValue:
+    """Returns what a number is below where a second round follows."""
+    end, stride = constant_integer(found.end), constant_integer(found.stride)
+    if end is not None and stride is not None and end >= 0:
+        return before.constant(max(end - stride, 0), found.end.type)
+    high = before.add(arith.MaxUIOp, found.end, found.stride) if found.is_unsigned else found.end
+    return before.add(arith.SubiOp, high, found.stride)
+
+
+def _double_while(loop: scf.WhileOp, before: _Before, found: _Strides) -> Sequence[SSAValue]:
+    end = _end_of_pairs(before, found)
+    stride = constant_integer(found.stride)
+    type_ = found.stride.type
+    twice = (
+        before.add(arith.AddiOp, found.stride, found.stride)
+        if stride is None
+        else before.constant(wrap(2 * stride, integer_width(type_) or 32), type_)
+    )
+    types = [value.type for value in loop.operands]
+    test, body = Block(arg_types=types), Block(arg_types=types)
+    predicate = "ult" if found.is_unsigned else "slt"
+    compare = arith.CmpiOp(test.args[found.index], end, predicate)
+    compare.location = loop.location
+    test.add_op(compare)
+    test.add_op(create(scf.ConditionOp, (compare.results[0], *test.args), location=loop.location))
+    source = loop.after_region.block
+    carried = _copy_round(source, _copy_round(source, body.args, body), body)
+    last = carried[found.index].owner
+    assert isinstance(last, Operation)
+    last.operands = (body.args[found.index], twice)
+    body.add_op(create(scf.YieldOp, carried, location=loop.location))
+    made = create(scf.WhileOp, loop.operands, types, regions=(Region(test), Region(body)))
+    return before.put_all(made)
