@@ -162,7 +162,9 @@ def _fold_literals(fb: FunctionBuilder, operator: str, left: Scalar, right: Scal
     if operator == "Pow" and isinstance(a, int) and isinstance(b, int) and b < 0:
         raise negative_exponent(fb, node)
     if operator in _SHIFTS and b < 0:
-        raise fb.error(node, f"a shift count must not be negative, found {b}", "LP2033")
+        other = ">>" if operator == "LShift" else "<<"
+        hint = f"shift the other way: {other} {-b}"
+        raise fb.error(node, f"a shift count must not be negative, found {b}", "LP2033", hint=hint)
     try:
         return constant(fold(operator, a, b))
     except TooLargeError:

@@ -291,6 +291,14 @@ def test_a_profile_runs_once_and_leaves_nothing_behind() -> None:
     assert profile not in module.active and cast(Any, profile) not in trace_module.active
 
 
+def test_a_notebook_shows_the_table() -> None:
+    shown: list[str] = []
+    profile = lp.profile()
+    profile.add_host("copy", "upload", module.now(), 0, nbytes=8)
+    profile._repr_pretty_(SimpleNamespace(text=shown.append), False)
+    assert "upload" in shown[0] and "total ms" in shown[0]
+
+
 def test_pandas_or_a_clear_error() -> None:
     profile = lp.profile()
     profile.add_host("copy", "upload", module.now(), module.now() + 5, nbytes=8)
