@@ -19,7 +19,7 @@ from .powers import power
 from .promotion import MixedSignsError, low_bits, promote, settled
 from .streams import KernelStream, write_statement
 from .types import ScalarType, bf16
-from .values import Composite, Scalar, Static, Tuple, Value, constant, describe, number_hint
+from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, constant, describe, number_hint
 from .vector_operators import by_component
 
 SYMBOLS = {
@@ -107,7 +107,7 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
 
 
 def _binary_of_parts(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: ast.AST) -> Value:
-    """Emits an operator of vectors, structs and tuples."""
+    """Emits an operator of vectors, structs, fixed arrays and tuples."""
     if isinstance(left, Composite) or isinstance(right, Composite):
         from .methods import call_operator  # which calls helpers, whose parts come back here
 
@@ -120,6 +120,10 @@ def _binary_of_parts(fb: FunctionBuilder, operator: str, left: Value, right: Val
         )
     if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "Add":
         return Tuple((*left.items, *right.items))
+    if isinstance(left, FixedArray | Scalar) and isinstance(right, FixedArray | Scalar):
+        from .fixed_operators import by_element  # whose conversions use numbers' operators
+
+        return by_element(fb, [left, right], node, lambda pair: binary(fb, operator, pair[0], pair[1], node))
     wrong = right if isinstance(left, Scalar) else left
     raise fb.error(
         node,
@@ -158,7 +162,9 @@ def _fold_literals(fb: FunctionBuilder, operator: str, left: Scalar, right: Scal
     if operator == "Pow" and isinstance(a, int) and isinstance(b, int) and b < 0:
         raise negative_exponent(fb, node)
     if operator in _SHIFTS and b < 0:
-        raise fb.error(node, f"a shift count must not be negative, found {b}", "LP2033")
+        other = ">>" if operator == "LShift" else "<<"
+        hint = f"shift the other way: {other} {-b}"
+        raise fb.error(node, f"a shift count must not be negative, found {b}", "LP2033", hint=hint)
     try:
         return constant(fold(operator, a, b))
     except TooLargeError:
@@ -289,6 +295,10 @@ def compile_unary(fb: FunctionBuilder, node: ast.UnaryOp) -> Value:
         if negated is not None:
             return negated
         return by_component(fb, [value], node, "a unary operator", lambda part: _unary(fb, node, part[0]))
+    if isinstance(value, FixedArray) and not isinstance(node.op, ast.Not):
+        from .fixed_operators import by_element
+
+        return by_element(fb, [value], node, lambda part: _unary(fb, node, part[0]))
     return _unary(fb, node, value)
 
 

@@ -80,8 +80,30 @@ def expect_count(
         return
     wanted = str(low) if low == high else f"{low} to {high}"
     raise fb.error(
-        node, f"{name} takes {wanted} argument{'' if high == 1 else 's'}, found {len(arguments)}", "LP2045"
+        node,
+        f"{name} takes {wanted} argument{'' if high == 1 else 's'}, found {len(arguments)}",
+        "LP2045",
+        hint=_signature_hint(name, len(arguments)),
     )
+
+
+_SIGNATURES = {
+    "range": "write range(stop), range(start, stop) or range(start, stop, step)",
+    "pow": "write pow(x, y); a modulus is pow(x, y) % m",
+    "divmod": "write divmod(a, b)",
+}
+
+
+def _signature_hint(name: str, count: int) -> str | None:
+    """Returns how a function is called, or what to write where Python's takes more than that of kernels."""
+    from .intrinsic_texts import TEXTS  # only for messages
+
+    if name == "lp.math.log" and count == 2:
+        return "write lp.math.log(x) / lp.math.log(base)"
+    if name == "lp.math.hypot" and count > 2:
+        return "write lp.math.length(lp.f32x3(x, y, z))"
+    found = TEXTS.get(name.removeprefix("lp."))
+    return _SIGNATURES.get(name) if found is None else f"it is {found[0]}"
 
 
 def numbers(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], name: str) -> list[Scalar]:

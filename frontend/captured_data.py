@@ -62,7 +62,7 @@ def _constant(fb: FunctionBuilder, kind: Type, owner: object, values: Iterable[A
         return typed_value_of(kind)
     known = fb.captured.get(id(owner))
     if known is not None:
-        return known
+        return known[1]
     leaves = iter(values)
 
     def leaf(scalar: ScalarType) -> Scalar:
@@ -72,5 +72,7 @@ def _constant(fb: FunctionBuilder, kind: Type, owner: object, values: Iterable[A
 
     with fb.into(fb.prologue):
         use_struct(fb, kind)
-        made = fb.captured[id(owner)] = build_value(fb, kind, leaf)
+        made = build_value(fb, kind, leaf)
+    # With its owner, which may be made anew by each look-up: another object must not get its id.
+    fb.captured[id(owner)] = owner, made
     return made

@@ -128,9 +128,11 @@ def _captured_hint(obj: object) -> str:
         return "make it an @lp.struct, or capture the fields that the kernel needs as numbers"
     if isinstance(obj, list | dict | set):
         return "capture a tuple instead, or pass the data as an lp.Array argument"
+    if isinstance(obj, python_types.MethodType):
+        return f"make it a plain function or a staticmethod: '{obj.__name__}' gets an object that kernels do not have"
     if callable(obj):
         return function_hint(obj)
-    return "pass what the kernel needs as an argument"
+    return "pass what the kernel needs as an argument, or bind the numbers in it to names of their own outside: n = x.n"
 
 
 def _numpy_scalar(fb: FunctionBuilder, obj: np.generic[Any], name: str, node: ast.AST) -> Value:

@@ -123,7 +123,8 @@ _HOST_CODES: dict[str, str] = {
     ),
     "LP2003": (
         "The source text found for the function is not the text that it was made of: the file changed "
-        "after it was imported. Start the program again, or reload the module."
+        "after it was imported, or another text was run under the same name. Start the program again, reload "
+        "the module, or run the cell again."
     ),
     "LP2004": (
         "Kernels and helpers are plain functions written with def. Lambdas, coroutines, generators, "

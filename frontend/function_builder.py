@@ -99,8 +99,8 @@ class FunctionBuilder:
     """Rounds of unrolled loops in this walk so far."""
     local_arrays: dict[int, int] = field(default_factory=dict[int, int])
     """Numbers of the arrays that the function makes, below 0, by ``id`` of the call."""
-    captured: dict[int, Value] = field(default_factory=dict[int, Value])
-    """Captured arrays and structs that are values of the prologue, by ``id``."""
+    captured: dict[int, tuple[object, Value]] = field(default_factory=dict[int, tuple[object, Value]])
+    """Captured arrays and structs and the values of the prologue that they are, by ``id``."""
     uses_work_items: bool = False
     uses_barrier: bool = False
     """Whether its work-items work together: barriers, group functions, shared arrays."""

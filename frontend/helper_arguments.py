@@ -14,7 +14,7 @@ from .ir_types import F32
 from .source import FunctionSource
 from .struct_types import StructType, value_type_of
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Array, FixedArray, Scalar, Static, Tuple, Value, describe
+from .values import Array, FixedArray, RangeValue, Scalar, Static, Tuple, Value, describe
 from .vector_types import VecType
 
 
@@ -94,7 +94,10 @@ def parameter_names(source: FunctionSource) -> list[str]:
 def _argument(fb: FunctionBuilder, node: ast.expr) -> Value:
     value = fb.evaluate(node)
     if not isinstance(value, Scalar | Array | FixedArray | Tuple | Static):
-        raise fb.error(node, f"{describe(value)} cannot be an argument", "LP2045")
+        hint = "pass its bounds, and write the range in the function"
+        if not isinstance(value, RangeValue):
+            hint = "pass the tuples or arrays, and write enumerate or zip in the function"
+        raise fb.error(node, f"{describe(value)} cannot be an argument", "LP2045", hint=hint)
     if isinstance(value, FixedArray) and value.prefix:
         raise fb.error(
             node, "a row of a fixed array cannot be an argument", "LP2045", hint="pass the whole array"

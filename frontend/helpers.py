@@ -70,6 +70,8 @@ class HelperInstance:
     uses_barrier: bool = False
     uses_work_items: bool = False
     makes_arrays: bool = False
+    arguments: tuple[Value, ...] = ()
+    """What it was compiled for: the objects whose ids are in its key live as long as it."""
 
 
 def call_helper(
@@ -188,6 +190,7 @@ def compile_helper(
         uses_barrier=helper.uses_barrier,
         uses_work_items=helper.uses_work_items,
         makes_arrays=bool(helper.local_arrays),
+        arguments=tuple(values.values()),
     )
     module.functions.append(
         create(

@@ -16,6 +16,7 @@ from typing import cast
 
 from ..ir.errors import Diagnostic, Location
 from .errors import finding_error, signature_error
+from .same_text import is_made_of, may_differ
 from .scope import resolve
 
 _REFUSED_FLAGS = (
@@ -185,16 +186,26 @@ def _definition(
     function: types.FunctionType, lines: list[str], notes: Sequence[Diagnostic]
 ) -> ast.FunctionDef:
     """Returns the ``def`` of `function` in the file `lines`."""
-    tree = _parse_block(function, lines) or _parse_file(function, lines)
-    if tree is None or not _matches(tree, function):
+    tree = parsed_definition(function, lines)
+    if tree is None:
         raise signature_error(
             f"the source text found for '{function.__qualname__}' is not the text that it was made of",
             code="LP2003",
             location=definition_location(function),
-            hint="the file changed after it was imported: start the program again or reload the module",
+            hint="the file changed after it was imported, or another text took its name: start the program again, "
+            "reload the module, or run its cell again",
             notes=notes,
         )
     return tree
+
+
+def parsed_definition(function: types.FunctionType, lines: list[str]) -> ast.FunctionDef | None:
+    """Returns the ``def`` of `function` in `lines`, None where these are not the text that it was made of."""
+    tree = _parse_block(function, lines) or _parse_file(function, lines)
+    if tree is None or not _matches(tree, function):
+        return None
+    is_doubtful = may_differ(function.__code__.co_filename)
+    return None if is_doubtful and not is_made_of(function, tree) else tree
 
 
 def _parse_block(function: types.FunctionType, lines: list[str]) -> ast.FunctionDef | None:

@@ -10,12 +10,19 @@ import linecache
 import types
 from collections.abc import Sequence
 
+from .same_text import may_differ
+
 
 def file_lines(function: types.FunctionType) -> Sequence[str]:
-    """Returns the lines of the file that `function` stands in, fresh from disk; none where there is no text."""
+    """Returns the lines of the file that `function` stands in, fresh from disk; none where they are other text."""
     file = function.__code__.co_filename
     linecache.checkcache(file)
-    return linecache.getlines(file, function.__globals__)
+    lines = linecache.getlines(file, function.__globals__)
+    if lines and may_differ(file):
+        from .source import parsed_definition  # parses: only where there is a doubt
+
+        return lines if parsed_definition(function, lines) is not None else ()
+    return lines
 
 
 def function_text(function: types.FunctionType, lines: Sequence[str]) -> str | None:

@@ -179,7 +179,9 @@ def compile_broadcast(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
 def _passed(fb: FunctionBuilder, node: ast.Call, value: Value, lane: Value, kind: type[Operation]) -> Value:
     scalar = operand(fb, node.args[0], value, f"lp.{fb.callee}")
     if not isinstance(lane, Scalar) or not lane.type.is_integer:
-        raise fb.error(node, f"the lane of lp.{fb.callee} is an integer, found {describe(lane)}", "LP2033")
+        hint = "convert it: int(…)" if isinstance(lane, Scalar) else None
+        found = f"the lane of lp.{fb.callee} is an integer, found {describe(lane)}"
+        raise fb.error(node, found, "LP2033", hint=hint)
     wanted = lapilli_u32 if lane.type is lapilli_u32 else lapilli_i32
     number = store_convert(fb, lane, wanted, node, f"the lane of lp.{fb.callee}")
     fb.uses_barrier = True

@@ -18,7 +18,7 @@ from .ir_types import WEAK_FLOAT, WEAK_INT
 from .struct_types import StructType
 from .types import ArrayType, FixedArrayType, ScalarType, bool_
 from .vector_types import VecType
-from .work_item_values import WorkItem
+from .work_item_values import Member, WorkItem
 
 if TYPE_CHECKING:
     import ast
@@ -268,8 +268,12 @@ def number_hint(value: Value) -> str | None:
             return "index an item"
         case Static(obj=Intrinsic(), name=name):
             return f"call it: {name}(…)"
+        case Static(obj=Member(), name=name):
+            return f"call it: {name}(…)"
+        case Static(obj=WorkItem()):
+            return "ask it for a number: .get_global_id(0) of an item, .get_group_id(0) of a group"
         case Static(obj=None):
-            return "a function without a return statement gives None"
+            return "None is no number: functions without a return statement give it, and parameters may by default"
         case Static(obj=str()):
             return (
                 "texts stand in print, in the message of assert and as options; kernels compute with numbers"

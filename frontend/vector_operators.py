@@ -10,7 +10,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import I32, INDEX_TYPE
 from .promotion import settled
 from .types import i64
-from .values import Composite, Scalar, Static, Value, describe, number_hint
+from .values import Composite, FixedArray, Scalar, Static, Value, describe, number_hint
 from .vector_types import VecType
 from .work_item_values import IdType, id_type
 
@@ -29,11 +29,12 @@ def by_component(
         compute: makes one component from one value of each operand.
 
     Raises:
-        CompileError: vectors of different sizes, or a struct.
+        CompileError: vectors of different sizes, a struct or a fixed array.
     """
     vectors = [v for v in values if isinstance(v, Composite)]
     sizes = {v.type.size for v in vectors if isinstance(v.type, VecType)}
     wrong = next((v for v in vectors if not v.is_vector), None)
+    wrong = wrong or next((v for v in values if isinstance(v, FixedArray)), None)
     if wrong is not None:
         hint = number_hint(wrong)
         raise fb.error(

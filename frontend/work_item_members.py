@@ -251,6 +251,7 @@ def _dimension(fb: FunctionBuilder, called: Member, node: ast.expr) -> int:
             node,
             f"{_spelled(owner)} has dimension{'s 0 to ' + str(rank - 1) if rank > 1 else ' 0'}, found {value.const}",
             "LP2047",
+            hint="the brackets in its annotation say how many it has, up to 3",
         )
     return value.const
 

@@ -74,7 +74,10 @@ def _dimension(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> 
     where = node.args[0] if node.args else node
     if not isinstance(value, Scalar) or not isinstance(value.const, int) or isinstance(value.const, bool):
         raise fb.error(
-            where, f"the dimension of lp.{name} must be a literal integer, found {describe(value)}", "LP2047"
+            where,
+            f"the dimension of lp.{name} must be a literal integer, found {describe(value)}",
+            "LP2047",
+            hint=f"write lp.{name}(0), or choose between the dimensions: lp.{name}(0) if … else lp.{name}(1)",
         )
     dimension = value.const
     fb.module.names_dimension = True

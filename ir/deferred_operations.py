@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from xdsl.irdl import OpDef, ParamAttrDef
     from xdsl.irdl.declarative_assembly_format import FormatProgram
 
-_importing = threading.RLock()
+_importing = threading.Lock()
+"""No `RLock`: a finaliser or signal handler that compiles a kernel may come within, where all is deferred already."""
 _defining = threading.RLock()
 
 

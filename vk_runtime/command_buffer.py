@@ -87,6 +87,8 @@ class CommandBuffer:
         """What vkCmdBindPipeline bound last, so that it is not bound again; the same for layout and set."""
         self.layout: object = None
         self.descriptor_set: object = None
+        self.pushed: bytes | None = None
+        """The push constants, for `layout`; None where nothing is known of them."""
         self.is_timed = False
         """Whether `begin_timing` and `end_timing` are to be called around each command."""
         self.submitted_ns = 0
@@ -201,5 +203,5 @@ class CommandBuffer:
         self.end_result = self.submit_result = None
         self.launch_count = 0
         self.is_read_by_host = False
-        self.pipeline = self.layout = self.descriptor_set = None
+        self.pipeline = self.layout = self.descriptor_set = self.pushed = None
         self._argument_chunk = self._argument_bytes = 0

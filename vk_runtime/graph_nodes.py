@@ -46,6 +46,8 @@ class Node(ABC):
 
     nbytes = 0
     """Bytes that it moves."""
+    kind = -1
+    """The same for launches of one record, which have in common what is bound for them."""
 
     @abstractmethod
     def encode(self, command_buffer: CommandBuffer) -> None:
@@ -66,6 +68,7 @@ class LaunchNode(Node):
 
     def __init__(self, record: LaunchRecord, args: Sequence[object], checked: CheckedArguments) -> None:
         self.record = record
+        self.kind = record.serial
         self.what = f"kernel '{record.kernel.name}'"
         # A 0-d NumPy array is a number that may change afterwards: its value is taken now.
         self.args: tuple[Any, ...] = tuple(map(_frozen, args))

@@ -14,11 +14,14 @@ Uses = Sequence[tuple[Hashable, bool]]
 """What a command touches, and whether it writes it."""
 
 
-def plan_order(commands: Sequence[tuple[Uses, Sequence[int]]]) -> list[tuple[int, bool]]:
+def plan_order(
+    commands: Sequence[tuple[Uses, Sequence[int]]], kinds: Sequence[int] = ()
+) -> list[tuple[int, bool]]:
     """Returns the commands in the order to run in, each with whether a barrier goes before it.
 
     Args:
         commands: what each touches, and the numbers of earlier commands that it waits for.
+        kinds: a number for each; in a level equal ones go together, because they have in common what is bound for them.
     """
     levels: list[int] = []
     # Per memory: one past the level of the last write, and of the last read.
@@ -34,9 +37,8 @@ def plan_order(commands: Sequence[tuple[Uses, Sequence[int]]]) -> list[tuple[int
         for memory, writes in uses:
             after = after_write if writes else after_read
             after[memory] = max(after.get(memory, 0), level + 1)
-    order = sorted(
-        range(len(levels)), key=levels.__getitem__
-    )  # stable: the order of recording within a level
+    # Stable: the order of recording within a level, and a kind.
+    order = sorted(range(len(levels)), key=list(zip(levels, kinds or levels, strict=True)).__getitem__)
     return [
         (index, position > 0 and levels[index] != levels[order[position - 1]])
         for position, index in enumerate(order)

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.kernel_info import KernelInfo
 from ..spirv.device_image import DeviceImage
-from .arguments import ArgumentChecker, ArgumentPacker
+from .argument_packer import ArgumentPacker
+from .arguments import ArgumentChecker
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
 from .headers import ffi
 
 if TYPE_CHECKING:
-    from .arguments import Scalar, Uses
+    from .arguments import Uses
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet, DescriptorSetLayout
     from .device import Device
     from .memory import Buffer
     from .pipeline import Pipeline
     from .reports import KernelReport
+    from .scalars import Scalar
     from .tracked import Tracked
 
 
@@ -112,12 +114,16 @@ class KernelCommands:
         hidden: Sequence[Scalar],
         values: Sequence[Scalar],
     ) -> None:
-        """Records everything before the dispatch: pipeline, descriptors, pushed arguments."""
+        """Records everything before the dispatch that is not there yet: pipeline, descriptors, pushed arguments."""
         self._bind(command_buffer, descriptor_set)
         if self._push_bytes:
             self._pack_into(self._block_memory, 0, *hidden, *values)
-            stages = VK_SHADER_STAGE_COMPUTE_BIT
-            self._push(command_buffer.raw, self._layout, stages, 0, self._push_bytes, self._block)
+            block = self._block_memory[:]
+            if command_buffer.pushed != block:
+                command_buffer.pushed = None  # Ctrl-C may come in between
+                stages = VK_SHADER_STAGE_COMPUTE_BIT
+                self._push(command_buffer.raw, self._layout, stages, 0, self._push_bytes, self._block)
+                command_buffer.pushed = block
 
     def _bind(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet | None) -> None:
         """Records pipeline and descriptors, where others are bound.
@@ -130,7 +136,7 @@ class KernelCommands:
             command_buffer.keep.append(pipeline)
             if command_buffer.layout is not self._pipeline_layout:
                 # Binding for another layout may disturb the set (Vulkan 1.3, 14.2.2).
-                command_buffer.descriptor_set = None
+                command_buffer.descriptor_set = command_buffer.pushed = None
                 command_buffer.layout = self._pipeline_layout
             command_buffer.pipeline = None
             self._bind_pipelines(command_buffer.raw, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.raw)

@@ -25,11 +25,12 @@ from .recorded_launch import RecordedLaunch, are_fixed
 from .repeated_launches import KEPT
 
 if TYPE_CHECKING:
-    from .arguments import CheckedArguments, Scalar, Uses
+    from .arguments import CheckedArguments, Uses
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
     from .device import Device
     from .reports import KernelReport, Streams
+    from .scalars import Scalar
 
 Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""
@@ -323,7 +324,7 @@ class LaunchRecord(KernelCommands):
                 return False
             block = self._packed(hidden, values)
             if block != latest.block:
-                queue.latest = None  # if Ctrl-C comes in between, nothing is known
+                queue.latest = command_buffer.pushed = None  # if Ctrl-C comes in between, nothing is known
                 stages = VK_SHADER_STAGE_COMPUTE_BIT
                 self._push(command_buffer.raw, self._layout, stages, 0, self._push_bytes, self._block)
                 latest.block = block
@@ -356,6 +357,7 @@ class LaunchRecord(KernelCommands):
             self._bind(command_buffer, recorded.descriptor_set)
             if self._push_bytes:
                 # Without values it is the same at each launch, and packed at the first.
+                command_buffer.pushed = None
                 block = recorded.pushed() if self._has_values else self._block
                 self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, block)
             self._dispatch_groups(raw, *first[1])
@@ -374,8 +376,9 @@ class LaunchRecord(KernelCommands):
         kept = repeated.find(self, args, uses, block)
         if kept is None:
             return False
-        kept.keep = [uses]
-        queue.submit_batch(kept, uses)
+        memory = [memory for memory, _ in uses]
+        kept.keep = [memory]
+        queue.submit_batch(kept, memory, [writes for _, writes in uses])
         event.value = kept.value
         if queue.known.get(self) is kept:
             if are_fixed(args):

@@ -55,6 +55,7 @@ class BoundKernel:
         command_buffer.keep.append(self.pipeline)
         # Later launches bind their own again.
         command_buffer.pipeline = command_buffer.layout = command_buffer.descriptor_set = None
+        command_buffer.pushed = None
         vk.vkCmdBindPipeline(raw, bind_point, self.pipeline.raw)
         sets = ffi.new("VkDescriptorSet[]", [ffi.cast("VkDescriptorSet", preset.descriptor_set)])
         vk.vkCmdBindDescriptorSets(raw, bind_point, layout, 0, 1, sets, 0, NULL)

@@ -196,6 +196,10 @@ class Profile:
     def __repr__(self) -> str:
         return f"<lapilli.Profile of {len(self._host) + len(self._timed)} events>"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Shows the table where a notebook's cell, or IPython, ends with the profile."""
+        printer.text(str(self))
+
     def save(self, path: str | Path) -> None:
         """Writes Chrome's trace format, for ui.perfetto.dev and chrome://tracing.
 
@@ -224,6 +228,9 @@ class Profile:
     # ---- collecting ----
 
     def __enter__(self) -> Self:
+        from . import profile_events  # before it runs: a finaliser that launches may interrupt an import
+
+        del profile_events
         with _lock:
             if self in active:
                 raise InvalidError("this profile runs already; make another with lp.profile()")

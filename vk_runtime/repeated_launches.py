@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .launch_record import LaunchRecord
     from .logical_device import LogicalDevice
     from .queue import Queue
+    from .tracked import Tracked
 
 ENOUGH = 2
 """Submissions in a row that held one command and were waited for, before recordings are kept."""
@@ -130,8 +131,10 @@ class KeptLaunch(Batch):
         self._commands = command_buffer
         self._count = -1
         """The number of arguments where they are known."""
-        self._arrays: Sequence[tuple[int, weakref.ref[Array], int, bool]] = ()
-        """Position, array, serial of its memory, whether the kernel writes it."""
+        self._arrays: Sequence[tuple[int, weakref.ref[Array], int]] = ()
+        """Position, array, serial of its memory."""
+        self._writes: Sequence[bool] = ()
+        """Whether the kernel writes each of them."""
         self._scalars: Sequence[tuple[int, object]] = ()
 
     def remember(self, args: Sequence[Any], uses: Uses) -> None:
@@ -144,9 +147,9 @@ class KeptLaunch(Batch):
         positions = [i for i, arg in enumerate(args) if not isinstance(arg, bool | int | float)]
         self._count = -1  # if Ctrl-C comes in between, nothing is known
         self._arrays = [
-            (i, weakref.ref(args[i]), memory.serial, writes)
-            for i, (memory, writes) in zip(positions, uses, strict=True)
+            (i, weakref.ref(args[i]), memory.serial) for i, (memory, _) in zip(positions, uses, strict=True)
         ]
+        self._writes = [writes for _, writes in uses]
         self._scalars = [(i, arg) for i, arg in enumerate(args) if i not in positions]
         self._count = len(args)
 
@@ -154,15 +157,15 @@ class KeptLaunch(Batch):
         """Submits the launch once more; see `RecordedLaunch.launch`."""
         if len(args) != self._count or graph_recording.active or profile.active:
             return None
-        uses: Uses = []
-        for position, array, serial, writes in self._arrays:
+        used: list[Tracked] = []
+        for position, array, serial in self._arrays:
             arg: Any = array()
             if arg is None or arg is not args[position]:
                 return None
             memory = arg._buffer
             if memory is None or memory.serial != serial:
                 return None
-            uses.append((memory, writes))
+            used.append(memory)
         for position, scalar in self._scalars:
             if args[position] is not scalar:
                 return None
@@ -172,8 +175,8 @@ class KeptLaunch(Batch):
                 break
             if queue.known is not known or queue.in_flight:
                 return None
-            self.keep = [uses]
-            queue.submit_batch(self, uses)
+            self.keep = [used]
+            queue.submit_batch(self, used, self._writes)
             event = _new_event(Event)  # while the device is at work
             event._queue, event.value, event.elapsed_ticks = queue, self.value, None
             if trace.active:

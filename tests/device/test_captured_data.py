@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.frontend import captured_data
 
 pytestmark = pytest.mark.device
 
@@ -118,3 +121,48 @@ def test_shuffle_takes_components_of_two_vectors(device):
     out = lp.zeros(6, device=device)
     shuffled[1](out)
     assert out.numpy().tolist() == [3, 4, 0, 5, 5, 3]
+
+
+class _MadeAnew(type):
+    """Each look-up of an attribute makes a new array, which may lie where the one before it lay."""
+
+    ONES = property(lambda _: np.array([1, 2, 3], np.int32))
+    TENS = property(lambda _: np.array([10, 20, 30], np.int32))
+    MORE = property(lambda _: np.array([7, 8, 9], np.int32))
+
+
+class Tables(metaclass=_MadeAnew):
+    pass
+
+
+@lp.kernel
+def made_anew(out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    out[0] = Tables.ONES[i]
+    out[1] = Tables.ONES[i]
+    out[2] = Tables.TENS[i]
+    out[3] = Tables.TENS[i]
+    out[4] = Tables.MORE[i]
+    out[5] = Tables.MORE[i]
+    out[6] = Tables.ONES[i]
+    out[7] = Tables.TENS[i]
+
+
+def test_objects_that_each_look_up_makes_anew(device, monkeypatch):
+    known: list[weakref.ref[object]] = []
+
+    def reused_at_once(value):
+        """What `id` may be at worst: a number of an object that is gone."""
+        for number, reference in enumerate(known):
+            if reference() is value:
+                return number
+        free = [number for number, reference in enumerate(known) if reference() is None]
+        number = free[0] if free else len(known)
+        known[number : number + 1] = [weakref.ref(value)]
+        return number
+
+    monkeypatch.setattr(captured_data, "id", reused_at_once, raising=False)
+    made_anew.compiled.clear()
+    out = lp.zeros(8, lp.i32, device=device)
+    made_anew[1](out)
+    assert out.numpy().tolist() == [1, 1, 10, 10, 7, 7, 1, 10]

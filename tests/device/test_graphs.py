@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import graph as graph_module
+from lapilli.vk_runtime import graph_program
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("graphs are not interpreted")]
 
@@ -171,7 +171,7 @@ def test_update_of_one_launch(device):
 
 
 def test_only_segments_with_a_change_are_recorded_again(device, monkeypatch):
-    monkeypatch.setattr(graph_module, "SEGMENT_COMMANDS", 4)
+    monkeypatch.setattr(graph_program, "SEGMENT_COMMANDS", 4)
     x = zeros(device)
     with lp.graph() as g:
         events = [add[64](1.0, x) for _ in range(12)]
@@ -213,6 +213,35 @@ def test_bind_an_array_everywhere(device):
     assert (other.numpy() == 1).all() and (y.numpy() == 1).all()
     with pytest.raises(lp.InvalidError, match="does not use"):
         g.bind(x, other)
+
+
+def test_what_is_bound_and_pushed_already_is_not_again(device, monkeypatch):
+    x, y, z = zeros(device), zeros(device), lp.ones(64, device=device)
+    add[64](0.0, x), saxpy[64](0.0, z, y)
+    calls = []
+    for kernel in (add, saxpy):
+        record = kernel[64].short[1].__self__
+        for name in ("_push", "_bind_pipelines", "_bind_sets"):
+            really_do = getattr(record, name)
+            monkeypatch.setattr(
+                record, name, lambda *args, name=name, do=really_do: (calls.append(name), do(*args))
+            )
+    with lp.graph() as g:
+        for a in (1.0, 1.0, 1.0, 4.0, 4.0, 1.0):
+            add[64](a, x)
+    assert [calls.count(name) for name in ("_push", "_bind_pipelines", "_bind_sets")] == [3, 1, 1]
+    calls.clear()
+    with lp.graph() as mixed:
+        for _ in range(3):
+            for array in (x, zeros(device), zeros(device)):
+                add[64](1.0, array)
+                saxpy[64](1.0, z, zeros(device))
+            saxpy[64](1.0, z, y)
+    assert calls.count("_bind_pipelines") == 2 + 2 + 2, "two for each level"
+    g.replay()
+    mixed.replay()
+    assert np.all(x.numpy() == 12 + 3)
+    assert np.all(y.numpy() == 3)
 
 
 def test_a_new_conflict_gets_its_barrier(device):

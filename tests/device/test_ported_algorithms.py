@@ -250,3 +250,42 @@ def test_breadth_first_search(device):
         frontiers.reverse()
         counts.reverse()
     np.testing.assert_array_equal(distance.numpy(), expected)
+
+
+# ---- Runge-Kutta on fixed arrays with operators, SYCL's marray ----
+
+State = lp.FixedArray[lp.f32, 3]
+
+
+def lorenz(s):
+    return State(10 * (s[1] - s[0]), s[0] * (28 - s[2]) - s[1], s[0] * s[1] - 8 / 3 * s[2])
+
+
+@lp.kernel
+def runge_kutta(points: lp.Array[lp.f32, 2], h: lp.f32, rounds: lp.i32):
+    i = lp.global_id(0)
+    s = State(points[i, 0], points[i, 1], points[i, 2])
+    for _ in range(rounds):
+        one = lorenz(s)
+        two = lorenz(s + h / 2 * one)
+        three = lorenz(s + h / 2 * two)
+        s += h / 6 * (one + 2 * two + 2 * three + lorenz(s + h * three))
+    for k in range(3):
+        points[i, k] = s[k]
+
+
+def slope(s: np.ndarray) -> np.ndarray:
+    return np.stack([10 * (s[1] - s[0]), s[0] * (28 - s[2]) - s[1], s[0] * s[1] - 8 / 3 * s[2]])
+
+
+def test_runge_kutta(device):
+    start = np.random.default_rng(10).random((6, 3), np.float32)
+    points = lp.asarray(start, device=device)
+    runge_kutta[6](points, 0.01, 20)
+    s = start.T.astype(np.float64)
+    for _ in range(20):
+        one = slope(s)
+        two = slope(s + 0.005 * one)
+        three = slope(s + 0.005 * two)
+        s = s + 0.01 / 6 * (one + 2 * two + 2 * three + slope(s + 0.01 * three))
+    np.testing.assert_allclose(points.numpy(), s.T, rtol=1e-4)

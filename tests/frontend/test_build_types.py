@@ -407,3 +407,30 @@ def test_literals_of_unrolled_loops_that_are_no_i32(run_kernel):
     for count, mask in ((16, 0xFF0000FF), (4, 0x0F00F00F)):
         v = (v | v << count) & mask
     assert y.tolist() == [v, 0xF0F0F0F0 if v & 0xF0F0F0F0 else 15]
+
+
+def test_operators_of_fixed_arrays(run_kernel):
+    m, y = np.array([[1, 2], [3, 4]], np.int32), np.zeros((4, 2, 2), np.float32)
+    text = (
+        "@lp.kernel\ndef k(m: lp.In[lp.i32, 2], y: lp.Out[lp.f32, 3]):\n    i, j = divmod(lp.global_id(0), 2)\n"
+        "    f = lp.FixedArray[lp.i32, 2, 2](m[0, 0], m[0, 1], m[1, 0], m[1, 1])\n    g = -(f * f) - 3\n    g <<= 1\n"
+        "    y[0, i, j] = g[i, j]\n    y[1, i, j] = (g / 4)[i, j]\n    y[2, i, j] = (f[1] - 2 * f[0])[j]\n"
+        "    y[3, i, j] = (~f & 5)[i][j]\n"
+    )
+    _run(run_kernel, "fixed", text, [m, y], 4)
+    g = (-(m * m) - 3) << 1
+    assert np.array([g, g / 4, [m[1] - 2 * m[0]] * 2, ~m & 5]).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("f + lp.FixedArray[lp.f32, 2]()", r"take one shape, found \(3,\) and \(2,\)"),
+        ("f + lp.f32x3(1.0)", r"operator \+ takes numbers and vectors, found lp.FixedArray\[lp.f32, 3\]"),
+        ("f & f", "takes integers"),
+    ],
+)
+def test_wrong_operands_of_fixed_arrays(expression, said):
+    text = f"@lp.kernel\ndef k(y: lp.Out[lp.f32]):\n    f = lp.FixedArray[lp.f32, 3](1.0)\n    g = {expression}\n"
+    with pytest.raises(lp.CompileError, match=said):
+        build_module([compiled("wrong", text)])

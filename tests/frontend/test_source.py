@@ -15,8 +15,10 @@ import pytest
 
 from lapilli.frontend.codes import BODY_CODES
 from lapilli.frontend.errors import CODES, compile_error
+from lapilli.frontend.same_text import may_differ
 from lapilli.frontend.scope import MISSING
 from lapilli.frontend.source import FunctionSource
+from lapilli.frontend.source_text import file_lines
 from lapilli.ir.errors import CompileError
 
 Load = Callable[[str], ModuleType]
@@ -109,6 +111,58 @@ def test_linecache_entry_is_enough() -> None:
     assert FunctionSource.of(variables["f"]).location(None).file == "<cell 1>"
 
 
+def test_texts_of_one_name_are_told_apart() -> None:
+    made: list[object] = []
+    for text in ("def f(a):\n    return a * 2\n", "def f(a):\n    return a * 3\n"):
+        linecache.cache["<cell 2>"] = (len(text), None, text.splitlines(keepends=True), "<cell 2>")
+        variables: dict[str, object] = {}
+        exec(compile(text, "<cell 2>", "exec"), variables)
+        made.append(variables["f"])
+    assert "a * 3" in FunctionSource.of(made[1]).text
+    with pytest.raises(CompileError, match="not the text that it was made of") as caught:
+        FunctionSource.of(made[0])
+    assert caught.value.code == "LP2003"
+    assert file_lines(made[1]) and not file_lines(made[0])
+
+
+SCOPES = """
+import math as m
+from math import sin
+N = 3
+def plain(a, *, b: int = 2) -> int:
+    "Doc."
+    x: float = m.sin(a) + sin(N) + abs(-b)
+    for i in range(a):
+        if i % 2 and a < i < b or not x: continue
+        x += i ** 2 // 3
+    else:
+        a, b = b, a
+    while (y := a) > 0: a -= 1
+    return x if x > 1 else plain(a)
+class C:
+    __k = 4
+    def method(a):
+        return C.__k + a
+def outer(n):
+    __z = 1
+    def inner(a):
+        return inner(a) + n + __z
+    class D:
+        @staticmethod
+        def deep(__q):
+            return __q + n
+    return inner, D.deep
+functions = [plain, C.method, *outer(3)]
+"""
+
+
+def test_the_text_of_a_function_is_recognised_in_every_scope(load: Load) -> None:
+    functions = load(SCOPES).functions
+    for function in functions:
+        assert may_differ(function.__code__.co_filename)
+        assert FunctionSource.of(function).name == function.__name__
+
+
 def test_missing_source_names_kernel_from_source() -> None:
     variables: dict[str, object] = {}
     exec("def f(a): pass", variables)
@@ -119,7 +173,17 @@ def test_missing_source_names_kernel_from_source() -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", ["def g(a):\n    return a\n", "def f(a, b):\n    return a\n", "x = (\n", "", "# gone\n"]
+    "changed",
+    [
+        "def g(a):\n    return a\n",
+        "def f(a, b):\n    return a\n",
+        "def f(a):\n    return -a\n",
+        "def f(a):\n    return b\n",
+        "def f(a):\n    return 1\n",
+        "x = (\n",
+        "",
+        "# gone\n",
+    ],
 )
 def test_changed_file_is_noticed(load: Load, changed: str) -> None:
     function = load("def f(a):\n    return a\n").f

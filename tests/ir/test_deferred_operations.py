@@ -163,6 +163,18 @@ def test_other_threads_and_later_classes_are_left_alone() -> None:
     assert [*found, is_deferred(make())] == [False, False]
 
 
+def test_within_itself_it_changes_nothing() -> None:
+    with deferred_operations():
+        with deferred_operations():
+            inner = make()
+        outer = make()
+        assert is_deferred(inner) and is_deferred(outer)
+    for kind in (inner, outer):
+        assert kind.get_irdl_definition().name == kind.name
+        assert not is_deferred(kind)
+    assert not is_deferred(make())
+
+
 DUMP = """
 import contextlib, re, sys
 if sys.argv[1] == "later":

@@ -51,3 +51,14 @@ def test_every_conflict_of_random_commands_is_kept():
             for earlier in range(later):
                 if conflict(commands[earlier], command) or earlier in command[1]:
                     assert epochs[earlier] < epochs[later]
+
+
+def test_commands_of_a_kind_go_together_in_a_level():
+    commands = [([(name, True)], ()) for name in "abcd"] + [([("a", False), ("e", True)], ())]
+    assert plan_order(commands, [7, 3, 7, 3, 3]) == [
+        (1, False),
+        (3, False),
+        (0, False),
+        (2, False),
+        (4, True),
+    ]

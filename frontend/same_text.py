@@ -1,0 +1,113 @@
+"""Whether a text is still the one that a function was made of: files are edited while programs run, and texts that were
+never files are made again under the same name.
+
+Python's own compiler decides: the text has to give the function's code.  It is asked only where there is a doubt, since
+it takes as long as parsing.  Standard library only.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import dis
+import os
+import time
+import types
+from typing import Any, Final
+
+OWN_LABEL: Final = "<lapilli source "
+"""How the names of texts begin that say themselves what is in them."""
+
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
+_started = time.time()
+
+
+def may_differ(file: str) -> bool:
+    """Whether a text may have changed since the program started: a file that was written since, or no file at all."""
+    if file.startswith(OWN_LABEL):
+        return False
+    try:
+        return os.stat(file).st_mtime >= _started
+    except (OSError, ValueError):
+        return True
+
+
+def is_made_of(function: types.FunctionType, tree: ast.FunctionDef) -> bool:
+    """Whether the text that was parsed into `tree` gives the code of `function`.
+
+    True also where that cannot be told: pytest rewrites ``assert``, and its text then gives other code.
+    """
+    if any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
+        return True
+    code = function.__code__
+    try:
+        module = compile(
+            _in_its_scope(code, tree),
+            code.co_filename,
+            "exec",
+            flags=code.co_flags & __future__.annotations.compiler_flag,
+            dont_inherit=True,
+        )
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True  # the kernel compiler says what is wrong
+    found = _inner(module, code.co_name)
+    return found is None or _content(found) == _content(code)
+
+
+def _in_its_scope(code: types.CodeType, tree: ast.FunctionDef) -> ast.Module:
+    """Returns a module with the function in a class where private names need one, and its closure's names around it."""
+    inner: ast.stmt = ast.copy_location(_function(tree.name, tree.args, tree.body), tree)
+    parent = code.co_qualname.rpartition(".")[0].rpartition(".")[2]
+    if parent.isidentifier():
+        inner = _class(parent, inner)
+    if code.co_freevars:
+        names = [ast.arg(arg=name) for name in code.co_freevars if name != "__class__"]
+        arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
+        inner = _function("_", arguments, [inner])
+    return ast.fix_missing_locations(ast.Module(body=[ast.copy_location(inner, tree)], type_ignores=[]))
+
+
+def _function(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+    made: Any = ast.FunctionDef(name=name, args=arguments, body=body, decorator_list=[])
+    made.type_params = []  # which Python has had since 3.12
+    return made
+
+
+def _class(name: str, member: ast.stmt) -> ast.ClassDef:
+    made: Any = ast.ClassDef(name=name, bases=[], keywords=[], body=[member], decorator_list=[])
+    made.type_params = []
+    return made
+
+
+def _inner(code: types.CodeType, name: str) -> types.CodeType | None:
+    """Returns the code of a function inside of other code."""
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found = constant if constant.co_name == name else _inner(constant, name)
+            if found is not None:
+                return found
+    return None
+
+
+_LEFT_OUT = frozenset(("PUSH_NULL", "PRECALL", "NOP", "CACHE", "EXTENDED_ARG"))
+
+
+def _content(code: types.CodeType) -> list[object]:
+    """Returns what code does: its instructions, without what depends on the module around it.
+
+    CPython calls a method of a name that its module imports in another way than that of a name that it assigns.
+    """
+    found: list[object] = [code.co_varnames, code.co_freevars, code.co_cellvars]
+    for instruction in dis.get_instructions(code):
+        name: str = instruction.opname
+        value: Any = instruction.argval
+        if name in _LEFT_OUT:
+            continue
+        if instruction.opcode in _JUMPS:
+            value = None  # how far says nothing
+        elif isinstance(value, types.CodeType):
+            value = _content(value)
+        elif name == "LOAD_CONST":
+            value = type(value), repr(value)
+        found.append(("LOAD_ATTR" if name == "LOAD_METHOD" else name, value))
+    return found
