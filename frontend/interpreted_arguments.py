@@ -24,13 +24,13 @@ from ..ir.kernel_info import (
     StreamParameter,
 )
 from ..ir.stream import Stream
-from ..vk_runtime.arguments import Scalar, scalar_value
 from ..vk_runtime.array import Array
 from ..vk_runtime.dtypes import numpy_dtype
 from ..vk_runtime.image_arguments import spelt
 from ..vk_runtime.image_data import host_image, image_shape
 from ..vk_runtime.image_sampler import ImageSampler
 from ..vk_runtime.images import Image, SampledImage
+from ..vk_runtime.scalars import Scalar, scalar_value
 from ..vk_runtime.tracked import Tracked
 
 _Host = TypeVar("_Host", HostArray, HostImage)

@@ -6,9 +6,7 @@ or ends in a message.
 
 from __future__ import annotations
 
-import math
-import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
@@ -17,41 +15,20 @@ from ..ir.errors import InvalidError, KernelArgumentError
 from ..ir.kernel_info import (
     BufferParameter,
     ImageParameter,
-    KernelInfo,
     LocalMemory,
     LocalParameter,
     Parameter,
-    ScalarParameter,
     StreamParameter,
     ValueParameter,
 )
 from ..ir.stream import Stream
-from .argument_hints import array_hint, number_hint, shape_hint
+from .argument_hints import NUMBERS, array_hint, number_hint, shape_hint
 from .array import Array, signature
-from .element_counts import MOST_ELEMENTS, too_many_elements
+from .scalars import INTEGER_LIMITS, LARGEST_FLOAT, Scalar, describe, scalar_value
 
 if TYPE_CHECKING:
     from .device import Device
     from .tracked import Tracked
-
-Scalar = int | float | bytes
-"""An argument in the argument block after checking: what `struct` packs."""
-
-_BOOLS: tuple[type[Any], ...] = (bool, np.bool_)
-
-_INTEGER_LIMITS = {
-    f"{prefix}{bits}": (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if prefix == "i" else (0, (1 << bits) - 1)
-    for prefix in "iu"
-    for bits in (8, 16, 32, 64)
-}
-
-_LARGEST_FLOAT = {
-    "f16": 65504.0,
-    "bf16": 3.3895313892515355e38,
-    "f32": 3.4028234663852886e38,
-    "f64": float("inf"),
-}
-
 
 Uses = list[tuple["Tracked", bool]]
 """The memory of each array and image, behind an image its sampler, in parameter order; and whether the kernel writes
@@ -218,7 +195,7 @@ class ArgumentChecker:
         _, ndim, _, wanted = self._expected[index]
         expected = f"expected lp.local(shape) for lp.{wanted}"
         if not isinstance(arg, LocalMemory):
-            raise KernelArgumentError(f"{self._label(index)}: {expected}, found {_describe(arg)}")
+            raise KernelArgumentError(f"{self._label(index)}: {expected}, found {describe(arg)}")
         if len(arg.shape) != ndim:
             raise KernelArgumentError(
                 f"{self._label(index)}: {expected} with {ndim} dimension{'s' * (ndim != 1)}, found {arg!r}"
@@ -227,7 +204,7 @@ class ArgumentChecker:
     def _require_stream(self, index: int, arg: object) -> None:
         if not isinstance(arg, Stream):
             raise KernelArgumentError(
-                f"{self._label(index)}: expected an lp.Stream, found {_describe(arg)}; make one with lp.Stream()"
+                f"{self._label(index)}: expected an lp.Stream, found {describe(arg)}; make one with lp.Stream()"
             )
 
     def _no_array(self, index: int, arg: object) -> NoReturn:
@@ -235,20 +212,20 @@ class ArgumentChecker:
         if isinstance(arg, np.ndarray):
             found = cast("np.ndarray[Any, Any]", arg)
             element = self._parameters[index].dtype
-            convert = f", lp.{element}" if element in PACK_FORMATS and not _holds(found, element) else ""
+            convert = f", lp.{element}" if element in NUMBERS and not _holds(found, element) else ""
             raise KernelArgumentError(
                 f"{self._label(index)}: {expected}, found a NumPy array of dtype {found.dtype} and "
                 f"{found.ndim} dimensions; copy it to the device first with lp.asarray(…{convert})"
             )
         raise KernelArgumentError(
-            f"{self._label(index)}: {expected}, found {_describe(arg)}"
+            f"{self._label(index)}: {expected}, found {describe(arg)}"
             f"{array_hint(arg, self._parameters[index].dtype)}"
         )
 
     def _wrong_array(self, index: int, array: Array, wanted: str) -> NoReturn:
         message = f"{self._label(index)}: expected lp.{wanted}, found lp.{array.signature}"
         parameter = self._parameters[index]
-        are_numbers = {parameter.dtype, array.spelling} <= PACK_FORMATS.keys()
+        are_numbers = {parameter.dtype, array.spelling} <= NUMBERS
         if are_numbers and isinstance(parameter, BufferParameter) and array.ndim == parameter.ndim:
             message += f"; convert what it is made of: lp.asarray(x, lp.{parameter.dtype})"
         elif isinstance(parameter, BufferParameter) and array.spelling == parameter.dtype:
@@ -342,10 +319,10 @@ def _expected(parameter: Parameter) -> _Expected:
         return Array, None, parameter.access != "read", wanted
     if isinstance(parameter, ValueParameter):
         return type(None), 0, 0, dtype
-    if dtype in _INTEGER_LIMITS:
-        return int, *_INTEGER_LIMITS[dtype], dtype
+    if dtype in INTEGER_LIMITS:
+        return int, *INTEGER_LIMITS[dtype], dtype
     if dtype in ("f32", "f64"):
-        return float, -_LARGEST_FLOAT[dtype], _LARGEST_FLOAT[dtype], dtype
+        return float, -LARGEST_FLOAT[dtype], LARGEST_FLOAT[dtype], dtype
     if dtype == "bool":
         return bool, False, True, dtype
     return type(None), 0, 0, dtype  # f16 and bf16 always take the slow way
@@ -355,69 +332,6 @@ def _misfit(array: Array, parameter: BufferParameter) -> str | None:
     from .foreign_arguments import misfit  # of kernels from elsewhere only
 
     return misfit(array, parameter)
-
-
-def scalar_value(value: object, dtype: str) -> int | float:
-    """Converts a scalar argument without losing anything but floating-point digits.
-
-    Args:
-        value: a Python or NumPy number, or a 0-d array.
-        dtype: the parameter's type as lapilli spells it.
-
-    Returns:
-        What `struct` packs; bf16 as its 16 bits.
-
-    Raises:
-        ValueError: it does not fit; the text says what was found.
-    """
-    if isinstance(value, np.ndarray):
-        found = cast("np.ndarray[Any, Any]", value)
-        if found.ndim:
-            raise ValueError(f"an array of shape {found.shape}")
-        value = found[()]
-    if dtype == "bool":
-        if isinstance(value, _BOOLS):
-            return int(bool(value))
-        raise ValueError(_describe(value))
-    if isinstance(value, _BOOLS):
-        raise ValueError(_describe(value))
-    if dtype in _INTEGER_LIMITS:
-        return _integer_value(value, dtype)
-    return _float_value(value, dtype)
-
-
-def _integer_value(value: object, dtype: str) -> int:
-    if not isinstance(value, int | np.integer):
-        raise ValueError(_describe(value))
-    number = int(cast("Any", value))
-    least, most = _INTEGER_LIMITS[dtype]
-    if not least <= number <= most:
-        raise ValueError(f"{number}, outside {least} … {most}")
-    return number
-
-
-def _float_value(value: object, dtype: str) -> int | float:
-    is_bfloat16 = type(value).__name__ == "bfloat16"
-    if not is_bfloat16 and not isinstance(value, int | float | np.integer | np.floating):
-        raise ValueError(_describe(value))
-    try:
-        number = float(cast("float", value))
-    except OverflowError:
-        raise ValueError(
-            f"an integer of {cast('int', value).bit_length()} bits, too large for a float"
-        ) from None
-    largest = _LARGEST_FLOAT[dtype]
-    if abs(number) > largest and abs(number) != float("inf"):
-        raise ValueError(f"{number}, outside ±{largest}")
-    return _bfloat16_bits(number) if dtype == "bf16" else number
-
-
-def _bfloat16_bits(number: float) -> int:
-    """Rounds to nearest even and returns the 16 bits."""
-    (bits,) = struct.unpack("<I", struct.pack("<f", number))
-    if number != number:
-        return (bits >> 16) | 0x40
-    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
 
 
 def _holds(array: np.ndarray[Any, Any], element: str) -> bool:
@@ -432,159 +346,3 @@ def _holds(array: np.ndarray[Any, Any], element: str) -> bool:
 def _owner(name: str) -> str:
     """Returns the parameter that a scalar is part of: p of ``p.x`` and ``p[0]``."""
     return name.partition(".")[0].partition("[")[0]
-
-
-def _describe(value: object) -> str:
-    name = type(value).__name__
-    text = repr(value)
-    return f"{name} {text}" if len(text) <= 40 else name
-
-
-# What `struct` calls each scalar in the argument block: 8- and 16-bit types are widened to 32 bits.
-PACK_FORMATS = {
-    "bool": "I",
-    "i8": "i",
-    "i16": "i",
-    "i32": "i",
-    "i64": "q",
-    "u8": "I",
-    "u16": "I",
-    "u32": "I",
-    "u64": "Q",
-    "f16": "exx",
-    "bf16": "Hxx",
-    "f32": "f",
-    "f64": "d",
-}
-
-
-class ArgumentPacker:
-    """Writes the argument block of a kernel: hidden fields, extents, scalars, addresses.
-
-    Fields are packed by one `struct.Struct`; their values arrive in the order range, base, emulated specialization
-    constants, then parameter by parameter: address, extents, scalar.
-    """
-
-    def __init__(self, kernel: KernelInfo) -> None:
-        fields: list[tuple[int, str]] = []
-        abi = kernel.abi
-        self.range_dimensions = _used(abi.range_offsets_bytes)
-        self.base_dimensions = _used(abi.base_offsets_bytes)
-        index = "q" if abi.index_bits == 64 else "i"
-        fields += [(offset, index) for offset in abi.range_offsets_bytes if offset is not None]
-        fields += [(offset, index) for offset in abi.base_offsets_bytes if offset is not None]
-        fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
-        self.has_addresses = False
-        # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
-        sources: list[tuple[str, int, int]] = []
-        counted: list[tuple[int, str]] = []
-        arrays = scalars = 0
-        for position, parameter in enumerate(kernel.parameters):
-            if isinstance(parameter, ScalarParameter):
-                if parameter.offset_bytes is not None:
-                    fields.append((parameter.offset_bytes, PACK_FORMATS[parameter.dtype]))
-                    sources.append(("scalar", scalars, 0))
-                scalars += 1
-                continue
-            if isinstance(parameter, ValueParameter):
-                fields.append((parameter.offset_bytes, f"{parameter.size_bytes}s"))
-                sources.append(("scalar", scalars, 0))
-                scalars += 1
-                continue
-            if isinstance(parameter, LocalParameter | StreamParameter):
-                continue
-            if isinstance(parameter, ImageParameter):
-                for dimension, offset in enumerate(parameter.scale_offsets_bytes):
-                    if offset is not None:
-                        fields.append((offset, "f"))
-                        sources.append(("scale", position, dimension))
-                continue
-            if parameter.address_offset_bytes is not None:
-                fields.append((parameter.address_offset_bytes, "Q"))
-                sources.append(("address", arrays, 0))
-                self.has_addresses = True
-                if parameter.ndim:
-                    counted.append((position, parameter.name))
-            for dimension, offset in enumerate(parameter.extent_offsets_bytes):
-                if offset is not None:
-                    fields.append((offset, index))
-                    sources.append(("extent", position, dimension))
-            arrays += 1
-        self._sources = tuple(sources)
-        self._kernel = kernel
-        self._most = MOST_ELEMENTS if abi.index_bits == 32 else (1 << 63) - 1
-        self._counted = tuple(counted) if abi.index_bits == 32 else ()
-        """Position and name of the arrays all of whose elements the kernel must reach by one number of 32 bits."""
-        self.has_values = bool(sources)
-        """Whether the block differs between launches of one range."""
-        self.is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
-        """Whether the scalar arguments are all of the values, so that `values` need not be called."""
-        self._order = sorted(range(len(fields)), key=lambda i: fields[i][0])
-        self.nbytes = abi.argument_block_bytes
-        self._struct = struct.Struct(_format(kernel, [fields[i] for i in self._order]))
-        is_ordered = self._order == list(range(len(fields)))
-        self.pack_into: Callable[..., None] = self._struct.pack_into if is_ordered else self._pack_in_order
-        """Writes the block: takes a writable buffer, an offset in it, the hidden fields and `values`."""
-
-    def values(self, args: Sequence[Any], checked: CheckedArguments) -> list[Scalar]:
-        """Returns the values that follow range and base, in the packer's order.
-
-        Args:
-            args: all arguments.
-            checked: the same, taken apart.
-        """
-        uses, scalars = checked
-        most = self._most
-        for position, name in self._counted:
-            count = math.prod(args[position]._shape)
-            if count > most:
-                raise too_many_elements(self._kernel, name, count)
-        found: list[Scalar] = []
-        memory: Any
-        for kind, index, dimension in self._sources:
-            if kind == "scalar":
-                found.append(scalars[index])
-            elif kind == "extent":
-                extent = args[index]._shape[dimension]
-                if extent > most:
-                    raise too_many_elements(self._kernel, self._kernel.parameters[index].name, extent)
-                found.append(extent)
-            elif kind == "scale":
-                found.append(args[index].scales[dimension])
-            else:
-                memory = uses[index][0]
-                found.append(memory.device_address or _no_address(args))
-        return found
-
-    def _pack_in_order(self, memory: Any, offset: int, *values: Scalar) -> None:
-        self._struct.pack_into(memory, offset, *[values[i] for i in self._order])
-
-
-def _no_address(args: Sequence[Any]) -> NoReturn:
-    raise KernelArgumentError(
-        "an array of more bytes than maxStorageBufferRange is reached by its address, and so are the others of the "
-        f"launch; found a native buffer without an address among {args!r:.200}; copy it with "
-        "lp.asarray(a.numpy(), device=…)"
-    )
-
-
-def _used(offsets: Sequence[int | None]) -> tuple[int, ...]:
-    return tuple(dimension for dimension, offset in enumerate(offsets) if offset is not None)
-
-
-def _format(kernel: KernelInfo, fields: Sequence[tuple[int, str]]) -> str:
-    """Returns the struct format of fields in ascending order, padded between and behind."""
-    parts = ["<"]
-    position = 0
-    for offset, code in fields:
-        if offset < position:
-            raise KernelArgumentError(f"kernel '{kernel.name}': its image describes overlapping arguments")
-        parts.append(f"{offset - position}x{code}")
-        position = offset + struct.calcsize("<" + code)
-    tail = kernel.abi.argument_block_bytes - position
-    if tail < 0:
-        raise KernelArgumentError(
-            f"kernel '{kernel.name}': its image describes arguments beyond its block of "
-            f"{kernel.abi.argument_block_bytes} bytes"
-        )
-    return "".join([*parts, f"{tail}x"])

@@ -18,6 +18,7 @@ from ..ir.errors import KernelArgumentError
 from ..ir.kernel_info import BufferParameter, ValueParameter
 from .array import Array
 from .kernel_id import Binder
+from .scalars import scalar_value
 
 _FORMATS = {
     "i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q",
@@ -98,8 +99,6 @@ def _member_names(value: object) -> tuple[str, ...]:
 
 
 def _pack(memory: bytearray, offset: int, dtype: str, value: object, what: str) -> None:
-    from .arguments import scalar_value  # that module takes `packed_value` from here
-
     try:
         number = scalar_value(value, dtype)
     except ValueError as error:

@@ -33,7 +33,7 @@ from .specialization import emulated_values, local_entries
 if TYPE_CHECKING:
     from ..ir.kernel_info import KernelInfo
     from ..spirv.device_image import DeviceImage
-    from .arguments import CheckedArguments, Scalar, Uses
+    from .arguments import CheckedArguments, Uses
     from .array import Array
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .memory import Buffer
     from .pipeline import Pipeline
     from .queue import Queue
+    from .scalars import Scalar
 
 _LARGE_EXTENT = 1 << 12
 """Stands for an extent that is not known, where a default local size is chosen."""

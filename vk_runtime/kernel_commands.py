@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.kernel_info import KernelInfo
 from ..spirv.device_image import DeviceImage
-from .arguments import ArgumentChecker, ArgumentPacker
+from .argument_packer import ArgumentPacker
+from .arguments import ArgumentChecker
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
 from .headers import ffi
 
 if TYPE_CHECKING:
-    from .arguments import Scalar, Uses
+    from .arguments import Uses
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet, DescriptorSetLayout
     from .device import Device
     from .memory import Buffer
     from .pipeline import Pipeline
     from .reports import KernelReport
+    from .scalars import Scalar
     from .tracked import Tracked
 
 

@@ -25,11 +25,12 @@ from .recorded_launch import RecordedLaunch, are_fixed
 from .repeated_launches import KEPT
 
 if TYPE_CHECKING:
-    from .arguments import CheckedArguments, Scalar, Uses
+    from .arguments import CheckedArguments, Uses
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
     from .device import Device
     from .reports import KernelReport, Streams
+    from .scalars import Scalar
 
 Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 """One dispatch: the hidden fields of the argument block, and the work-group counts (x, y, z)."""

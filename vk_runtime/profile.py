@@ -228,6 +228,9 @@ class Profile:
     # ---- collecting ----
 
     def __enter__(self) -> Self:
+        from . import profile_events  # before it runs: a finaliser that launches may interrupt an import
+
+        del profile_events
         with _lock:
             if self in active:
                 raise InvalidError("this profile runs already; make another with lp.profile()")

@@ -10,7 +10,9 @@ import pytest
 
 import lapilli as lp
 from lapilli.ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, ScalarParameter
-from lapilli.vk_runtime.arguments import ArgumentPacker, check_arguments, scalar_value
+from lapilli.vk_runtime.argument_packer import ArgumentPacker
+from lapilli.vk_runtime.arguments import check_arguments
+from lapilli.vk_runtime.scalars import scalar_value
 
 from . import kernels
 

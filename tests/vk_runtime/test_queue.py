@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import command_stream
+from lapilli.vk_runtime import command_stream, submitted_commands
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.launch import launch
 
@@ -60,7 +60,7 @@ def test_many_pending_launches_submit_themselves(device, queue, x):
 
 def test_submissions_in_flight_are_bounded(device, queue, x, monkeypatch):
     monkeypatch.setattr(command_stream, "SUBMIT_AFTER", 1)
-    monkeypatch.setattr(command_stream, "MAX_IN_FLIGHT", 3)
+    monkeypatch.setattr(submitted_commands, "MAX_IN_FLIGHT", 3)
     y = zeros(device)
     for _ in range(50):
         saxpy(queue, 1.0, x, y)

@@ -1,0 +1,172 @@
+"""The argument block of a kernel: which value lies where, written by one `struct.Struct`."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..ir.errors import KernelArgumentError
+from ..ir.kernel_info import (
+    ImageParameter,
+    KernelInfo,
+    LocalParameter,
+    ScalarParameter,
+    StreamParameter,
+    ValueParameter,
+)
+from .element_counts import MOST_ELEMENTS, too_many_elements
+
+if TYPE_CHECKING:
+    from .arguments import CheckedArguments
+    from .scalars import Scalar
+
+# What `struct` calls each scalar in the argument block: 8- and 16-bit types are widened to 32 bits.
+PACK_FORMATS = {
+    "bool": "I",
+    "i8": "i",
+    "i16": "i",
+    "i32": "i",
+    "i64": "q",
+    "u8": "I",
+    "u16": "I",
+    "u32": "I",
+    "u64": "Q",
+    "f16": "exx",
+    "bf16": "Hxx",
+    "f32": "f",
+    "f64": "d",
+}
+
+
+class ArgumentPacker:
+    """Writes the argument block of a kernel: hidden fields, extents, scalars, addresses.
+
+    Fields are packed by one `struct.Struct`; their values arrive in the order range, base, emulated specialization
+    constants, then parameter by parameter: address, extents, scalar.
+    """
+
+    def __init__(self, kernel: KernelInfo) -> None:
+        fields: list[tuple[int, str]] = []
+        abi = kernel.abi
+        self.range_dimensions = _used(abi.range_offsets_bytes)
+        self.base_dimensions = _used(abi.base_offsets_bytes)
+        index = "q" if abi.index_bits == 64 else "i"
+        fields += [(offset, index) for offset in abi.range_offsets_bytes if offset is not None]
+        fields += [(offset, index) for offset in abi.base_offsets_bytes if offset is not None]
+        fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
+        self.has_addresses = False
+        # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
+        sources: list[tuple[str, int, int]] = []
+        counted: list[tuple[int, str]] = []
+        arrays = scalars = 0
+        for position, parameter in enumerate(kernel.parameters):
+            if isinstance(parameter, ScalarParameter):
+                if parameter.offset_bytes is not None:
+                    fields.append((parameter.offset_bytes, PACK_FORMATS[parameter.dtype]))
+                    sources.append(("scalar", scalars, 0))
+                scalars += 1
+                continue
+            if isinstance(parameter, ValueParameter):
+                fields.append((parameter.offset_bytes, f"{parameter.size_bytes}s"))
+                sources.append(("scalar", scalars, 0))
+                scalars += 1
+                continue
+            if isinstance(parameter, LocalParameter | StreamParameter):
+                continue
+            if isinstance(parameter, ImageParameter):
+                for dimension, offset in enumerate(parameter.scale_offsets_bytes):
+                    if offset is not None:
+                        fields.append((offset, "f"))
+                        sources.append(("scale", position, dimension))
+                continue
+            if parameter.address_offset_bytes is not None:
+                fields.append((parameter.address_offset_bytes, "Q"))
+                sources.append(("address", arrays, 0))
+                self.has_addresses = True
+                if parameter.ndim:
+                    counted.append((position, parameter.name))
+            for dimension, offset in enumerate(parameter.extent_offsets_bytes):
+                if offset is not None:
+                    fields.append((offset, index))
+                    sources.append(("extent", position, dimension))
+            arrays += 1
+        self._sources = tuple(sources)
+        self._kernel = kernel
+        self._most = MOST_ELEMENTS if abi.index_bits == 32 else (1 << 63) - 1
+        self._counted = tuple(counted) if abi.index_bits == 32 else ()
+        """Position and name of the arrays all of whose elements the kernel must reach by one number of 32 bits."""
+        self.has_values = bool(sources)
+        """Whether the block differs between launches of one range."""
+        self.is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
+        """Whether the scalar arguments are all of the values, so that `values` need not be called."""
+        self._order = sorted(range(len(fields)), key=lambda i: fields[i][0])
+        self.nbytes = abi.argument_block_bytes
+        self._struct = struct.Struct(_format(kernel, [fields[i] for i in self._order]))
+        is_ordered = self._order == list(range(len(fields)))
+        self.pack_into: Callable[..., None] = self._struct.pack_into if is_ordered else self._pack_in_order
+        """Writes the block: takes a writable buffer, an offset in it, the hidden fields and `values`."""
+
+    def values(self, args: Sequence[Any], checked: CheckedArguments) -> list[Scalar]:
+        """Returns the values that follow range and base, in the packer's order.
+
+        Args:
+            args: all arguments.
+            checked: the same, taken apart.
+        """
+        uses, scalars = checked
+        most = self._most
+        for position, name in self._counted:
+            count = math.prod(args[position]._shape)
+            if count > most:
+                raise too_many_elements(self._kernel, name, count)
+        found: list[Scalar] = []
+        memory: Any
+        for kind, index, dimension in self._sources:
+            if kind == "scalar":
+                found.append(scalars[index])
+            elif kind == "extent":
+                extent = args[index]._shape[dimension]
+                if extent > most:
+                    raise too_many_elements(self._kernel, self._kernel.parameters[index].name, extent)
+                found.append(extent)
+            elif kind == "scale":
+                found.append(args[index].scales[dimension])
+            else:
+                memory = uses[index][0]
+                found.append(memory.device_address or _no_address(args))
+        return found
+
+    def _pack_in_order(self, memory: Any, offset: int, *values: Scalar) -> None:
+        self._struct.pack_into(memory, offset, *[values[i] for i in self._order])
+
+
+def _no_address(args: Sequence[Any]) -> NoReturn:
+    raise KernelArgumentError(
+        "an array of more bytes than maxStorageBufferRange is reached by its address, and so are the others of the "
+        f"launch; found a native buffer without an address among {args!r:.200}; copy it with "
+        "lp.asarray(a.numpy(), device=…)"
+    )
+
+
+def _used(offsets: Sequence[int | None]) -> tuple[int, ...]:
+    return tuple(dimension for dimension, offset in enumerate(offsets) if offset is not None)
+
+
+def _format(kernel: KernelInfo, fields: Sequence[tuple[int, str]]) -> str:
+    """Returns the struct format of fields in ascending order, padded between and behind."""
+    parts = ["<"]
+    position = 0
+    for offset, code in fields:
+        if offset < position:
+            raise KernelArgumentError(f"kernel '{kernel.name}': its image describes overlapping arguments")
+        parts.append(f"{offset - position}x{code}")
+        position = offset + struct.calcsize("<" + code)
+    tail = kernel.abi.argument_block_bytes - position
+    if tail < 0:
+        raise KernelArgumentError(
+            f"kernel '{kernel.name}': its image describes arguments beyond its block of "
+            f"{kernel.abi.argument_block_bytes} bytes"
+        )
+    return "".join([*parts, f"{tail}x"])
