@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from lapilli.ir.collector import collector_off
-from lapilli.ir.deferred_definitions import deferred_definitions
+from lapilli.ir.deferred_definitions import deferred_definitions, is_supported
 
 
-@pytest.mark.parametrize("pause", [collector_off, deferred_definitions])
+@pytest.mark.parametrize("pause", [collector_off, *([deferred_definitions] if is_supported() else [])])
 def test_ctrl_c_behind_the_call_that_stops_it(pause, monkeypatch):
     disable = gc.disable
 
