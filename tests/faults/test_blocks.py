@@ -8,7 +8,6 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime.headers import ffi
 from lapilli.vk_runtime.memory_blocks import FIRST_PINNED_BYTES
-
 from tests.interruption import interrupted_at
 
 from .fake_device import make_device
