@@ -128,4 +128,4 @@ def on_host(configuration: LaunchConfiguration) -> LaunchConfiguration:
     # The device masks the tail, which an NdRange refuses.
     is_whole = local is not None and not any(n % size for n, size in zip(extents, local, strict=True))
     plain = NdRange(extents, local) if local is not None and is_whole else extents
-    return replace(configuration, range=plain, again=None, origin=None)
+    return replace(configuration, range=plain, short=None, origin=None)

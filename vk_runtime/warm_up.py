@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ..ir.errors import MemoryAllocationError
+from ..ir.errors import KernelNotSupportedError, MemoryAllocationError
 from ..ir.kernel_info import ImageParameter, KernelInfo
 from . import profile
 from .constants import (
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_BUFFER_BYTES = 256
-"""Of what stands for every array."""
+_BUFFER_BYTES = 16
+"""Of what stands for every array: within the limits of any device, a masked one too."""
 
 
 def warm_up(device: Device, pipelines: Sequence[tuple[KernelInfo, Pipeline]]) -> None:
@@ -67,7 +67,10 @@ def warm_up(device: Device, pipelines: Sequence[tuple[KernelInfo, Pipeline]]) ->
                     queue.record(_dispatch(device, kernel, pipeline, array, block))
             queue.block_until(queue.last_value)
             queue.close()
-    except MemoryAllocationError as error:  # the launch will say so, if it is still true then
+    except (
+        MemoryAllocationError,
+        KernelNotSupportedError,
+    ) as error:  # the launch says so, if it is still true then
         logger.info("kernels are not compiled before their first launch: %s", error)
         return
     for _, pipeline in cold:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import graph as graph_module
+from lapilli.vk_runtime import graph_program
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("graphs are not interpreted")]
 
@@ -171,7 +171,7 @@ def test_update_of_one_launch(device):
 
 
 def test_only_segments_with_a_change_are_recorded_again(device, monkeypatch):
-    monkeypatch.setattr(graph_module, "SEGMENT_COMMANDS", 4)
+    monkeypatch.setattr(graph_program, "SEGMENT_COMMANDS", 4)
     x = zeros(device)
     with lp.graph() as g:
         events = [add[64](1.0, x) for _ in range(12)]

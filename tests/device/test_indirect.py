@@ -294,3 +294,11 @@ def test_an_array_of_another_device_or_a_released_one(device):
 def test_another_number_of_dimensions_than_the_kernel(device):
     with pytest.raises(lp.CompileError, match="launch the kernel over 2 dimensions"):  # as mark_rows[1](…)
         mark_rows[lp.IndirectRange(counts_of(device, 1))](lp.zeros((4, 4), lp.i32, device=device))
+
+
+def test_an_indirect_launch_may_be_interpreted(device):
+    """Without the variable too, which only runs of the whole suite in the interpreter set."""
+    out, counts = lp.zeros(6, lp.i32, device=device), lp.full(1, 4, lp.u32, device=device)
+    with lp.config.override(interpret=True):
+        mark[lp.IndirectRange(counts)].on(lp.Queue(device))(out)
+    assert out.numpy().tolist() == [4, 5, 6, 7, 0, 0]
