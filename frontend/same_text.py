@@ -122,7 +122,8 @@ def _content(code: types.CodeType) -> list[object]:
 
 def _constant(value: object) -> object:
     """Returns a constant in a form that compares types too, and the items of sets in no order."""
-    if isinstance(value, frozenset | tuple):
-        items = [_constant(item) for item in cast("frozenset[object] | tuple[object, ...]", value)]
-        return type(value), sorted(items, key=repr) if isinstance(value, frozenset) else items
+    if isinstance(value, frozenset):
+        return "set", sorted(map(_constant, cast("frozenset[object]", value)), key=repr)
+    if isinstance(value, tuple):
+        return "tuple", list(map(_constant, cast("tuple[object, ...]", value)))
     return type(value), repr(value)
