@@ -28,7 +28,7 @@ def note_narrow_sums(fb: FunctionBuilder) -> None:
     stores = [store for store in _stores(fb.source.tree.body, in_loop=False) if store[0] in narrow]
     for name, kind in narrow.items():
         own = [(value, in_loop) for stored, value, in_loop in stores if stored == name]
-        sums = [value for value, in_loop in own if in_loop and _is_sum(fb, name, kind, value)]
+        sums = [value for value, in_loop in own if value and in_loop and _is_sum(fb, name, kind, value)]
         starts = [value for value, _ in own if isinstance(value, ast.expr) and _is_literal(value)]
         if sums and starts and len(sums) + len(starts) == len(own):
             _note(fb, name, kind, sums[0])
@@ -96,7 +96,7 @@ def _targets(target: ast.expr, value: ast.AST | None, in_loop: bool) -> Iterator
             pass
 
 
-def _is_sum(fb: FunctionBuilder, name: str, kind: ScalarType, value: ast.AST | None) -> bool:
+def _is_sum(fb: FunctionBuilder, name: str, kind: ScalarType, value: ast.AST) -> bool:
     """Whether what a variable is given is itself with something added, of a type and a size that nobody chose there."""
     match value:
         case ast.AugAssign(op=operator, value=added):
