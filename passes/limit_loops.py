@@ -147,14 +147,17 @@ class _Instrument:
         each = self._bounds.loops_in(op)
         counts = [self.block(region.block, is_outermost=False) for region in op.regions]
         meeting = self._meeting(is_outermost)
-        end = [CountRoundsOp(each)] if isinstance(op, scf.ForOp) else []  # a while counts its tests
+        # A while without loops inside counts its tests.  One with loops counts in its body: where the driver ends it,
+        # what has been counted since its last test arrives behind it only if the test counts nothing itself.
+        counts_tests = isinstance(op, scf.WhileOp) and not any(counts)
+        end = [] if counts_tests else [CountRoundsOp(each)]
         found = None if any(counts) else add_trips(op, divides=is_outermost)
         if found is not None:  # nothing inside counts, so all is counted behind
             op, last, trips = found
             counted = CountRoundsOp(0 if end else 1, trips)
             self._after(last, [counted, meeting, *end])
             return
-        self._insert_first(op.regions[0].block, op, each)
+        self._insert_first(op.regions[0 if counts_tests else -1].block, op, each)
         self._after(op, [meeting, *end])
 
     def _insert_first(self, block: Block, loop: Operation, rounds: int) -> None:
