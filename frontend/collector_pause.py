@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 
+from ..ir.collector import collector_off
 from ..ir.deferred_definitions import resume_collecting
 
 _resume_first = cache(resume_collecting)
@@ -20,11 +20,5 @@ def collector_paused() -> Generator[None]:
     an eighth of the compile time.  What has become garbage is collected when the collector runs next; after the first
     pause of a process, most of whose objects stay (definitions, tables), at the next full collection.
     """
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with collector_off(_resume_first):
         yield
-    finally:
-        if was_collecting:
-            _resume_first()
-            gc.enable()

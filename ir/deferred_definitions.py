@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from .assigned_fields import INIT_PARAMETERS, Assign, assign_fields
+from .collector import collector_off
 
 _PARAMETERS = ("name", "args", "body", "globals", "locals", "return_type")
 
@@ -47,9 +48,6 @@ def deferred_definitions() -> Generator[None]:
     if not is_supported() or not _lock.acquire(blocking=False):
         yield
         return
-    # An import makes tens of thousands of objects and no garbage: collecting meanwhile is a seventh of its time.
-    was_collecting = gc.isenabled()
-    gc.disable()
     module: Any = dataclasses
     names = ("_create_fn", "_init_fn", "_process_class")
     originals = create_function, make_init, process_class = [getattr(module, name) for name in names]
@@ -77,15 +75,15 @@ def deferred_definitions() -> Generator[None]:
             cls.__doc__ = cls.__name__
         return process_class(cls, *options, **more)
 
-    for name, replacement in zip(names, (create, init, process), strict=True):
-        setattr(module, name, replacement)
     try:
-        yield
+        # An import makes tens of thousands of objects and no garbage: collecting meanwhile is a seventh of its time.
+        with collector_off(resume_collecting):
+            for name, replacement in zip(names, (create, init, process), strict=True):
+                setattr(module, name, replacement)
+            yield
     finally:
         for name, original in zip(names, originals, strict=True):
             setattr(module, name, original)
-        if was_collecting:
-            resume_collecting()
         _lock.release()
 
 

@@ -163,8 +163,9 @@ def _make_buffer(
     def destroy(kept: object = lender) -> None:
         """Holds the lender: a dropped buffer waits in the graveyard, and its VkDeviceMemory lives on meanwhile."""
         made.destroy()
+        free = vk.vkFreeMemory
         allocated, memory[0] = memory[0], NULL  # as `Made`
-        vk.vkFreeMemory(device.raw, allocated, NULL)
+        free(device.raw, allocated, NULL)
 
     buffer = Buffer(NULL, size, device.memory.next_serial(), host_address)
     buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns

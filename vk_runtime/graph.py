@@ -284,43 +284,57 @@ class Graph(GraphProgram):
                 event.wait()
         with device.logical.lock:
             self._require_ready()  # another thread may have released it
-            if arguments:
-                self._update_by_name(arguments)
-            if self._generation is not tracked.generation:
-                self._note_moves()
-            if self._is_stale:
-                self._build()
-            memory = [array._buffer for array in self._arrays]
-            if None in memory:
-                self._name_released()
-            for event in events:
-                if event.timeline.device is device and event.timeline is not queue:
-                    queue.wait_on_device(event.timeline, event.value)
-            for node in self._reporting:
-                if node.reporting_queue not in (None, queue):
-                    raise InvalidError(
-                        f"g.replay: {node.what} prints, checks, or has an indirect range that is checked, so the graph "
-                        "replays on one queue; record another graph for the other queue",
-                        code="LP1606",
-                    )
-            if self._reporting:
-                of_nodes = [report for node in self._reporting for report in node.reports or ()]
-                queue.reports.order.begin(queue, of_nodes)
-            value = self._replay_timed(queue) if profile.active else self._submit(queue, memory)
-            for node in self._reporting:
-                node.note_replay(queue, value)
-            if trace.active:
-                for node in self._nodes:
-                    if isinstance(node, LaunchNode):
-                        node.record.note_launch()
+            was_replaying, self._is_replaying = self._is_replaying, True
+            try:
+                value = self._replay(device, queue, events, arguments)
+            finally:
+                self._is_replaying = was_replaying
+                if self._state == "released":  # by a finaliser, in between
+                    self.release()
         return Event(queue, value)
+
+    def _replay(
+        self, device: Device, queue: Queue, events: Sequence[Event], arguments: dict[str, object]
+    ) -> int:
+        """Does what `replay` does, and returns the timeline value of its end.  Call it with the device's lock held."""
+        if arguments:
+            self._update_by_name(arguments)
+        if self._generation is not tracked.generation:
+            self._note_moves()
+        if self._is_stale:
+            self._build()
+        memory = [array._buffer for array in self._arrays]
+        if None in memory:
+            self._name_released()
+        for event in events:
+            if event.timeline.device is device and event.timeline is not queue:
+                queue.wait_on_device(event.timeline, event.value)
+        for node in self._reporting:
+            if node.reporting_queue not in (None, queue):
+                raise InvalidError(
+                    f"g.replay: {node.what} prints, checks, or has an indirect range that is checked, so the graph "
+                    "replays on one queue; record another graph for the other queue",
+                    code="LP1606",
+                )
+        if self._reporting:
+            of_nodes = [report for node in self._reporting for report in node.reports or ()]
+            queue.reports.order.begin(queue, of_nodes)
+        value = self._replay_timed(queue) if profile.active else self._submit(queue, memory)
+        for node in self._reporting:
+            node.note_replay(queue, value)
+        if trace.active:
+            for node in self._nodes:
+                if isinstance(node, LaunchNode):
+                    node.record.note_launch()
+        return value
 
     def release(self) -> None:
         """Gives up what was recorded, once replays in flight have ended; idempotent."""
         with self._guard:  # a replay sees all of it or nothing
             self._state = "released"
-            self._nodes, self._segments, self._pool = [], (), None
-            self._arrays = self._writes = ()
+            if not self._is_replaying:  # else the replay does it at its end
+                self._nodes, self._segments, self._pool = [], (), None
+                self._arrays = self._writes = ()
 
     def _require_ready(self) -> None:
         if self._state != "ready":

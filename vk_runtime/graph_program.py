@@ -49,6 +49,8 @@ class GraphProgram:
         self._order: list[tuple[int, bool]] | None = None
         """In which order the commands run, None: to be planned, because they touch other arrays than before."""
         self._is_stale = True
+        self._is_replaying = False
+        """Whether this thread, which has the lock, is in the middle of a replay: finalisers may run there."""
         self._generation: object = None
         """`tracked.generation` for which the arrays have the memory that was recorded."""
         self._memory: list[int] = []

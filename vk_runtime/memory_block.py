@@ -79,9 +79,9 @@ class MemoryBlock:
 
     def give_back(self) -> None:
         """Frees the memory, if there is any."""
-        memory, device = self._memory, self._device
+        memory, device, free = self._memory, self._device, self._device.vk.vkFreeMemory
         raw, memory[0] = memory[0], NULL  # as `Made`
-        device.vk.vkFreeMemory(device.raw, raw, NULL)
+        free(device.raw, raw, NULL)
 
     def is_like(self, other: MemoryBlock) -> bool:
         """Whether what lies in one may lie in the other."""

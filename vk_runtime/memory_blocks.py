@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir.errors import MemoryAllocationError
 from ..ir.lazy_logging import logger_of
+from .headers import NULL
 from .memory_block import MemoryBlock
 from .physical_device import MemoryType
 
@@ -154,8 +155,11 @@ class BlockStore:
             self._free_block(block)
 
     def _free_block(self, block: MemoryBlock) -> None:
-        block.give_back()
-        self._blocks.remove(block)
+        try:
+            block.give_back()
+        finally:  # Ctrl-C may come behind the call: nothing may be placed in memory that is gone
+            if block.raw == NULL:
+                self._blocks.remove(block)
         logger.debug("gave back %d bytes on %s", block.size_bytes, self._device.name)
 
     def close(self) -> None:

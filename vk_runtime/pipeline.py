@@ -113,8 +113,9 @@ class Pipeline(Handle):
         vk = device.vk
 
         def destroy() -> None:
+            destroy_pipeline = vk.vkDestroyPipeline
             raw, out[0] = out[0], NULL  # as `Made`
-            vk.vkDestroyPipeline(device.raw, raw, NULL)
+            destroy_pipeline(device.raw, raw, NULL)
 
         self._own(device.graveyard, destroy)
         result = vk.vkCreateComputePipelines(device.raw, cache, 1, info, NULL, out)

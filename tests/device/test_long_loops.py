@@ -157,8 +157,23 @@ def count_passing_by(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
     out[lp.global_id(0)] = total
 
 
+@lp.kernel
+def count_in_few_rounds(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    """Where the driver ends it, most rounds have passed since the last test of the loop outside."""
+    total = n % 2
+    row = 0
+    while row < 2:
+        row += 1
+        k = 0
+        while k < n // 2:
+            k += 1
+            total = total + ones[k & 7] * row // row
+    out[lp.global_id(0)] = total
+
+
 KERNELS = [
     count_for,
+    count_in_few_rounds,
     count_while,
     count_break,
     count_continue,

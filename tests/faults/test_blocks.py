@@ -8,6 +8,7 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime.headers import ffi
 from lapilli.vk_runtime.memory_blocks import FIRST_PINNED_BYTES
+from tests.interruption import interrupted_at
 
 from .fake_device import make_device
 from .fake_driver import FakeDriver
@@ -48,3 +49,17 @@ def test_arrays_that_come_and_go_take_no_memory_each_time(driver: FakeDriver) ->
     assert len(block_sizes(driver)) == 2, "one for arrays, one for staging: the larger one stays"
     device.shut_down()
     assert driver.violations == []
+
+
+def test_nothing_is_placed_in_a_block_whose_end_was_interrupted(driver: FakeDriver) -> None:
+    device = make_device(driver, is_gpu=True)
+    for point in range(100):
+        copy_there_and_back(device, 1000)
+        device.logical.collect()
+        if not interrupted_at(point, device.logical.memory._blocks.release_empty):
+            break
+        copy_there_and_back(device, 1000)
+        assert driver.violations == [], f"point {point}"
+    assert point > 5, "there were points to interrupt at"
+    device.shut_down()
+    assert driver.violations == [] and driver.living == {}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import repeated_launches
+from lapilli.vk_runtime import graph_program, repeated_launches
 from lapilli.vk_runtime.graph_commands import CommandPool
 from lapilli.vk_runtime.indirect_record import IndirectRecord
 from tests.interruption import Finalised, Refusals
@@ -243,3 +243,15 @@ def test_a_finaliser_in_the_middle_of_a_launch_over_an_indirect_range(device, mo
     queue.wait()
     assert refusals.found == [lp.InvalidError]
     assert np.all(x.numpy() == 2)
+
+
+def test_a_finaliser_that_releases_the_graph_that_is_replayed(device, monkeypatch) -> None:
+    x = lp.zeros(SIZE, device=device)
+    with lp.graph() as graph:
+        increment[SIZE](x)
+    refusals = Refusals(monkeypatch, graph_program, "Batch", graph.release)
+    graph.replay().wait()
+    assert refusals.found == []
+    assert (x.numpy() == 1).all()
+    with pytest.raises(lp.InvalidError, match="was released"):
+        graph.replay()

@@ -214,7 +214,7 @@ OpFunctionEnd
 """Exports a function that runs as many rounds as it is told."""
 
 
-@pytest.mark.parametrize("n", [1000, 30_000, 40_000, 1_000_000])
+@pytest.mark.parametrize("n", [1000, 30_000, 50_000, 1_000_000])  # the kernel may do two rounds in one
 def test_loops_of_a_library_and_of_python_are_one_count(
     device: lp.Device, queue: lp.Queue, context: lp.Context, n: int
 ) -> None:

@@ -416,3 +416,25 @@ def test_gaps_are_what_lies_between_the_commands_of_a_queue() -> None:
         profile.add_command(command, base, (stamp, elapsed))
     assert [event.gap_ns for event in profile.events] == [0, 0, 250]
     assert "gap ms" in str(profile)
+
+
+@pytest.mark.device
+def test_a_profile_that_another_thread_ends_while_a_graph_is_replayed(
+    device: lp.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is recorded then is not timed: its timestamps would have to be reset first."""
+    x, queue = lp.zeros(64, device=device), lp.Queue(device)
+    stamps: list[tuple[Any, ...]] = []
+    with lp.graph() as g:
+        grow[64](x)
+    vk = device.logical.vk
+    write = vk.vkCmdWriteTimestamp
+    monkeypatch.setattr(vk, "vkCmdWriteTimestamp", lambda *args: (stamps.append(args), write(*args)))
+    with lp.profile():
+        g.replay(queue).wait()  # it has timestamps from here on
+        timed = len(stamps)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "note_replay", lambda _: patch.setattr(module, "active", []))
+            g.replay(queue)
+    queue.wait()
+    assert timed == len(stamps) and (x.numpy() == 2).all()
