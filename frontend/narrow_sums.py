@@ -28,7 +28,7 @@ def note_narrow_sums(fb: FunctionBuilder) -> None:
     stores = [store for store in _stores(fb.source.tree.body, in_loop=False) if store[0] in narrow]
     for name, kind in narrow.items():
         own = [(value, in_loop) for stored, value, in_loop in stores if stored == name]
-        sums = [value for value, in_loop in own if value is not None and in_loop and _is_sum(fb, name, value)]
+        sums = [value for value, in_loop in own if value and in_loop and _is_sum(fb, name, kind, value)]
         starts = [value for value, _ in own if isinstance(value, ast.expr) and _is_literal(value)]
         if sums and starts and len(sums) + len(starts) == len(own):
             _note(fb, name, kind, sums[0])
@@ -96,17 +96,31 @@ def _targets(target: ast.expr, value: ast.AST | None, in_loop: bool) -> Iterator
             pass
 
 
-def _is_sum(fb: FunctionBuilder, name: str, value: ast.AST | None) -> bool:
-    """Whether what a variable is given is itself with something added, of a type that nobody wrote there."""
+def _is_sum(fb: FunctionBuilder, name: str, kind: ScalarType, value: ast.AST) -> bool:
+    """Whether what a variable is given is itself with something added, of a type and a size that nobody chose there."""
     match value:
-        case ast.AugAssign(op=ast.Add() | ast.Sub() | ast.Mult(), value=added):
-            return not _is_conversion(fb, added)
-        case ast.BinOp(op=ast.Add() | ast.Mult(), left=added, right=ast.Name(id=other)) if other == name:
-            return not _is_conversion(fb, added)
-        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult(), left=ast.Name(id=other), right=added):
-            return other == name and not _is_conversion(fb, added)
+        case ast.AugAssign(op=operator, value=added):
+            pass
+        case ast.BinOp(op=(ast.Add() | ast.Mult()) as operator, left=added, right=ast.Name(id=other)) if (
+            other == name
+        ):
+            pass
+        case ast.BinOp(op=operator, left=ast.Name(id=other), right=added) if other == name:
+            pass
         case _:
             return False
+    # Each factor costs a product of floats as many digits as the last one did.
+    grows = ast.Add | ast.Sub if kind.is_float else ast.Add | ast.Sub | ast.Mult
+    return isinstance(operator, grows) and not (_is_conversion(fb, added) or _is_cut(added))
+
+
+def _is_cut(node: ast.expr) -> bool:
+    """Whether a number was made small so that a sum of it fits: ``x[k] // 9``, ``x[k] >> 4``, ``x[k] & 1``."""
+    return (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.RShift | ast.BitAnd)
+        and _is_literal(node.right)
+    )
 
 
 def _is_conversion(fb: FunctionBuilder, node: ast.expr) -> bool:

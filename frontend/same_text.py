@@ -13,12 +13,13 @@ import dis
 import os
 import time
 import types
-from typing import Any, Final
+from typing import Any, Final, cast
 
 OWN_LABEL: Final = "<lapilli source "
 """How the names of texts begin that say themselves what is in them."""
 
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
+_AROUND = "_around"
 _started = time.time()
 
 
@@ -50,21 +51,27 @@ def is_made_of(function: types.FunctionType, tree: ast.FunctionDef) -> bool:
         )
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True  # the kernel compiler says what is wrong
-    found = _inner(module, code.co_name)
+    found = _innermost(module, code)
     return found is None or _content(found) == _content(code)
 
 
 def _in_its_scope(code: types.CodeType, tree: ast.FunctionDef) -> ast.Module:
     """Returns a module with the function in a class where private names need one, and its closure's names around it."""
     inner: ast.stmt = ast.copy_location(_function(tree.name, tree.args, tree.body), tree)
-    parent = code.co_qualname.rpartition(".")[0].rpartition(".")[2]
-    if parent.isidentifier():
+    parent = _class_name(code)
+    if parent is not None:
         inner = _class(parent, inner)
     if code.co_freevars:
         names = [ast.arg(arg=name) for name in code.co_freevars if name != "__class__"]
         arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
-        inner = _function("_", arguments, [inner])
+        inner = _function(_AROUND, arguments, [inner])
     return ast.fix_missing_locations(ast.Module(body=[ast.copy_location(inner, tree)], type_ignores=[]))
+
+
+def _class_name(code: types.CodeType) -> str | None:
+    """Returns the name of the class that a function stands in."""
+    parent = code.co_qualname.rpartition(".")[0].rpartition(".")[2]
+    return parent if parent.isidentifier() else None
 
 
 def _function(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
@@ -79,14 +86,14 @@ def _class(name: str, member: ast.stmt) -> ast.ClassDef:
     return made
 
 
-def _inner(code: types.CodeType, name: str) -> types.CodeType | None:
-    """Returns the code of a function inside of other code."""
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found = constant if constant.co_name == name else _inner(constant, name)
-            if found is not None:
-                return found
-    return None
+def _innermost(module: types.CodeType, code: types.CodeType) -> types.CodeType | None:
+    """Returns the function's code in what `_in_its_scope` became; each scope may have the function's name."""
+    found = module
+    for name in (_AROUND if code.co_freevars else None, _class_name(code), code.co_name):
+        inner = (c for c in found.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
+        if name is not None and (found := next(inner, None)) is None:
+            return None
+    return found
 
 
 _LEFT_OUT = frozenset(("PUSH_NULL", "PRECALL", "NOP", "CACHE", "EXTENDED_ARG"))
@@ -108,6 +115,15 @@ def _content(code: types.CodeType) -> list[object]:
         elif isinstance(value, types.CodeType):
             value = _content(value)
         elif name == "LOAD_CONST":
-            value = type(value), repr(value)
+            value = _constant(value)
         found.append(("LOAD_ATTR" if name == "LOAD_METHOD" else name, value))
     return found
+
+
+def _constant(value: object) -> object:
+    """Returns a constant in a form that compares types too, and the items of sets in no order."""
+    if isinstance(value, frozenset):
+        return "set", sorted(map(_constant, cast("frozenset[object]", value)), key=repr)
+    if isinstance(value, tuple):
+        return "tuple", list(map(_constant, cast("tuple[object, ...]", value)))
+    return type(value), repr(value)

@@ -61,6 +61,9 @@ WANTED = {
     "last": "s = 0\nfor k in range(x.size):\n    s = x[k]",
     "bits": "s = 0\nfor k in range(x.size):\n    s |= x[k]\n    s ^= x[k] << 1",
     "count": "s = 0\nfor k in range(x.size):\n    s += 1",
+    "mean": "s = 0\nfor k in range(9):\n    s += x[k] // 9",
+    "scaled": "s = 0\nfor k in range(9):\n    s = s + (x[k] >> 4)",
+    "ones": "s = 0\nfor k in range(8):\n    s += x[k] & 1",
     "no_loop": "s = 0\ns += x[0]\ns += x[1]",
     "mixed": "s = 0\nfor k in range(x.size):\n    s += x[k]\n    s = x[k]",
 }
@@ -69,6 +72,11 @@ WANTED = {
 @pytest.mark.parametrize("body", WANTED.values(), ids=WANTED)
 def test_what_is_meant_is_not(body):
     assert not warned(body, "u8")
+
+
+def test_nor_a_product_of_floats():
+    assert not warned("s = 1.0\nfor k in range(x.size):\n    s *= x[k]", "f16")
+    assert warned("s = 1\nfor k in range(x.size):\n    s *= x[k]", "i16")
 
 
 @pytest.mark.parametrize("element", ["i32", "f32"])

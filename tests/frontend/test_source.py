@@ -152,7 +152,17 @@ def outer(n):
         def deep(__q):
             return __q + n
     return inner, D.deep
-functions = [plain, C.method, *outer(3)]
+def nameless(n):
+    def _(a):
+        return a + n
+    class _around:
+        @staticmethod
+        def _around(a):
+            return a - n
+    return _, _around._around
+def one_of(a):
+    return a in {8, 0, 16, 24} or a in (1, {24, 16, 0, 8})
+functions = [plain, C.method, *outer(3), *nameless(2), one_of]
 """
 
 
