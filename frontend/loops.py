@@ -37,7 +37,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .iteration import Rounds, iterable_items, range_rounds
 from .joins import FALSE, same_object
-from .loop_exits import is_endless, stored_names
+from .loop_exits import LoopExits, is_endless, stored_names
 from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
@@ -67,7 +67,7 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
 
     def build() -> SetInside:
         _unroll(fb, node, items, 0, live)
-        return SetInside()  # each round knows what the one before has set
+        return _set_by_unrolled(fb, node, BREAK)  # each round knows what the one before has set
 
     _with_own_flags(fb, node, live, build)
 
@@ -77,15 +77,32 @@ def _with_own_flags(
 ) -> None:
     """Compiles a loop with fresh break and continue flags, then its else, then restores those of the loop outside."""
     outer = {flag: fb.env.pop(flag) for flag in (BREAK, CONTINUE) if flag in fb.env}
+    outer_sets, fb.set_at_jumps = fb.set_at_jumps, {}
     fb.loop_depth += 1
     inside = build()
     fb.loop_depth -= 1
+    fb.set_at_jumps = outer_sets
     fb.env.pop(CONTINUE, None)
     state = jump_state(fb) if node.orelse else False
     may_break = fb.env.pop(BREAK, None) is not None
     fb.env.update(outer)  # a break in the else leaves the loop outside
     if node.orelse:
         _build_else(fb, node, state, live, inside, may_break=may_break)
+    else:
+        inside.unset(fb, node, inside.exits.at_break)
+
+
+def _set_by_unrolled(fb: FunctionBuilder, node: ast.For, jump: str) -> SetInside:
+    """Returns the variables that an unrolled loop has set where it went on, but not at each jump of a kind."""
+    at_jumps = fb.set_at_jumps.get(jump)
+    if at_jumps is None:
+        return SetInside()
+    names = frozenset(
+        name
+        for name in written_by_rounds(fb, node) - at_jumps
+        if not name.startswith("$") and not isinstance(fb.env.get(name, Unset()), Unset)
+    )
+    return SetInside(names, LoopExits(at_jumps, names))
 
 
 def _build_else(
@@ -137,6 +154,8 @@ def _unroll(fb: FunctionBuilder, node: ast.For, items: Sequence[Value], position
     assign_target(fb, node.target, items[position], node.target)
     build_statements(fb, node.body, inner_live)
     fb.env.pop(CONTINUE, None)
+    _set_by_unrolled(fb, node, CONTINUE).unset(fb, node)
+    fb.set_at_jumps.pop(CONTINUE, None)
     if last:
         return
     state = jump_state(fb)
