@@ -27,6 +27,7 @@ from .carried import (
     give_values,
     ir_leaves,
     set_by_test,
+    set_by_unrolled,
     set_inside,
     written_by_rounds,
 )
@@ -37,7 +38,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .iteration import Rounds, iterable_items, range_rounds
 from .joins import FALSE, same_object
-from .loop_exits import LoopExits, is_endless, stored_names
+from .loop_exits import is_endless, stored_names
 from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
@@ -66,8 +67,8 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
         )
 
     def build() -> SetInside:
-        _unroll(fb, node, items, 0, live)
-        return _set_by_unrolled(fb, node, BREAK)  # each round knows what the one before has set
+        _unroll(fb, node, items, 0, live | fb.facts.reads(node.orelse))
+        return set_by_unrolled(fb, node, BREAK)  # each round knows what the one before has set
 
     _with_own_flags(fb, node, live, build)
 
@@ -90,19 +91,6 @@ def _with_own_flags(
         _build_else(fb, node, state, live, inside, may_break=may_break)
     else:
         inside.unset(fb, node, inside.exits.at_break)
-
-
-def _set_by_unrolled(fb: FunctionBuilder, node: ast.For, jump: str) -> SetInside:
-    """Returns the variables that an unrolled loop has set where it went on, but not at each jump of a kind."""
-    at_jumps = fb.set_at_jumps.get(jump)
-    if at_jumps is None:
-        return SetInside()
-    names = frozenset(
-        name
-        for name in written_by_rounds(fb, node) - at_jumps
-        if not name.startswith("$") and not isinstance(fb.env.get(name, Unset()), Unset)
-    )
-    return SetInside(names, LoopExits(at_jumps, names))
 
 
 def _build_else(
@@ -154,7 +142,7 @@ def _unroll(fb: FunctionBuilder, node: ast.For, items: Sequence[Value], position
     assign_target(fb, node.target, items[position], node.target)
     build_statements(fb, node.body, inner_live)
     fb.env.pop(CONTINUE, None)
-    _set_by_unrolled(fb, node, CONTINUE).unset(fb, node)
+    set_by_unrolled(fb, node, CONTINUE).unset(fb, node)
     fb.set_at_jumps.pop(CONTINUE, None)
     if last:
         return

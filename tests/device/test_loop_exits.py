@@ -76,7 +76,7 @@ def in_the_else(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
 
 @lp.kernel
 def unrolled_jumps(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
-    i = lp.global_id(0)
+    i, w = lp.global_id(0), 0
     for k in (1, 3, 4):
         v = k + x[i]
         if k == 1:
