@@ -33,6 +33,7 @@ from .inference import infer_types
 from .ir_types import ir_type, memref_type
 from .joins import IncompatibleError, zero_like
 from .local_arrays import local_array_parameter, local_memref_type
+from .lost_stores import note_lost_stores
 from .names import typed_value
 from .source import FunctionSource
 from .struct_types import StructType
@@ -180,6 +181,7 @@ def compile_helper(
         result = flattened(helper, result, leaves, keeps_constants=not has_fixed_result)
         helper.node = source.tree
         helper.append(create(func.ReturnOp, operands=leaves))
+    note_lost_stores(helper, values)
     move_all(helper.block, helper.prologue)
     instance = HelperInstance(
         symbol=module.unique_symbol(source.name),

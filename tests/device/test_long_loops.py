@@ -160,12 +160,14 @@ def count_passing_by(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
 @lp.kernel
 def count_in_few_rounds(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
     """Where the driver ends it, most rounds have passed since the last test of the loop outside."""
-    total = n % 2
+    total = n % 3
+    for k in range(n // 24):
+        total += ones[k & 7] - 1
     row = 0
-    while row < 2:
+    while row < 3:
         row += 1
         k = 0
-        while k < n // 2:
+        while k < n // 3:
             k += 1
             total = total + ones[k & 7] * row // row
     out[lp.global_id(0)] = total
