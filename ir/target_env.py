@@ -99,6 +99,9 @@ class TargetEnv:
     `passes.convert_to_spirv.loop_starts`."""
     pairs_rounds: bool = False
     """Whether short loops do two rounds in one, see `passes.pair_rounds`."""
+    packs_tables: bool = False
+    """Whether constant tables of small integers become words of several, see
+    `passes.convert_to_spirv.packed_tables`."""
     checks: str = "asserts"
     """What a kernel checks as it runs, one of `CHECKS`."""
     emulates_spec_constants: bool = False
@@ -148,6 +151,7 @@ class TargetEnv:
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 hides_loop_starts=first.hides_loop_starts or other.hides_loop_starts,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
+                packs_tables=first.packs_tables or other.packs_tables,
                 checks=most_checks((first, other)),
             )
         return first

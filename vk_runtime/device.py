@@ -170,6 +170,7 @@ class Device(VulkanObject):
     def target_env(self) -> TargetEnv:
         """What the compiler may know of it; a driver that nobody has tried is asked by a kernel at first use."""
         physical = self._physical
+        is_software = physical.driver_id in (VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER)
         return TargetEnv(
             vulkan_version=physical.api_version,
             max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
@@ -178,7 +179,8 @@ class Device(VulkanObject):
             loop_iteration_cap=self._loop_iteration_cap,
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
-            pairs_rounds=physical.driver_id in (VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER),
+            pairs_rounds=is_software,
+            packs_tables=is_software,
         )
 
     @cached_property

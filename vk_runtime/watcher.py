@@ -35,6 +35,8 @@ class Watcher:
         self._changed = threading.Condition()
         self._jobs: list[tuple[int, int, Callable[[], Any]]] = []
         self._serials = itertools.count()
+        self._queue: Watched | None = None
+        """What is waited for; None while there is nothing to call, so that the queue may go."""
         self._thread: threading.Thread | None = None
         self._is_stopping = False
 
@@ -42,12 +44,11 @@ class Watcher:
         """Arranges that `function` is called, in the thread, once the timeline of `queue` has reached `value`."""
         with self._changed:
             heapq.heappush(self._jobs, (value, next(self._serials), function))
+            self._queue = queue
             self._changed.notify()
             if self._thread is None:
                 # A daemon: a hung driver must not keep the process. `LogicalDevice.close` ends it in order.
-                self._thread = threading.Thread(
-                    target=self._run, args=(queue,), name="lapilli callbacks", daemon=True
-                )
+                self._thread = threading.Thread(target=self._run, name="lapilli callbacks", daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
@@ -59,23 +60,34 @@ class Watcher:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    def _run(self, queue: Watched) -> None:
-        while True:
-            with self._changed:
-                if not self._jobs and not self._is_stopping:
-                    self._changed.wait(IDLE_S)
-                if not self._jobs:
-                    self._thread = None
-                    return
-                value = self._jobs[0][0]
-            try:
-                is_reached = queue.wait_slice(value)
-            except Error:  # nothing will ever end: whoever waits for the event is told why
-                is_reached, value = True, self._last_value()
+    def _run(self) -> None:
+        while self._has_jobs():
+            is_reached, value = self._wait()
             if is_reached:
                 self._call(value)
             elif self._is_stopping:
                 return
+
+    def _has_jobs(self) -> bool:
+        """Waits for something to call; returns whether there is anything, else the thread has ended."""
+        with self._changed:
+            if not self._jobs:
+                self._queue = None
+                if not self._is_stopping:
+                    self._changed.wait(IDLE_S)
+            if not self._jobs:
+                self._thread = None
+            return bool(self._jobs)
+
+    def _wait(self) -> tuple[bool, int]:
+        """Waits for a while for the next; returns whether the timeline has reached its value, and that."""
+        with self._changed:
+            queue, value = self._queue, self._jobs[0][0]
+        assert queue is not None, "what is to be called waits for a queue"
+        try:
+            return queue.wait_slice(value), value
+        except Error:  # nothing will ever end: whoever waits for the event is told why
+            return True, self._last_value()
 
     def _last_value(self) -> int:
         with self._changed:

@@ -32,6 +32,7 @@ from .types import integer_attribute, is_float, scalar_of
 if TYPE_CHECKING:
     from .kernel_entry import KernelEntry
     from .module_lowering import ModuleLowering
+    from .packed_tables import PackedTable
 
 Handler = Callable[["FunctionLowering", Operation], None]
 """Lowers one operation."""
@@ -70,6 +71,8 @@ class FunctionLowering:
         """What FAdd, FSub and FMul carry: NoContraction keeps a driver from fusing them."""
         self.spec_constants: dict[str, SSAValue] = {}
         """Values of specialization constants read so far, by symbol."""
+        self.tables: dict[SSAValue, PackedTable] = {}
+        """What variables have become that are tables of several numbers in a word."""
         self._constants: dict[tuple[int, str], SSAValue] = {}
         self._constant_ops: list[Operation] = []
         self._variables: list[Operation] = []

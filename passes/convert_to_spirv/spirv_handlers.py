@@ -8,6 +8,7 @@ from ...ir.dialects import spirv
 from ...ir.dialects.spirv import SPIRV_OPS
 from ...ir.dialects.spirv.types import PointerType
 from .function_lowering import FunctionLowering, Handler
+from .packed_tables import is_packed, packed_number, packed_variable
 
 _STRUCTURAL = frozenset(
     (
@@ -51,6 +52,10 @@ def _variable(fn: FunctionLowering, op: Operation) -> None:
     A constant initial value goes along where that changes nothing: outside of loops, and where nothing is
     ever stored.  Else it is stored where the operation stood.
     """
+    assert isinstance(op, spirv.VariableOp)
+    if is_packed(fn, op):
+        fn.tables[op.results[0]] = packed_variable(fn, op)
+        return
     type_ = fn.type(op.results[0].type)
     assert isinstance(type_, PointerType)
     initial = fn.value(op.operands[0]) if op.operands else None
@@ -61,6 +66,25 @@ def _variable(fn: FunctionLowering, op: Operation) -> None:
     else:
         pointer = fn.values[op.results[0]] = fn.variable(type_.pointee)
         fn.store(pointer, initial)
+
+
+def _composite(fn: FunctionLowering, op: Operation) -> None:
+    if not is_packed(fn, op):
+        _same(fn, op)
+
+
+def _access_chain(fn: FunctionLowering, op: Operation) -> None:
+    if op.operands[0] not in fn.tables:
+        _same(fn, op)
+
+
+def _load(fn: FunctionLowering, op: Operation) -> None:
+    chain = op.operands[0].owner
+    table = fn.tables.get(chain.operands[0]) if isinstance(chain, spirv.AccessChainOp) else None
+    if table is None or not isinstance(chain, spirv.AccessChainOp):
+        _same(fn, op)
+    else:
+        fn.values[op.results[0]] = packed_number(fn, table, chain, fn.type(op.results[0].type))
 
 
 def _is_only_read(op: Operation) -> bool:
@@ -78,5 +102,8 @@ def _is_only_read(op: Operation) -> bool:
 SPIRV_HANDLERS: dict[type[Operation], Handler] = {
     **{kind: _same for name, kind in SPIRV_OPS.items() if name not in _STRUCTURAL},
     spirv.VariableOp: _variable,
+    spirv.CompositeConstructOp: _composite,
+    spirv.AccessChainOp: _access_chain,
+    spirv.LoadOp: _load,
 }
 """Handlers of the spirv dialect in kernel-level IR."""

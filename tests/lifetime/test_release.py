@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import gc
+import threading
+import time
 import tracemalloc
 import weakref
 
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import launch_cache
+from lapilli.vk_runtime import launch_cache, watcher
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.memory_blocks import SPARE_BYTES
 
@@ -76,7 +78,7 @@ def scale(x: lp.Array[lp.f32], by: lp.f32):
 
 SCALE = """
 import lapilli as lp
-from lapilli.vk_runtime import launch_cache
+from lapilli.vk_runtime import launch_cache, watcher
 
 @lp.kernel
 def scale_{n}(x: lp.Array[lp.f32]):
@@ -241,3 +243,18 @@ def test_bindings_of_kernels_that_come_and_go_are_bounded(device, monkeypatch):
         kernel[4](x)
     assert (x.numpy() == sum(range(12))).all()
     assert len(device.logical.launches.bindings) <= 5
+
+
+def test_a_queue_goes_while_the_thread_of_its_callbacks_idles(device, monkeypatch):
+    monkeypatch.setattr(watcher, "IDLE_S", 60.0)
+    queue, called, callbacks = lp.Queue(device), threading.Event(), watcher.Watcher()
+    callbacks.add(queue, queue.marker().wait().value, called.set)
+    assert called.wait(20)
+    gone = weakref.ref(queue)
+    del queue
+    deadline = time.monotonic() + 20
+    while gone() is not None and time.monotonic() < deadline:
+        gc.collect()
+    is_gone = gone() is None
+    callbacks.stop()
+    assert is_gone
