@@ -87,7 +87,7 @@ def joined_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST)
     scalar = join(left.type, right.type)
     if scalar is None:
         if BOOL in (left.type, right.type):  # a bool beside a number is an i32, as in arithmetic
-            numbers = [convert(fb, v, I32).type if v.type is BOOL else v.type for v in (left, right)]
+            numbers = [I32 if v.type is BOOL else v.type for v in (left, right)]
             scalar = join(numbers[0], numbers[1])
         if scalar is None:
             raise fb.error(

@@ -74,6 +74,19 @@ def set_inside(
     return SetInside(give_values(fb, frozenset(unset & wanted)), exits)
 
 
+def set_by_unrolled(fb: FunctionBuilder, node: ast.For, jump: str) -> SetInside:
+    """Returns the variables that an unrolled loop has set where it went on, but not at each jump of a kind."""
+    at_jumps = fb.set_at_jumps.get(jump)
+    if at_jumps is None:
+        return SetInside()
+    names = frozenset(
+        name
+        for name in written_by_rounds(fb, node) - at_jumps
+        if not name.startswith("$") and not isinstance(fb.env.get(name, Unset()), Unset)
+    )
+    return SetInside(names, LoopExits(at_jumps, names))
+
+
 def give_values(fb: FunctionBuilder, names: Live) -> frozenset[str]:
     """Gives variables without a value any, because whatever reads them runs after the loop has set them.
 

@@ -95,6 +95,8 @@ class FunctionBuilder:
     loop_depth: int = 0
     handed_on: frozenset[str] = frozenset()
     """Variables that a loop outside may leave with although they are unset at the beginning of its rounds."""
+    set_at_jumps: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """By the flag of a jump: the variables that are set at each such jump of the innermost loop so far."""
     unrolled_rounds: int = 0
     """Rounds of unrolled loops in this walk so far."""
     local_arrays: dict[int, int] = field(default_factory=dict[int, int])

@@ -27,6 +27,7 @@ from .carried import (
     give_values,
     ir_leaves,
     set_by_test,
+    set_by_unrolled,
     set_inside,
     written_by_rounds,
 )
@@ -66,8 +67,8 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
         )
 
     def build() -> SetInside:
-        _unroll(fb, node, items, 0, live)
-        return SetInside()  # each round knows what the one before has set
+        _unroll(fb, node, items, 0, live | fb.facts.reads(node.orelse))
+        return set_by_unrolled(fb, node, BREAK)  # each round knows what the one before has set
 
     _with_own_flags(fb, node, live, build)
 
@@ -77,15 +78,19 @@ def _with_own_flags(
 ) -> None:
     """Compiles a loop with fresh break and continue flags, then its else, then restores those of the loop outside."""
     outer = {flag: fb.env.pop(flag) for flag in (BREAK, CONTINUE) if flag in fb.env}
+    outer_sets, fb.set_at_jumps = fb.set_at_jumps, {}
     fb.loop_depth += 1
     inside = build()
     fb.loop_depth -= 1
+    fb.set_at_jumps = outer_sets
     fb.env.pop(CONTINUE, None)
     state = jump_state(fb) if node.orelse else False
     may_break = fb.env.pop(BREAK, None) is not None
     fb.env.update(outer)  # a break in the else leaves the loop outside
     if node.orelse:
         _build_else(fb, node, state, live, inside, may_break=may_break)
+    else:
+        inside.unset(fb, node, inside.exits.at_break)
 
 
 def _build_else(
@@ -137,6 +142,8 @@ def _unroll(fb: FunctionBuilder, node: ast.For, items: Sequence[Value], position
     assign_target(fb, node.target, items[position], node.target)
     build_statements(fb, node.body, inner_live)
     fb.env.pop(CONTINUE, None)
+    set_by_unrolled(fb, node, CONTINUE).unset(fb, node)
+    fb.set_at_jumps.pop(CONTINUE, None)
     if last:
         return
     state = jump_state(fb)

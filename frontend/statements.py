@@ -8,7 +8,7 @@ from .analysis import BREAK, CONTINUE, RETURN, VALUE
 from .assignment import assign_name
 from .dispatch import statement
 from .function_builder import FunctionBuilder
-from .values import Static, constant
+from .values import Static, Unset, constant
 
 
 @statement(ast.Pass)
@@ -27,13 +27,19 @@ def compile_expression_statement(fb: FunctionBuilder, node: ast.Expr) -> None:
 @statement(ast.Break)
 def compile_break(fb: FunctionBuilder, node: ast.Break) -> None:
     """Compiles ``break``."""
-    fb.env[BREAK] = constant(True)
+    _jump(fb, BREAK)
 
 
 @statement(ast.Continue)
 def compile_continue(fb: FunctionBuilder, node: ast.Continue) -> None:
     """Compiles ``continue``."""
-    fb.env[CONTINUE] = constant(True)
+    _jump(fb, CONTINUE)
+
+
+def _jump(fb: FunctionBuilder, flag: str) -> None:
+    names = frozenset(name for name, binding in fb.env.items() if not isinstance(binding, Unset))
+    fb.set_at_jumps[flag] = names & fb.set_at_jumps.get(flag, names)
+    fb.env[flag] = constant(True)
 
 
 @statement(ast.Return)

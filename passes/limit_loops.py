@@ -149,7 +149,10 @@ class _Instrument:
         meeting = self._meeting(is_outermost)
         # A while without loops inside counts its tests.  One with loops counts in its body: where the driver ends it,
         # what has been counted since its last test arrives behind it only if the test counts nothing itself.
+        # One whose test has loops is checked in its body as well.
         counts_tests = isinstance(op, scf.WhileOp) and not any(counts)
+        if isinstance(op, scf.WhileOp) and counts[0]:
+            self._insert_last(op.after_region.block, CheckRoundsOp(self._cap), op)
         end = [] if counts_tests else [CountRoundsOp(each)]
         found = None if any(counts) else add_trips(op, divides=is_outermost)
         if found is not None:  # nothing inside counts, so all is counted behind
@@ -165,6 +168,12 @@ class _Instrument:
         count.location = loop.location
         assert first is not None
         block.insert_op_before(count, first)
+
+    def _insert_last(self, block: Block, new: Operation, loop: Operation) -> None:
+        end = block.last_op
+        new.location = loop.location
+        assert end is not None
+        block.insert_op_before(new, end)
 
     def _after(self, op: Operation, following: list[Operation]) -> None:
         assert op.parent is not None

@@ -158,8 +158,13 @@ def _keeps_sizes(cast: arith.IndexCastOp) -> bool:
     width = integer_width(cast.results[0].type) or 0
     if width != INDEX_WIDTH:
         return width > INDEX_WIDTH
-    module = cast.get_toplevel_object()
-    return isinstance(module, Operation) and not has_wide_ids(module)
+    return not has_wide_indices(cast)
+
+
+def has_wide_indices(op: Operation) -> bool:
+    """Whether an index may have 64 bits where `op` stands, or nobody knows."""
+    module = op.get_toplevel_object()
+    return not isinstance(module, Operation) or has_wide_ids(module)
 
 
 def _most_rounds(op: scf.WhileOp) -> int | None:

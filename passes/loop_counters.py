@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ..ir.attribute_values import integer
-from .loop_bounds import change_of, is_natural, step_of
+from .loop_bounds import change_of, has_wide_indices, is_natural, step_of
 from .optimise.constants import constant_integer
 from .optimise.fold_control_flow import replace
 
@@ -86,6 +86,8 @@ def _trips_of_for(op: scf.ForOp) -> tuple[Operation, Operation, SSAValue] | None
     low, high, step = op.operands[:3]
     number = constant_integer(step)
     if low.type not in _TYPES or number is None or number <= 0:
+        return None
+    if low.type != i32 and has_wide_indices(op):  # perhaps more rounds than 32 bits hold
         return None
     behind = _Behind(op)
     runs = behind.compare("slt", low, high)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -32,7 +32,7 @@ from ..ir.create import create
 from ..ir.dialects.kernel_fields import LoadFieldOp
 from ..ir.dialects.kernel_wide import LoadWideOp
 from ..ir.walk import block_operations
-from .loop_bounds import change_of, is_natural
+from .loop_bounds import change_of, has_wide_indices, is_natural
 from .optimise.constants import constant_integer, integer_width, wrap
 from .optimise.effects import functions_of, is_pure_class, loops_of
 from .optimise.fold_control_flow import replace, trip_count
@@ -86,6 +86,12 @@ class _Before:
 
     def __init__(self, place: Operation) -> None:
         self._place = place
+
+    def width(self, type_: Attribute) -> int:
+        """Returns the bits of numbers of a type here; an index has 64 where ids have."""
+        if isinstance(type_, IndexType) and has_wide_indices(self._place):
+            return 64
+        return integer_width(type_) or 32
 
     def add(self, kind: type[Operation], *operands: SSAValue, type_: Attribute | None = None) -> SSAValue:
         return self.put(create(kind, operands, (type_ or operands[0].type,)))
@@ -156,8 +162,7 @@ def _pair_for(loop: scf.ForOp) -> None:
 def _one_less(before: _Before, high: SSAValue) -> SSAValue:
     """Returns the number before an end; the least number where there is none before."""
     known = constant_integer(high)
-    width = integer_width(high.type) or 32
-    least = -(1 << (width - 1))
+    least = -(1 << (before.width(high.type) - 1))
     if known is not None:
         return before.constant(max(known, least + 1) - 1, high.type)
     if not is_natural(high):
@@ -240,7 +245,8 @@ def _end_of_pairs(before: _Before, found: _Strides) -> SSAValue:
     """Returns what a number is below where a second round follows."""
     end, stride = constant_integer(found.end), constant_integer(found.stride)
     if end is not None and stride is not None and end >= 0:
-        return before.constant(max(end - stride, 0), found.end.type)
+        last = end - stride
+        return before.constant(max(last, 0) if found.is_unsigned else last, found.end.type)
     high = before.add(arith.MaxUIOp, found.end, found.stride) if found.is_unsigned else found.end
     return before.add(arith.SubiOp, high, found.stride)
 
@@ -252,7 +258,7 @@ def _double_while(loop: scf.WhileOp, before: _Before, found: _Strides) -> Sequen
     twice = (
         before.add(arith.AddiOp, found.stride, found.stride)
         if stride is None
-        else before.constant(wrap(2 * stride, integer_width(type_) or 32), type_)
+        else before.constant(wrap(2 * stride, before.width(type_)), type_)
     )
     types = [value.type for value in loop.operands]
     test, body = Block(arg_types=types), Block(arg_types=types)

@@ -338,3 +338,22 @@ def test_an_attribute_of_what_an_unrolled_loop_runs_over_is_another_each_round(d
     for _ in range(2):
         expected = (expected * 2 + 101) * 5
     np.testing.assert_array_equal(x.numpy(), expected * 25)
+
+
+def test_a_number_or_a_bool(device):
+    @lp.kernel
+    def mixed(n: lp.i32, out: lp.Out[lp.i32]):
+        i = lp.global_id(0)
+        v = i & 2 or i < n
+        w = (i < n) + 4 if i & 1 else i > n
+        if i & 4 or i < n:
+            v += 10
+        out[i] = v + 100 * w
+
+    out = lp.empty(8, lp.i32, device=device)
+    mixed[8](3, out)
+    wanted = [
+        int(i & 2 or i < 3) + (10 if i & 4 or i < 3 else 0) + 100 * ((i < 3) + 4 if i & 1 else i > 3)
+        for i in range(8)
+    ]
+    assert out.numpy().tolist() == wanted

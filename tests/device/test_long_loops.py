@@ -173,9 +173,22 @@ def count_in_few_rounds(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
     out[lp.global_id(0)] = total
 
 
+@lp.kernel
+def count_in_tests(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    """Loops in the test of a loop and in its body, so that the driver ends it in the middle of either."""
+    total = n % 3
+    row = 0
+    while counted(n // 12, ones) >= 0 and row < 3:
+        row += 1
+        for k in range(n // 3):
+            total += ones[k & 7]
+    out[lp.global_id(0)] = total
+
+
 KERNELS = [
     count_for,
     count_in_few_rounds,
+    count_in_tests,
     count_while,
     count_break,
     count_continue,

@@ -74,6 +74,28 @@ def in_the_else(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
     y[i] = v + k
 
 
+@lp.kernel
+def unrolled_jumps(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i, w = lp.global_id(0), 0
+    for k in (1, 3, 4):
+        v = k + x[i]
+        if k == 1:
+            u = 2
+        if x[i] == k:
+            continue
+        if k > 1 and x[i] > 4:
+            w = v
+            break
+        u = v
+    else:
+        w = u - 1
+    for k in (2, 5):
+        if k > 2 and x[i] > k:
+            break
+        t = k
+    y[i] = v + w * 10 + t * 100
+
+
 def expected(kernel, x):
     """Runs a kernel's own function in Python."""
     source, y = kernel.function, [0] * len(x)
@@ -88,7 +110,9 @@ def expected(kernel, x):
 
 
 @pytest.mark.parametrize(
-    "kernel", [first_power_above, position_of, deep_jumps, certain_rounds, in_the_else], ids=lambda k: k.name
+    "kernel",
+    [first_power_above, position_of, deep_jumps, certain_rounds, in_the_else, unrolled_jumps],
+    ids=lambda k: k.name,
 )
 def test_what_a_loop_has_set_is_there_behind_it(device, kernel):
     x = np.array([0, 3, 1, 7, 4, 2, 9, 5], np.int32)
@@ -104,6 +128,9 @@ WRONG = {
     "read_in_the_first_round": "while True:\n    if i > 3:\n        i = v\n    v = i\n    if v > 2:\n        break",
     "else_reads_what_breaks_set": "for k in range(i):\n    if k > 2:\n        v = k\n        break\nelse:\n    v += 1",
     "else_sets_nothing": "for k in range(i):\n    if k > 2:\n        v = k\n        break\nelse:\n    i = 1",
+    "unrolled_break": "for k in (1, 3):\n    if i > k:\n        break\n    v = k",
+    "unrolled_continue": "for k in (1, 3):\n    if i > k:\n        continue\n    v = k",
+    "unrolled_else": "for k in (1, 3):\n    if i > k:\n        break\n    v = k\nelse:\n    v += 1",
     "break_skips": "for k in range(3):\n    if i > 2:\n        break\n    v = k\nelse:\n    i = 1",
 }
 

@@ -45,6 +45,11 @@ def kernel():
             t = t * 0.75 + x[k]
             k += lp.global_range(0)
         out[5, i], last[5, i] = t, k
+        k = a + i
+        while k < 5:
+            t = t * 0.75 + x[k & 63]
+            k += 9
+        out[6, i], last[6, i] = t, k
 
     return loops
 
@@ -68,8 +73,8 @@ def test_pairs_of_rounds_give_the_same_bits(device):
         with overridden_options(disabled_passes=() if one is pairs else ("pair-rounds",)):
             for size, (a, b, s) in enumerate(BOUNDS, 64):
                 x = np.random.default_rng(size).random(size, dtype=np.float32)
-                out = lp.zeros((6, WORK_ITEMS), lp.f32, device=device)
-                last = lp.zeros((6, WORK_ITEMS), lp.i32, device=device)
+                out = lp.zeros((7, WORK_ITEMS), lp.f32, device=device)
+                last = lp.zeros((7, WORK_ITEMS), lp.i32, device=device)
                 one[WORK_ITEMS](a, b, s, lp.asarray(x, device=device), out, last)
                 found[one].append((out.numpy().tobytes(), last.numpy().tolist()))
     assert found[pairs] == found[plain]

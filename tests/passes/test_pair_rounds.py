@@ -169,6 +169,21 @@ def test_signed_numbers_may_come_around_so_the_loop_stays_behind_its_pairs():
     assert run(STRIDES.replace("ult", "slt"), "pair-rounds") == run(SIGNED_PAIRS)
 
 
+def test_an_index_of_64_bits_may_end_below_32():
+    text = COUNTING.replace("-> f32 {", "-> f32 attributes {kernel.wide} {", 1)
+    assert "arith.constant -9223372036854775807 : index" in run(text, "pair-rounds")
+
+
+def test_constants_of_signed_strides():
+    """From -4 on below 5 in steps of 9 there is one round: none has a second one before -4."""
+    text = (
+        STRIDES.replace("ult", "slt")
+        .replace("memref.dim %x, %zero : memref<?xf32>", "arith.constant 5 : index")
+        .replace("memref.dim %y, %zero : memref<?xf32>", "arith.constant 9 : index")
+    )
+    assert "arith.constant -4 : index" in run(text, "pair-rounds")
+
+
 STAYS = {
     "a step of another number": COUNTING.replace("step %one", "step %low"),
     "few rounds": COUNTING.replace("%low to %high", "%one to %few").replace(
