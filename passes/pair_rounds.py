@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -32,7 +32,7 @@ from ..ir.create import create
 from ..ir.dialects.kernel_fields import LoadFieldOp
 from ..ir.dialects.kernel_wide import LoadWideOp
 from ..ir.walk import block_operations
-from .loop_bounds import change_of, has_wide_indices, is_natural
+from .loop_bounds import change_of, is_natural
 from .optimise.constants import constant_integer, integer_width, wrap
 from .optimise.effects import functions_of, is_pure_class, loops_of
 from .optimise.fold_control_flow import replace, trip_count
@@ -86,12 +86,6 @@ class _Before:
 
     def __init__(self, place: Operation) -> None:
         self._place = place
-
-    def width(self, type_: Attribute) -> int:
-        """Returns the bits of numbers of a type here; an index has 64 where ids have."""
-        if isinstance(type_, IndexType) and has_wide_indices(self._place):
-            return 64
-        return integer_width(type_) or 32
 
     def add(self, kind: type[Operation], *operands: SSAValue, type_: Attribute | None = None) -> SSAValue:
         return self.put(create(kind, operands, (type_ or operands[0].type,)))
@@ -150,24 +144,29 @@ def _pair_for(loop: scf.ForOp) -> None:
     if constant_integer(step) != 1 or not is_long or not _is_short(loop.body.block):
         return
     before = _Before(loop)
-    end = _one_less(before, high)
+    any_runs = before.compare("slt", low, high)
+    end = _one_less(before, high, any_runs)
     main = _double_for(loop, before, end)
     odd = before.add(arith.AndIOp, before.add(arith.SubiOp, high, low), step)
     is_odd = before.compare("ne", odd, before.constant(0, low.type))
-    runs = before.add(arith.AndIOp, before.compare("slt", low, high), is_odd)
+    runs = before.add(arith.AndIOp, any_runs, is_odd)
     rest = _one_more(loop, runs, loop.body.block, (end, *main))
     replace(loop, rest.results)
 
 
-def _one_less(before: _Before, high: SSAValue) -> SSAValue:
-    """Returns the number before an end; the least number where there is none before."""
+def _one_less(before: _Before, high: SSAValue, any_runs: SSAValue) -> SSAValue:
+    """Returns the number before an end; where no round runs, a number that none runs below either.
+
+    A maximum with the least number but one would do as well, but SPIRV-Tools in SwiftShader folds SMax of constants,
+    which arguments of helpers are once they are inlined, by the sign of their type: as unsigned ones.
+    """
     known = constant_integer(high)
-    least = -(1 << (before.width(high.type) - 1))
-    if known is not None:
-        return before.constant(max(known, least + 1) - 1, high.type)
-    if not is_natural(high):
-        high = before.add(arith.MaxSIOp, high, before.constant(least + 1, high.type))
-    return before.add(arith.SubiOp, high, before.constant(1, high.type))
+    if known is not None and known >= 0:
+        return before.constant(known - 1, high.type)
+    less = before.add(arith.SubiOp, high, before.constant(1, high.type))
+    if is_natural(high):
+        return less
+    return before.add(arith.SelectOp, any_runs, less, high, type_=high.type)
 
 
 def _double_for(loop: scf.ForOp, before: _Before, end: SSAValue) -> Sequence[SSAValue]:
@@ -257,8 +256,8 @@ def _double_while(loop: scf.WhileOp, before: _Before, found: _Strides) -> Sequen
     type_ = found.stride.type
     twice = (
         before.add(arith.AddiOp, found.stride, found.stride)
-        if stride is None
-        else before.constant(wrap(2 * stride, before.width(type_)), type_)
+        if stride is None or stride >= 1 << 30  # an index may have 64 bits
+        else before.constant(wrap(2 * stride, integer_width(type_) or 32), type_)
     )
     types = [value.type for value in loop.operands]
     test, body = Block(arg_types=types), Block(arg_types=types)

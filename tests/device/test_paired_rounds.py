@@ -45,7 +45,7 @@ def kernel():
             t = t * 0.75 + x[k]
             k += lp.global_range(0)
         out[5, i], last[5, i] = t, k
-        k = a + i
+        k = i - 12
         while k < 5:
             t = t * 0.75 + x[k & 63]
             k += 9
@@ -79,6 +79,23 @@ def test_pairs_of_rounds_give_the_same_bits(device):
                 found[one].append((out.numpy().tobytes(), last.numpy().tolist()))
     assert found[pairs] == found[plain]
     assert code(pairs) != code(plain)
+
+
+def summed(n: lp.i32, x: lp.In[lp.i32]):
+    total = 0
+    for k in range(n):
+        total += x[k]
+    return total
+
+
+def test_an_end_that_is_a_constant_once_a_helper_is_inlined(device):
+    @lp.kernel
+    def three(x: lp.In[lp.i32], out: lp.Out[lp.i32]):
+        out[lp.global_id(0)] = summed(3, x)
+
+    out = lp.zeros(2, lp.i32, device=device)
+    three[2](lp.ones(3, lp.i32, device=device), out)
+    assert out.numpy().tolist() == [3, 3]
 
 
 def test_pairs_count_once(device):
