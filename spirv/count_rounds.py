@@ -5,8 +5,11 @@ kernels that are linked with functions of other modules.  Such a driver (`vk_run
 loops of a sub-group in one number, and leaves every loop once that reaches its cap.  Here each sub-group has a word of
 shared memory with the same number, whatever functions its loops are in and whichever ways its work-items went:
 
-    header of a loop:          one of the active work-items adds 1, and 1 for each loop inside
-    or, of an orderly loop:    each work-item counts in a variable of its own; the highest is added behind the loop
+    header of a loop:                  one of the active work-items adds 1, and 1 for each loop inside
+    or, of one with no loops inside:   each work-item counts in a variable; the highest is added behind the loop
+
+Around other loops a variable would not do: where the driver ends a loop in the middle of a round, its variables are
+behind it what they were at its last header, without what loops inside added since.
 
 The driver runs loops for a round also where no work-item takes them: `passes.limit_loops` says more.
 
@@ -237,23 +240,19 @@ class _LoopWriter:
 
     def function(self, function: FunctionView) -> None:
         """Looks at a function."""
-        loops = self._loops.of_function(function)
-        orderly = [loop for loop in loops if loop.is_orderly]
-        variables: dict[int, int] = {}
-        for loop in loops:
+        own = None
+        for loop in self._loops.of_function(function):
             start = self._starts.setdefault(loop.header, [])
-            each = self._editor.number(self._loops.loops_in(function, loop))
-            root = next((outer for outer in orderly if loop.header in outer.inside), None)
-            if root is None:
-                self._counter.add(self._editor, start, each)
-            else:
-                if root.header not in variables:
-                    variables[root.header] = self._own_variable(function)
-                own = variables[root.header]
-                self._add_to(start, own, each)
+            if loop.is_alone:
+                own = self._own_variable(function) if own is None else own
+                self._add_to(start, own, self._editor.number(1))
                 # In front: where the block begins another loop, the count of this one is behind it.
                 end = self._starts.setdefault(loop.merge, [])
-                end[:0] = self._behind(own, is_last=loop is root)
+                end[:0] = self._behind(own)
+            else:
+                self._counter.add(
+                    self._editor, start, self._editor.number(self._loops.loops_in(function, loop))
+                )
             if loop.is_outermost:
                 self._note(function, loop)
 
@@ -279,15 +278,14 @@ class _LoopWriter:
         new = editor.emit(body, Op.IAdd, old, number, type_=editor.u32)
         editor.emit(body, Op.Store, variable, new)
 
-    def _behind(self, variable: int, *, is_last: bool) -> Body:
-        """Gives every work-item the highest count, which goes to the word where no orderly loop is around."""
+    def _behind(self, variable: int) -> Body:
+        """Adds the highest count of the work-items to the word, and begins anew."""
         editor, body = self._editor, Body()
         mine = editor.emit(body, Op.Load, variable, type_=editor.u32)
         operands = (editor.number(Scope.Subgroup), GroupOperation.Reduce, mine)
         highest = editor.emit(body, Op.GroupNonUniformUMax, *operands, type_=editor.u32)
-        if is_last:
-            self._counter.add(editor, body, highest)
-        editor.emit(body, Op.Store, variable, editor.number(0) if is_last else highest)
+        self._counter.add(editor, body, highest)
+        editor.emit(body, Op.Store, variable, editor.number(0))
         return body
 
     def _note(self, function: FunctionView, loop: Loop) -> None:

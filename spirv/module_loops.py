@@ -32,9 +32,9 @@ class Loop:
     inside: frozenset[int]
     is_outermost: bool
     """Whether no loop of the function is around it."""
-    is_orderly: bool
-    """Whether all work-items that run a round of it run its inner loops too: it has no returns and no calls of
-    functions with loops inside, and each loop right inside is orderly and on every way to the next round."""
+    is_alone: bool
+    """Whether it has no loops inside, no calls of functions with loops, and no returns: work-items leave it in step,
+    and no others' rounds pass meanwhile."""
 
 
 class ModuleLoops:
@@ -101,16 +101,18 @@ class ModuleLoops:
         parents: dict[int, int | None] = {}
         for label, *_ in merges:  # those around it come before it, the innermost last
             parents[label] = next((head for head in reversed(parents) if label in inside[head]), None)
-        loops: dict[int, Loop] = {}
-        for label, merge, target in reversed(merges):
-            is_orderly = leaving.isdisjoint(inside[label]) and all(
-                loop.is_orderly and target not in _inside(label, loop.merge, following)
-                for loop in loops.values()
-                if parents[loop.header] == label
+        around = set(parents.values())
+        return [
+            Loop(
+                label,
+                merge,
+                target,
+                inside[label],
+                is_outermost=parents[label] is None,
+                is_alone=label not in around and leaving.isdisjoint(inside[label]),
             )
-            is_outermost = parents[label] is None
-            loops[label] = Loop(label, merge, target, inside[label], is_outermost, is_orderly)
-        return list(reversed(loops.values()))
+            for label, merge, target in merges
+        ]
 
     def _leaves(self, block: BlockView) -> bool:
         """Whether a block returns, or calls a function with loops."""

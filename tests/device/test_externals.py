@@ -323,6 +323,56 @@ def test_long_loops_of_exported_functions_are_right_or_trap(device: lp.Device, l
         assert "for " in lines[caught.value.location.line - 1]
 
 
+NEST = """
+def counted(n: lp.i32) -> lp.i32:
+    c = 0
+    while c < n:
+        c += 1
+    return c
+
+@lp.external
+def nest(i: lp.i32, n: lp.i32, m: lp.i32) -> lp.i32:
+    t = counted(n >> 3)
+    k2 = 0
+    while k2 < n:
+        k2 += 1
+        t += 1
+        for k3 in range(i, 3 * n, 7):
+            k4 = 0
+            while True:
+                k4 += 1
+                if k4 > n + i % 3:
+                    break
+                t += 1
+            k5 = 0
+            while k5 < m:
+                k5 += 1
+                t += 1
+    return t
+"""
+
+
+@pytest.mark.parametrize(("n", "m"), [(7, 60), (7, 9000), (60, 900), (60, 9000)])
+def test_nests_that_a_driver_ends_in_the_middle_of_a_round_trap(
+    device: lp.Device, load: Load, n: int, m: int
+) -> None:
+    """What inner loops did since the last header of an outer one is not lost."""
+    load("ext_nest", NEST)
+    user = load(
+        "ext_nest_user",
+        "import ext_nest\n@lp.kernel\ndef k(y: lp.Out[lp.i32], n: lp.i32, m: lp.i32):\n"
+        "    i = lp.global_id(0)\n    y[i] = ext_nest.nest(i, n, m)\n",
+    )
+    y = lp.zeros(9, lp.i32, device=device)
+    user.k[9](y, n, m)
+    expected = [(n >> 3) + n * (1 + len(range(i, 3 * n, 7)) * (n + i % 3 + m)) for i in range(9)]
+    if device.target_env.loop_iteration_cap is None or max(expected) < 10_000:
+        assert y.numpy().tolist() == expected
+        return
+    with pytest.raises(lp.KernelTrap, match="65,535 rounds"):
+        y.numpy()
+
+
 def test_a_million_rounds_at_level_2(device: lp.Device, load: Load) -> None:
     """Unrolled in the function's own module, with which its kernel is linked."""
     load(

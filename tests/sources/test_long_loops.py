@@ -40,6 +40,9 @@ BODIES = {
     "switch inside": "for (int k = 0; k < n; ++k) switch ((k + int(i)) & 3) { case 0: s += x[16]; break; "
     "case 1: s += x[17] - 1; default: s += x[18]; }",
     "nested": "for (int k = 0; k < n / 10; ++k) for (int m = 0; m < 10; ++m) s += x[16 + (m & 7)]; s += n % 10;",
+    "nested, few rounds of many": "for (int k = 0; k < 3; ++k) for (int m = 0; m < n / 3; ++m) s += x[16]; s += n % 3;",
+    "nested, few rounds behind many": "for (int k = 0; k < n / 8; ++k) s += x[16]; int m = 0, r = 0; "
+    "while (r < 3) { while (m < n - n / 8) { s += x[17]; ++m; } ++r; }",
     "nested, uneven": "for (int k = 0; ; ++k) { int m = 0; while (true) { if (m >= 7 + (i & 3) || s >= n) break; "
     "s += x[16]; ++m; } if (s >= n) break; }",
     "nested, behind continue": "for (int k = 0; k < n / 10; ++k) { if (((k + int(i)) & 1) == 0) "
