@@ -32,7 +32,8 @@ def test_all_stages_go_to_files_at_the_first_launch(device: lp.Device, tmp_path:
         for path in folder.iterdir():
             path.unlink()
         kernel[8](x)  # compiled already
-    stem = f"doubled-{device.selector}-1d"
+    selector = device.selector.replace(":", "-")
+    stem = f"doubled-{selector}-1d"
     assert files == {
         "doubled.py",
         *(stem + suffix for stage, suffix in SUFFIXES.items() if stage != "python"),
