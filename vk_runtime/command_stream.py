@@ -234,24 +234,20 @@ class CommandStream(SubmittedCommands):
                 logical.half_way = self if self.recording is None else None
             batch.submit_result = None
             batch.value = value = self._submitted + 1
-            while True:
+            busy.add(self)
+            self._epoch = epoch = self._epoch + 1
+            while self._submitted < value:
                 try:
-                    if self._submitted < value:
-                        for buffer in used:
-                            if buffer.queue is not self:
-                                self._take_over(buffer, value)
-                        self._hand_over(batch)
-                    # The rest while the device is at work.
-                    busy.add(self)
-                    self._epoch = epoch = self._epoch + 1
-                    # A graph may touch thousands; `zip` makes no pair for each.
-                    for buffer, is_written in zip(used, writes, strict=True):
+                    # A graph may touch thousands: `zip` makes no pair for each.  A keyword costs more than an array.
+                    for buffer, is_written in zip(used, writes):  # noqa: B905
+                        if buffer.queue is not self:
+                            self._take_over(buffer, value)
                         buffer.last_use = value
                         if is_written:
                             buffer.write_epoch, buffer.last_write = epoch, value
                         else:
                             buffer.read_epoch = epoch
-                    break
+                    self._hand_over(batch)
                 except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                     interrupt = error
         finally:
