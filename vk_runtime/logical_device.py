@@ -30,9 +30,9 @@ from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_creation import AdoptedDevice, create_device
 from .device_features import USED_FEATURES
 from .errors import check, result_name
+from .flusher import Flusher
 from .handle import Graveyard, living
 from .headers import NULL, ffi
-from .flusher import Flusher
 from .launch_cache import LaunchCache
 from .loader import Functions
 from .memory import MemoryAllocator
