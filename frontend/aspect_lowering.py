@@ -1,9 +1,9 @@
 """The attributes of functions and structs in the IR, as the `aspect` dialect spells them.
 
 A struct is its scalars in the IR, so where a value of a struct with aspects comes into being a constant carries
-`aspect.used`: the first propagation reads it for its messages, the optimiser removes it.  The function has it too: what is
-said of a struct holds whatever becomes of its values.  In arrays structs have names, and the module's table says
-what the names use.
+`aspect.used`: the first propagation reads it for its messages, the optimiser removes it.  The function has it too:
+what is said of a struct holds whatever becomes of its values.  In arrays structs have names, and the module's table
+says what the names use.
 """
 
 from __future__ import annotations

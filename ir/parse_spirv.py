@@ -1,4 +1,4 @@
-"""Upstream's custom syntax of `spirv.Variable`, the one operation of the `spirv` dialect that kernel-level modules have.
+"""Upstream's custom syntax of `spirv.Variable`, the one operation of `spirv` that kernel-level modules have.
 
     %v = spirv.Variable init(%x) : !spirv.ptr<f32, Function>
 

@@ -35,7 +35,7 @@ def assembled(text: str, target_env: str | None = None) -> bytes:
 
 
 def _lists_inputs_only(binary: bytes) -> bool:
-    """Whether an entry point is written as before SPIR-V 1.4: of the variables that it uses, it lists the inputs alone."""
+    """Whether an entry point is written as before SPIR-V 1.4: of what it uses, it lists the inputs alone."""
     try:
         for entry, used in variables_by_entry_point(ModuleView(parse(binary))):
             listed = entry.operands[decode_string(entry.operands, 2)[1] :]
