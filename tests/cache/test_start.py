@@ -92,6 +92,7 @@ def test_annotations_load_no_runtime(start: Found) -> None:
     decorated = own(start["loaded"]["decorated"])
     assert "vk_runtime.array" in decorated
     assert decorated.isdisjoint({"vk_runtime.headers", "vk_runtime.logical_device", "vk_runtime.queue"})
+    assert "ir.kernel_info" not in decorated
 
 
 def test_what_a_launch_needs_is_imported_while_the_drivers_start(
@@ -99,7 +100,12 @@ def test_what_a_launch_needs_is_imported_while_the_drivers_start(
 ) -> None:
     beside = start["beside"]
     assert beside["thread"] == "lapilli-start"
-    assert own(beside["modules"]) >= {"vk_runtime.logical_device", "vk_runtime.transfer", "frontend.launch"}
+    assert own(beside["modules"]) >= {
+        "vk_runtime.physical_device",
+        "vk_runtime.logical_device",
+        "vk_runtime.transfer",
+        "frontend.launch",
+    }
     # One that is a library would wait for the driver's.
     assert beside["libraries"] == []
     assert own(start["loaded"]["launched"]) == own(start["loaded"]["arrays"])
