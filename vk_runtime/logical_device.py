@@ -30,6 +30,7 @@ from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_creation import AdoptedDevice, create_device
 from .device_features import USED_FEATURES
 from .errors import check, result_name
+from .flusher import Flusher
 from .handle import Graveyard, living
 from .headers import NULL, ffi
 from .launch_cache import LaunchCache
@@ -134,6 +135,8 @@ class LogicalDevice:
         do not count: the command buffers that fill them are marked (`CommandBuffer.is_read_by_host`)."""
         self.busy: set[CommandStream] = set()
         """Queues with work that is recorded or in flight: they stay alive until it is done."""
+        self.flusher = Flusher(self)
+        """Submits what was recorded and nobody waits for."""
         self.launches = LaunchCache()
         """What repeated launches reuse."""
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()

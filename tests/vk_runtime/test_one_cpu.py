@@ -1,4 +1,4 @@
-"""A process on one CPU: lavapipe's threads interrupt nobody.  How waits give way to them: tests/faults/test_waits.py."""
+"""A process on one CPU: lavapipe's threads interrupt nobody.  How waits give way: tests/faults/test_waits.py."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def test_threads_of_lavapipe_are_patient_on_one_cpu(device):
         command = [sys.executable, "-c", TELL_POLICIES, device.selector, ",".join(map(str, chosen))]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
         is_patient = is_lavapipe and len(chosen) == 1
-        assert done.stdout.split() == [str(os.SCHED_OTHER), str(os.SCHED_BATCH if is_patient else os.SCHED_OTHER)]
+        assert done.stdout.split() == [
+            str(os.SCHED_OTHER),
+            str(os.SCHED_BATCH if is_patient else os.SCHED_OTHER),
+        ]
 
 
 @has_policies
