@@ -21,6 +21,9 @@ os.environ["LAPILLI_CACHE"] = (
     "0"  # what an earlier run compiled must not answer for this one; tests/cache sets it
 )
 
+# Tests count submissions: what is pending waits for them.  tests/vk_runtime/test_flusher.py and others set it.
+os.environ.setdefault("LAPILLI_FLUSH_AFTER", "0")
+
 os.environ.setdefault(
     "LAPILLI_VERIFY", "1"
 )  # our own rules for IR and SPIR-V, which users' compilations leave out
