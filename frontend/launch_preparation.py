@@ -14,7 +14,6 @@ from ..ir.config import config
 from ..ir.errors import BuildError
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import BindingModel, TargetEnv
-from ..vk_runtime.arguments import check_arguments
 from ..vk_runtime.device import Device
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
@@ -28,7 +27,7 @@ from .constant_arguments import Constants
 from .function_attributes import attributes_of
 from .launch_local_size import launch_local_size
 from .ranges import LaunchRange, NdRange, launch_range
-from .runtime_parameters import parameters_of
+from .runtime_parameters import argument_checker_of
 
 if TYPE_CHECKING:
     from ..vk_runtime.coarse_record import CoarseRecord
@@ -68,7 +67,7 @@ def prepare_launch(
     Args:
         env: what to compile for; None: the device's environment, for some ranges with coarsening.
     """
-    check_arguments(kernel.name, parameters_of(kernel), values, device)
+    argument_checker_of(kernel).check(values, device)
     rank = kernel.signature.rank or _rank_of(range_)
     executable = executable_for(kernel, rank, device, env, constants=constants)
     limit = 1 << (kernel.options.index.bits - 1)
