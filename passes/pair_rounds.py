@@ -37,7 +37,7 @@ from ..ir.dialects.kernel_atomic import AtomicOp
 from ..ir.dialects.kernel_fields import LoadFieldOp
 from ..ir.dialects.kernel_wide import LoadWideOp
 from ..ir.walk import block_operations
-from .loop_bounds import change_of, is_natural
+from .loop_bounds import change_of, is_inside, is_natural
 from .optimise.constants import constant_integer, integer_width, wrap
 from .optimise.effects import array_of, functions_of, is_pure_class, loops_of, read_only_arrays
 from .optimise.fold_control_flow import replace, trip_count
@@ -255,19 +255,13 @@ def _strides_of(loop: scf.WhileOp) -> _Strides | None:
     if predicate not in (_SLT, _ULT) or not isinstance(value, BlockArgument) or value not in arguments:
         return None
     kind, stride = change_of(loop, value.index) or (None, end)
-    if kind is not arith.AddiOp or _is_inside(end, loop) or _is_inside(stride, loop):
+    if kind is not arith.AddiOp or is_inside(end, loop) or is_inside(stride, loop):
         return None
     is_unsigned = predicate == _ULT
     is_known = is_natural(end) and is_natural(stride)
     if not is_known and not (is_unsigned and constant_integer(stride) == 1):
         return None
     return _Strides(value.index, end, stride, is_unsigned)
-
-
-def _is_inside(value: SSAValue, loop: Operation) -> bool:
-    owner = value.owner
-    block = owner if isinstance(owner, Block) else owner.parent
-    return block is not None and loop.is_ancestor(block)
 
 
 def _pair_while(loop: scf.WhileOp) -> Block | None:

@@ -1,4 +1,7 @@
-"""The fixture `device`: every test that takes it runs on every Vulkan device present.  And `make_module`."""
+"""The fixture `device`: every test that takes it runs on every Vulkan device present.  And `make_module`.
+
+Without a device these are skipped, and so are the others with the mark `device`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,9 @@ from hypothesis import HealthCheck, settings
 os.environ["LAPILLI_CACHE"] = (
     "0"  # what an earlier run compiled must not answer for this one; tests/cache sets it
 )
+
+# Tests count submissions: what is pending waits for them.  tests/vk_runtime/test_flusher.py and others set it.
+os.environ.setdefault("LAPILLI_FLUSH_AFTER", "0")
 
 os.environ.setdefault(
     "LAPILLI_VERIFY", "1"
@@ -48,14 +54,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if found:
         metafunc.parametrize("device", found, ids=[item.selector for item in found])
     else:
-        reasons = "; ".join(f"{r.source}: {r.reason}" for r in runtime().records)
-        skip = pytest.mark.skip(reason=f"no Vulkan device ({reasons})")
-        metafunc.parametrize("device", [pytest.param(None, marks=skip)], ids=["none"])
+        metafunc.parametrize("device", [pytest.param(None, marks=_without_device())], ids=["none"])
+
+
+def _without_device() -> pytest.MarkDecorator:
+    """Returns the mark of a test that cannot run because there is no device."""
+    reasons = "; ".join(f"{r.source}: {r.reason}" for r in runtime().records)
+    return pytest.mark.skip(reason=f"no Vulkan device ({reasons})")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts first what takes so long that the other workers would wait for it at the end."""
+    """Puts first what takes so long that the other workers would wait for it at the end; skips what has no device."""
     items.sort(key=lambda item: item.get_closest_marker("starts_first") is None)
+    of_devices = [item for item in items if item.get_closest_marker("device") is not None]
+    if of_devices and not runtime().devices:
+        for item in of_devices:
+            item.add_marker(_without_device())
 
 
 def pytest_collection_finish() -> None:
