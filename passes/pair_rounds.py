@@ -159,9 +159,9 @@ def _load_first(body: Block, constant: Collection[SSAValue]) -> None:
         return is_pure_class(type(op)) or (isinstance(op, _LOADS) and array_of(op.operands[0]) in constant)
 
     def move(op: Operation) -> None:
-        for value in op.operands:
-            if value.owner in behind:
-                move(value.owner)
+        for owner in [value.owner for value in op.operands]:
+            if isinstance(owner, Operation) and owner in behind:
+                move(owner)
         behind.remove(op)
         op.detach()
         body.insert_op_before(op, ops[place])
