@@ -22,9 +22,8 @@ from .captures import Captures
 from .compile import environment_of, executable_for
 from .constant_arguments import Constants
 from .launch_local_size import launch_local_size
-from .launch_preparation import RECORD_LIMIT
+from .launch_preparation import RECORD_LIMIT, argument_checker_of
 from .ranges import LaunchRange, NdRange
-from .runtime_parameters import argument_checker_of
 
 if TYPE_CHECKING:
     from ..vk_runtime.queue import Queue

@@ -14,6 +14,7 @@ from ..ir.config import config
 from ..ir.errors import BuildError
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import BindingModel, TargetEnv
+from ..vk_runtime.arguments import ArgumentChecker
 from ..vk_runtime.device import Device
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
@@ -27,7 +28,7 @@ from .constant_arguments import Constants
 from .function_attributes import attributes_of
 from .launch_local_size import launch_local_size
 from .ranges import LaunchRange, NdRange, launch_range
-from .runtime_parameters import argument_checker_of
+from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
     from ..vk_runtime.coarse_record import CoarseRecord
@@ -98,6 +99,14 @@ def prepare_launch(
         is_nd_range=checked.local is not None,
     )
     return Prepared(record, executable.captures)
+
+
+def argument_checker_of(kernel: KernelFunction) -> ArgumentChecker:
+    """Returns what checks arguments against a kernel's parameters, before anything is compiled."""
+    found = kernel.compiled.get("checker")
+    if found is None:
+        found = kernel.compiled["checker"] = ArgumentChecker(kernel.name, parameters_of(kernel))
+    return cast(ArgumentChecker, found)
 
 
 def _read_values(executable: Executable, spec: tuple[tuple[str, bytes], ...]) -> dict[str, bytes]:

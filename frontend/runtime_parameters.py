@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from ..ir.kernel_info import BufferParameter, LocalParameter, Parameter, ScalarParameter, StreamParameter
-from ..vk_runtime.arguments import ArgumentChecker
 from .image_types import ImageType, image_parameter
 from .parameter_types import ConstType, LocalArrayType, StreamType
 from .struct_types import scalar_leaves
@@ -23,14 +22,6 @@ def parameters_of(kernel: KernelFunction) -> tuple[Parameter, ...]:
             parameter for p in kernel.signature.parameters for parameter in _parameters(p.name, p.type)
         )
     return cast("tuple[Parameter, ...]", found)
-
-
-def argument_checker_of(kernel: KernelFunction) -> ArgumentChecker:
-    """Returns what checks arguments against `parameters_of`."""
-    found = kernel.compiled.get("checker")
-    if found is None:
-        found = kernel.compiled["checker"] = ArgumentChecker(kernel.name, parameters_of(kernel))
-    return cast(ArgumentChecker, found)
 
 
 def _parameters(name: str, type_: Type) -> list[Parameter]:
