@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from ..ir.errors import CompileError, Diagnostic
+from ..ir.errors import CompileError
+from .analysis import VALUE
 from .arithmetic import binary
 from .composites import convert_composite
 from .conversions import settle, store_convert
@@ -166,38 +167,30 @@ def _join_type(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> N
         return
     joined = _joined(known, found)
     if joined is None:
-        first = fb.assigned_at.get(name)
-        notes = [] if first is None else [fb.source.diagnostic(first, "first assigned here", severity="note")]
-        if isinstance(known, Array) and isinstance(value, Array):
-            raise _two_arrays(fb, name, known, value, node, notes)
-        raise fb.error(
-            node,
-            f"{_variable(name)} is {_spelled(known)} in one place and {describe(value)} in another: "
-            "the types do not join",
-            "LP2049" if name == "$value" else "LP2037",
-            hint="convert the values to one type, or use two variables",
-            notes=notes,
-        )
+        raise _no_join(fb, name, known, value, node)
     if joined != known:
         fb.variable_types[name] = joined
         fb.changed |= fb.read_types & {name}
 
 
-def _two_arrays(
-    fb: FunctionBuilder, name: str, known: Array, found: Array, node: ast.AST, notes: list[Diagnostic]
+def _no_join(
+    fb: FunctionBuilder, name: str, known: VariableType, found: Value, node: ast.AST
 ) -> CompileError:
-    return fb.error(
-        node,
-        f"{_variable(name)} names the array '{known.name}' in one place and '{found.name}' in another; "
-        "it can name one array only",
-        "LP2049" if name == "$value" else "LP2037",
-        hint="choose by an index, a[k, i] of one array with one dimension more, or call a helper with either array",
-        notes=notes,
+    is_result = name == VALUE
+    what = "the returned value" if is_result else f"variable '{name}'"
+    message = (
+        f"{what} is {_spelled(known)} in one place and {describe(found)} in another: the types do not join"
     )
-
-
-def _variable(name: str) -> str:
-    return "the returned value" if name == "$value" else f"variable '{name}'"
+    hint = "convert the values to one type, or use two variables"
+    if isinstance(known, Array) and isinstance(found, Array):
+        message = (
+            f"{what} names the array '{known.name}' in one place and '{found.name}' in another; "
+            "it can name one array only"
+        )
+        hint = "choose by an index, a[k, i] of one array with one dimension more, or call a helper with either array"
+    first = fb.assigned_at.get(name)
+    notes = [] if first is None else [fb.source.diagnostic(first, "first assigned here", severity="note")]
+    return fb.error(node, message, "LP2049" if is_result else "LP2037", hint=hint, notes=notes)
 
 
 def variable_type(value: Value) -> VariableType:

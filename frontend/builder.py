@@ -368,11 +368,8 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
     if not fb.uses_barrier:
         attributes[MASKED] = UnitAttr()
     declared = attributes_of(kernel.source.function)
-    attributes |= fb.module.function_attributes | ir_attributes(declared)
-    if kernel.options.accuracy_aspects:
-        used = {*kernel.options.accuracy_aspects, *(declared.uses_aspects or ())}
-        attributes[aspect.USED] = aspect.aspects_attribute(used)
-    return attributes
+    also_used = fb.struct_aspects.union(kernel.options.accuracy_aspects)
+    return attributes | fb.module.function_attributes | ir_attributes(declared, also_used)
 
 
 def _option_attributes(options: KernelOptions) -> dict[str, Attribute]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
-from .analysis import CONTINUE, FLAGS, VALUE
+from .analysis import BREAK, CONTINUE, FLAGS, RETURN, VALUE
 from .control_flow import Live
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
@@ -62,29 +62,21 @@ def set_inside(
         live: variables that are read after the loop.
         runs_a_round: whether a ``for`` is known to.
     """
-    read = live | fb.facts.reads(node.orelse)
-    unset = {n for n in written_by_rounds(fb, node) & read if isinstance(fb.env.get(n, Unset()), Unset)}
-    unset -= {*FLAGS, VALUE}
+    unset = unset_before(fb, node, live)
     if isinstance(node, ast.While):
         unset -= stored_names(node.test)  # these are `set_by_test`'s
     if not unset:
         return SetInside()
     exits = loop_exits(node, runs_a_round=runs_a_round)
     wanted = exits.ever if node.orelse else exits.always
-    return SetInside(give_values(fb, frozenset(unset & wanted)), exits)
+    return SetInside(give_values(fb, unset & wanted), exits)
 
 
-def set_by_unrolled(fb: FunctionBuilder, node: ast.For, jump: str) -> SetInside:
-    """Returns the variables that an unrolled loop has set where it went on, but not at each jump of a kind."""
-    at_jumps = fb.set_at_jumps.get(jump)
-    if at_jumps is None:
-        return SetInside()
-    names = frozenset(
-        name
-        for name in written_by_rounds(fb, node) - at_jumps
-        if not name.startswith("$") and not isinstance(fb.env.get(name, Unset()), Unset)
-    )
-    return SetInside(names, LoopExits(at_jumps, names))
+def unset_before(fb: FunctionBuilder, node: ast.For | ast.While, live: Live) -> Live:
+    """Returns the variables without a value that the rounds of a loop write and somebody reads behind them."""
+    read = (live | fb.facts.reads(node.orelse)) - {*FLAGS, VALUE}
+    written = written_by_rounds(fb, node) & read
+    return frozenset(name for name in written if isinstance(fb.env.get(name, Unset()), Unset))
 
 
 def give_values(fb: FunctionBuilder, names: Live) -> frozenset[str]:
@@ -107,6 +99,11 @@ def written_by_rounds(fb: FunctionBuilder, node: ast.For | ast.While) -> frozens
     """Returns what the rounds of a loop write: its body, its target or condition, not its else."""
     header = node.target if isinstance(node, ast.For) else node.test
     return fb.facts.writes(node.body) - {CONTINUE} | stored_names(header)
+
+
+def loop_jumps(fb: FunctionBuilder, node: ast.For | ast.While) -> Live:
+    """Returns the flags that leave a loop: break and return inside of its body."""
+    return fb.facts.writes(node.body) & {BREAK, RETURN}
 
 
 def carried_variables(

@@ -40,11 +40,11 @@ def compile_comparison(fb: FunctionBuilder, node: ast.Compare) -> Value:
 def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -> Value:
     right_node = node.comparators[position]
     left, right = operand_value(fb, left), operand_value(fb, fb.evaluate(right_node))
-    if _are_ids(left, right) and isinstance(node.ops[position], ast.Eq | ast.NotEq):
-        pass  # equal in every dimension or not, as SYCL has it
-    elif _are_structs(left, right) and isinstance(node.ops[position], ast.Eq | ast.NotEq):
-        pass  # equal in every member or not, as on the host
-    elif any(isinstance(v, Composite) for v in (left, right)):
+    has_one_truth = isinstance(node.ops[position], ast.Eq | ast.NotEq) and (
+        _are_ids(left, right)  # equal in every dimension or not, as SYCL has it
+        or _are_structs(left, right)  # equal in every member or not, as on the host
+    )
+    if not has_one_truth and any(isinstance(v, Composite) for v in (left, right)):
         return _compare_vectors(fb, node, left, right)
     first = compare(fb, node.ops[position], left, right, node)
     if position + 1 == len(node.ops):

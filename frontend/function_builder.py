@@ -106,6 +106,8 @@ class FunctionBuilder:
     uses_work_items: bool = False
     uses_barrier: bool = False
     """Whether its work-items work together: barriers, group functions, shared arrays."""
+    struct_aspects: set[int] = field(default_factory=set[int])
+    """What the structs use that it makes or takes values of."""
     statics: dict[str, Static] = field(default_factory=dict[str, Static])
     """What names from around the function are that stand for no values: functions, modules, types."""
     static_attributes: dict[int, tuple[ast.Attribute, Static]] = field(

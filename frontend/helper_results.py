@@ -38,9 +38,8 @@ def open_result(helper: FunctionBuilder) -> Value:
     """
     try:
         walk_types(helper)
-    except (
-        CompileError
-    ) as error:  # of a literal that will have another type, or be known; compiling it says so
+    except CompileError as error:
+        # It is about a literal that will have another type, or be known; compiling it says so.
         raise UnknownTypeError from error
     kind = helper.variable_types.get(VALUE)
     if kind is None:

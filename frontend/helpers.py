@@ -204,7 +204,7 @@ def compile_helper(
             },
             attributes={
                 **module.function_attributes,
-                **ir_attributes(attributes_of(source.function)),
+                **ir_attributes(attributes_of(source.function), helper.struct_aspects),
                 **({} if module.library_call is None else _NO_CONTRACTION),
                 **(_LIBRARY if source.function.__module__ == group_library.__name__ else {}),
             },

@@ -194,6 +194,7 @@ class KernelFunction:
 
 
 _NO_EVENTS: tuple[object, ...] = ()
+_NO_QUEUE = object()
 _new: Any = object.__new__
 
 
@@ -217,7 +218,9 @@ class LaunchConfiguration:
     origin: LaunchConfiguration | None = field(default=None, repr=False)
     """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
 
-    def on(self, queue: object, wait: Iterable[object] = _NO_EVENTS, *others: object) -> LaunchConfiguration:
+    def on(
+        self, queue: object = _NO_QUEUE, wait: Iterable[object] = _NO_EVENTS, *others: object
+    ) -> LaunchConfiguration:
         """Chooses the queue.
 
         Args:
@@ -225,6 +228,11 @@ class LaunchConfiguration:
             wait: events that must have happened before the kernel starts.
             others: none; the kernel's arguments stand in brackets of their own.
         """
+        if queue is _NO_QUEUE:
+            raise InvalidError(
+                f"kernel '{self.kernel.name}': .on(queue, wait=events) expects an lp.Queue first; to wait for events "
+                f"on the default queue of the arguments' device write .on(None, wait=events)"
+            )
         if wait is _NO_EVENTS:
             made: LaunchConfiguration = _new(LaunchConfiguration)
             made.kernel, made.range, made.queue = self.kernel, self.range, queue

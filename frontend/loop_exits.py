@@ -124,11 +124,18 @@ def stored_names(target: ast.expr) -> frozenset[str]:
 
 
 def _has_items(iterable: ast.expr) -> bool:
-    """Whether the text alone says that an inner loop runs: a range of literals or a tuple."""
+    """Whether the text alone says that an inner loop runs: over a range of literals or a tuple."""
     match iterable:
         case ast.Tuple(elts=items):
             return bool(items)
-        case ast.Call(func=ast.Name(id="range"), args=arguments, keywords=[]):
+        case ast.Call(func=ast.Name(id="enumerate"), args=[items, *_]):
+            return _has_items(items)
+        case ast.Call(func=ast.Name(id="zip"), args=[_, *_] as parts, keywords=[]):
+            return all(map(_has_items, parts))
+        case (
+            ast.Call(func=ast.Name(id="range"), args=arguments, keywords=[])
+            | ast.Call(func=ast.Attribute(attr="static_range"), args=arguments, keywords=[])
+        ):
             numbers: list[int] = []
             for argument in arguments:
                 try:

@@ -26,8 +26,8 @@ from .carried import (
     final_values,
     give_values,
     ir_leaves,
+    loop_jumps,
     set_by_test,
-    set_by_unrolled,
     set_inside,
     written_by_rounds,
 )
@@ -39,6 +39,7 @@ from .ir_types import BOOL, ir_type
 from .iteration import Rounds, iterable_items, range_rounds
 from .joins import FALSE, same_object
 from .loop_exits import is_endless, stored_names
+from .unrolled_loops import build_unrolled
 from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
@@ -66,11 +67,7 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
             hint="use range",
         )
 
-    def build() -> SetInside:
-        _unroll(fb, node, items, 0, live | fb.facts.reads(node.orelse))
-        return set_by_unrolled(fb, node, BREAK)  # each round knows what the one before has set
-
-    _with_own_flags(fb, node, live, build)
+    _with_own_flags(fb, node, live, lambda: build_unrolled(fb, node, items, live))
 
 
 def _with_own_flags(
@@ -90,7 +87,7 @@ def _with_own_flags(
     if node.orelse:
         _build_else(fb, node, state, live, inside, may_break=may_break)
     else:
-        inside.unset(fb, node, inside.exits.at_break)
+        inside.unset(fb, node, inside.exits.always)
 
 
 def _build_else(
@@ -129,45 +126,6 @@ def _build_else(
     written = fb.facts.writes(node.orelse) | (frozenset((RETURN,)) if RETURN in before else NO_NAMES)
     written |= inside.names
     join_arms(fb, state, skipped, run, live, written, node.orelse[0])
-
-
-def _unroll(fb: FunctionBuilder, node: ast.For, items: Sequence[Value], position: int, live: Live) -> None:
-    """Compiles the rounds of a loop over `items` one after the other."""
-    if position == len(items):
-        return
-    last = position + 1 == len(items)
-    jumps = _loop_jumps(fb, node)
-    inner_live = live | (NO_NAMES if last else fb.facts.reads([node])) | (jumps if node.orelse else NO_NAMES)
-    inner_live |= jumps & {BREAK, RETURN}
-    assign_target(fb, node.target, items[position], node.target)
-    build_statements(fb, node.body, inner_live)
-    fb.env.pop(CONTINUE, None)
-    set_by_unrolled(fb, node, CONTINUE).unset(fb, node)
-    fb.set_at_jumps.pop(CONTINUE, None)
-    if last:
-        return
-    state = jump_state(fb)
-    if state is True:
-        return
-    if state is False:
-        _unroll(fb, node, items, position + 1, live)
-        return
-    skipped = build_arm(fb, lambda: None)
-    skipped.is_dead_end = False
-    mark_jumped(skipped)
-    before = dict(fb.env)
-    for flag in FLAGS:
-        if flag in fb.env:
-            fb.env[flag] = FALSE
-    run = build_arm(fb, lambda: _unroll(fb, node, items, position + 1, live))
-    fb.env = before
-    written = fb.facts.names[id(node)].writes | jumps | frozenset(f for f in FLAGS if f in before)
-    join_arms(fb, state, skipped, run, live | jumps, written - {CONTINUE}, node)
-
-
-def _loop_jumps(fb: FunctionBuilder, node: ast.For | ast.While) -> Live:
-    """Returns the flags that leave this loop: break and return inside of its body."""
-    return fb.facts.writes(node.body) & {BREAK, RETURN}
 
 
 def _after(
@@ -209,7 +167,7 @@ def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live)
             if not name.startswith("$"):
                 fb.env.setdefault(name, Unset(node, "where the loop runs no round"))
         return SetInside()
-    jumps = _loop_jumps(fb, node)
+    jumps = loop_jumps(fb, node)
     target = stored_names(node.target)
     inside = set_inside(fb, node, live, runs_a_round=bool(rounds.count))
     is_read = target & (live | fb.facts.reads(node.orelse))
@@ -334,7 +292,7 @@ def build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> None:
 
 def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> SetInside:
     fb.node = node
-    jumps = _loop_jumps(fb, node)
+    jumps = loop_jumps(fb, node)
     if jumps:
         give_values(fb, names_set(node.test).always)  # whoever reads them runs after the condition has
     inside = set_inside(fb, node, live)

@@ -75,7 +75,6 @@ class ModuleBuilder:
     """Whether run-time indices into shared, private and fixed arrays and vectors are kept in range."""
     struct_aspects: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     """Aspects of the structs that functions refer to, by name."""
-    uses_rank: bool = False
     names_dimension: bool = False
     """Whether the kernel that is being compiled names a dimension, as in ``lp.global_id(0)``."""
     barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(

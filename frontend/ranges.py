@@ -46,24 +46,34 @@ class Range(tuple[int, ...]):
         return f"lp.Range({', '.join(map(repr, self))})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class NdRange:
     """Work-items and their grouping: ``k[lp.NdRange(1024, 64)]``, ``k[lp.NdRange((64, 64), (8, 8))]``."""
 
     global_: int | tuple[int, ...]
     """Total number of work-items in each dimension."""
-    if TYPE_CHECKING:
-        local: int | tuple[int, ...]
-    else:
-        local: int | tuple[int, ...] | None = None
+    local: int | tuple[int, ...]
     """Number of work-items of a work-group in each dimension; divides `global_`."""
 
-    def __post_init__(self) -> None:
-        if self.local is None:  # pyright: ignore[reportUnnecessaryComparison] - type checkers ask for it
-            raise NdRangeError(
-                f"lp.NdRange(global_, local): expected the size of a work-group too, lp.NdRange({self.global_!r}, 64); "
-                f"without one the range is the number of work-items alone, kernel[{self.global_!r}](…)"
-            )
+    if TYPE_CHECKING:
+
+        def __init__(self, global_: int | tuple[int, ...], local: int | tuple[int, ...]) -> None: ...
+
+    else:
+
+        def __init__(self, global_, local=None, *others):
+            if others:
+                raise NdRangeError(
+                    f"lp.NdRange(global_, local) takes two ranges, found {2 + len(others)}; "
+                    "a range of several dimensions is a tuple, lp.NdRange((64, 64), (8, 8)), and none has an offset"
+                )
+            if local is None:
+                raise NdRangeError(
+                    f"lp.NdRange(global_, local): expected the size of a work-group too, lp.NdRange({global_!r}, 64); "
+                    f"without one the range is the number of work-items alone, kernel[{global_!r}](…)"
+                )
+            object.__setattr__(self, "global_", global_)
+            object.__setattr__(self, "local", local)
 
     @property
     def __lapilli_key__(self) -> object:

@@ -173,7 +173,8 @@ def unwrap_scalar(value: object) -> object:
 def is_number(value: object) -> bool:
     """Whether `value` has one real value: numbers, NumPy's too, but neither complex ones nor text."""
     refused: tuple[type, ...] = (np.complexfloating, np.ndarray, str)
-    return hasattr(value, "__float__") and not isinstance(value, refused)
+    has_extents = bool(getattr(value, "shape", ()))  # arrays of other libraries, and lp.Array
+    return hasattr(value, "__float__") and not isinstance(value, refused) and not has_extents
 
 
 def integer_of(value: object) -> int | None:

@@ -126,16 +126,20 @@ class AspectRules:
             for number in sorted(self._structs.get(name, ())):
                 yield Need(number, f"value of type '{name}'", is_declared=True)
 
+    def attached_to(self, op: Operation) -> tuple[Need, ...]:
+        """Returns what `aspect.used` on an operation says; of a function it is no operation's need."""
+        if not op.attributes or isinstance(op, Function):
+            return ()
+        what = "value of a type" if op.name == "arith.constant" else f"'{op.name}'"
+        used = sorted(aspect.used(op))
+        return tuple(Need(number, f"{what} with uses_aspects", is_declared=True) for number in used)
+
     def of_op(self, op: Operation) -> tuple[Need, ...]:
         """Returns what one operation needs, operations inside it left out.
 
         Operands are not looked at: something in the same function made them and counts there.
         """
-        found: tuple[Need, ...] = ()
-        if op.attributes and not isinstance(op, Function):
-            what = "value of a type" if op.name == "arith.constant" else f"'{op.name}'"
-            used = sorted(aspect.used(op))
-            found = tuple(Need(number, f"{what} with uses_aspects", is_declared=True) for number in used)
+        found = self.attached_to(op)
         for result in op.results:
             known = self._of_type.get(id(type_ := result.type))
             found += self.of_type(type_) if known is None else known[1]

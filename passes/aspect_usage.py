@@ -60,7 +60,8 @@ class AspectUsage:
         callers = _callers(graph, within_units)
         # Reasons that say most come first: later sources only add aspects that have no reason yet.
         rules = AspectRules(module)
-        # A value that a callee returns is the callee's use: it says where the value comes from.
+        # A value that a callee returns is the callee's use: it says where the value comes from.  What is attached
+        # to the call itself is not.
         explained = {id(call.op) for edges in callers.values() for _, call in edges}
         usage._add(callers, {f: list(_uses_in_body(f, rules, explained)) for f in graph.functions})
         # A body says more than a signature: where a value is only passed on, the chain goes on to its origin.
@@ -155,8 +156,8 @@ def _callers(graph: CallGraph, within_units: bool) -> dict[Function, list[tuple[
 
 def _uses_in_body(function: Function, rules: AspectRules, explained: Set[int]) -> Iterator[Use]:
     for op in operations(function.regions[0]):
-        needs = rules.of_op(op)
-        if needs and id(op) not in explained:
+        needs = rules.attached_to(op) if id(op) in explained else rules.of_op(op)
+        if needs:
             yield from (Use(need.aspect, need.what, op.location, need.is_declared) for need in needs)
 
 

@@ -27,6 +27,7 @@ _BINARY = {
 }
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _UNARY = {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}
+_CONVERSIONS = ("float", "int", "complex", "round")
 
 
 def refuse_operators(cls: Any) -> None:
@@ -40,6 +41,8 @@ def refuse_operators(cls: Any) -> None:
             setattr(cls, f"__r{name}__", _binary(symbol))
     for name, symbol in _UNARY.items():
         setattr(cls, f"__{name}__", _unary(symbol))
+    for name in _CONVERSIONS:
+        setattr(cls, f"__{name}__", _conversion(name))
 
 
 def _binary(symbol: str) -> Any:
@@ -54,6 +57,15 @@ def _binary(symbol: str) -> Any:
 def _unary(symbol: str) -> Any:
     def refuse(self: Any) -> Any:
         return _refuse(symbol)
+
+    return refuse
+
+
+def _conversion(name: str) -> Any:
+    def refuse(self: Any, *_: object) -> NoReturn:
+        raise InvalidError(
+            f"{name}() takes a number, found an lp.Array of shape {self.shape}; an element is {name}(a.numpy()[0])"
+        )
 
     return refuse
 

@@ -96,6 +96,31 @@ def unrolled_jumps(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
     y[i] = v + w * 10 + t * 100
 
 
+@lp.kernel
+def unrolled_search(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    for k in (4, 2, 9):
+        if x[i] == k:
+            found, w = k * 10, 1
+            break
+        if x[i] > k:
+            if k == 2:
+                found = -k
+                w = 2
+                break
+            last = k
+            continue
+        last = k * x[i]
+    else:
+        found, w = last, 3
+    for j in range(2):
+        for k in lp.static_range(3):
+            t = found + k * j
+            if t > 8:
+                break
+    y[i] = found * 100 + w * 10 + t
+
+
 def expected(kernel, x):
     """Runs a kernel's own function in Python."""
     source, y = kernel.function, [0] * len(x)
@@ -104,14 +129,25 @@ def expected(kernel, x):
         size = property(len)
 
     for i in range(len(x)):
-        scope = {"lp": SimpleNamespace(global_id=lambda _, i=i: i, i32=int), "range": range}
+        scope = {
+            "lp": SimpleNamespace(global_id=lambda _, i=i: i, i32=int, static_range=range),
+            "range": range,
+        }
         type(source)(source.__code__, scope)(Host(x), y)
     return y
 
 
 @pytest.mark.parametrize(
     "kernel",
-    [first_power_above, position_of, deep_jumps, certain_rounds, in_the_else, unrolled_jumps],
+    [
+        first_power_above,
+        position_of,
+        deep_jumps,
+        certain_rounds,
+        in_the_else,
+        unrolled_jumps,
+        unrolled_search,
+    ],
     ids=lambda k: k.name,
 )
 def test_what_a_loop_has_set_is_there_behind_it(device, kernel):
@@ -131,6 +167,8 @@ WRONG = {
     "unrolled_break": "for k in (1, 3):\n    if i > k:\n        break\n    v = k",
     "unrolled_continue": "for k in (1, 3):\n    if i > k:\n        continue\n    v = k",
     "unrolled_else": "for k in (1, 3):\n    if i > k:\n        break\n    v = k\nelse:\n    v += 1",
+    "unrolled_search": "for k in (1, 3):\n    if i > 2:\n        v = k\n    if i > 1:\n        break\nelse:\n    v = 0",
+    "unrolled_without_else": "for k in (1, 3):\n    if i > k:\n        v = k\n        break",
     "break_skips": "for k in range(3):\n    if i > 2:\n        break\n    v = k\nelse:\n    i = 1",
 }
 

@@ -7,6 +7,8 @@ import pytest
 
 import lapilli as lp
 
+pytestmark = pytest.mark.device
+
 
 @lp.struct
 class Pair:
@@ -26,6 +28,10 @@ def put(p: Pair, x: lp.Array[lp.f32]):
 
 SLIPS = {
     "nd_range_without_groups": (lambda x: lp.NdRange(32), lp.NdRangeError, r"lp\.NdRange\(32, 64\)"),
+    "nd_range_of_numbers": (lambda x: lp.NdRange(32, 8, 2), lp.NdRangeError, r"lp\.NdRange\(\(64, 64\), "),
+    "on_without_queue": (lambda x: scale[8].on()(1.0, 1, x), lp.InvalidError, r"\.on\(None, wait=events\)"),
+    "float_of_an_array": (lambda x: float(x), lp.InvalidError, r"float\(a\.numpy\(\)\[0\]\)"),
+    "round_of_an_array": (lambda x: round(x, 2), lp.InvalidError, r"shape \(8,\)"),
     "two_ranges": (lambda x: scale[8][4](1.0, 1, x), lp.InvalidError, r"scale\[rows, columns\]"),
     "arguments_for_on": (
         lambda x: scale[8].on(lp.Queue(), 1.0, 1, x),
