@@ -29,13 +29,13 @@ from .headers import NULL, ffi, make
 from .made import Made
 from .memory_blocks import BlockStore, Place
 from .memory_plan import MemoryPlan
-from .memory_stats import HeapCounts, HeapStats, read_budget
+from .memory_stats import Counted, HeapCounts, HeapStats, read_budget
+from .spare_buffers import LARGEST, BufferStorage, SpareBuffers
 from .tracked import Tracked
 
 if TYPE_CHECKING:
     from .array import Array
     from .logical_device import LogicalDevice
-    from .sparse_memory import SparseBinding
 
 logger = logger_of(__name__)
 
@@ -133,6 +133,7 @@ class MemoryAllocator:
         self._blocks = BlockStore(device, () if plan.is_unified else plan.host_types)
         self._serials = itertools.count(1)
         self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
+        self._spares = SpareBuffers(self._destroy)
 
     @property
     def used_bytes(self) -> int:
@@ -201,8 +202,9 @@ class MemoryAllocator:
         """
 
         def place() -> ImagePlace:
-            place = self._place(needs, for_host=False, for_images=True)
-            return ImagePlace(place.block.raw, place.offset_bytes, lambda: self._give_back([place]))
+            place, user = self._place(needs, for_host=False, for_images=True), Counted()
+            self._counts[place.block.memory_type.heap_index].add(user, place.nbytes)
+            return ImagePlace(place.block.raw, place.offset_bytes, lambda: self._give_back(user, [place]))
 
         return self.retried(f"{needs.size:,} bytes more", place)
 
@@ -225,6 +227,7 @@ class MemoryAllocator:
         if waits and self._device.half_way is None:  # nothing can be submitted in the middle of a command
             self._device.wait_idle()
         self._device.collect()
+        self._spares.clear()
         self._blocks.release_empty()
         try:
             return make()
@@ -258,56 +261,77 @@ class MemoryAllocator:
         )
 
     def _create(self, size: int, for_host: bool) -> Buffer:
-        device = self._device
+        key = (_padded(size), for_host)
+        held: list[BufferStorage] = []
+        buffer = Buffer(NULL, size, next(self._serials), 0)
+        buffer._own(self._device.graveyard, lambda: self._retire(held))  # pyright: ignore[reportPrivateUsage] - the maker owns
+        storage = self._spares.find(key)
+        if storage is not None:
+            held.append(storage)  # first: whoever holds it retires it
+            self._spares.take(storage)
+            self._counts[storage.heap_index].add(storage, storage.nbytes)
+        else:
+            storage = BufferStorage(Made(self._device, "Buffer"), key)
+            held.append(storage)
+            try:
+                self._fill(storage)
+            except MemoryAllocationError:
+                buffer.close()  # before the next attempt, also where the error's traceback keeps it
+                raise
+        buffer.raw, buffer.padded_nbytes = storage.raw, key[0]
+        buffer.host_address, buffer.device_address = storage.host_address, storage.device_address
+        buffer.is_concurrent = True
+        return buffer
+
+    def _fill(self, storage: BufferStorage) -> None:
+        """Makes a VkBuffer with its memory."""
+        device, (size, for_host) = self._device, storage.key
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )
-        physical = device.physical
         # An array within the limit may be beyond it with its padding, which is then the driver's to judge.
-        limit = max(physical.limits.max_memory_allocation_bytes, SPARSE_BLOCK_BYTES)
-        is_sparse = physical.can_bind_sparse and not for_host and _padded(size) > limit
+        limit = max(device.physical.limits.max_memory_allocation_bytes, SPARSE_BLOCK_BYTES)
+        is_sparse = device.physical.can_bind_sparse and not for_host and size > limit
         flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT if is_sparse else 0
-        info = make("VkBufferCreateInfo", flags=flags, size=_padded(size), usage=usage, **device.sharing)
-        made, places = Made(device, "Buffer"), list[Place]()
-        bindings: list[SparseBinding] = []
+        storage.made.create(make("VkBufferCreateInfo", flags=flags, size=size, usage=usage, **device.sharing))
+        raw = storage.raw
+        needs = ffi.new("VkMemoryRequirements*")
+        device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
+        storage.places += self._place_parts(needs) if is_sparse else [self._place(needs, for_host)]
+        self._counts[storage.heap_index].add(storage, storage.nbytes)
+        block, offset, _ = storage.places[0]
+        if is_sparse:
+            from . import sparse_memory
 
-        def destroy() -> None:
-            for binding in bindings:
-                binding.end()
-            made.destroy()
-            self._give_back(places)
-
-        buffer = Buffer(NULL, size, next(self._serials), 0)
-        buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns
-        try:
-            made.create(info)
-            buffer.raw = raw = made.raw
-            needs = ffi.new("VkMemoryRequirements*")
-            device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
-            places += self._place_parts(needs) if is_sparse else [self._place(needs, for_host)]
-            block, offset, _ = places[0]
-            if is_sparse:
-                from . import sparse_memory
-
-                bindings.append(sparse_memory.SparseBinding(device, raw, places))
-                bindings[0].begin()
-                bindings[0].wait()
-            else:
-                result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
-                device.check(result, "vkBindBufferMemory")
-        except MemoryAllocationError:
-            buffer.close()  # before the next attempt, also where the error's traceback keeps it
-            raise
-        bindings.clear()
+            storage.bindings.append(sparse_memory.SparseBinding(device, raw, storage.places))
+            storage.bindings[0].begin()
+            storage.bindings[0].wait()
+            storage.bindings.clear()
+        else:
+            result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
+            device.check(result, "vkBindBufferMemory")
         # A GPU may show the host its own memory, but over the bus: arrays there are copied through staging memory.
         if block.host_address and (for_host or self.plan.is_unified) and not is_sparse:
-            buffer.host_address = block.host_address + offset
-        buffer.padded_nbytes = _padded(size)
-        buffer.is_concurrent = True
+            storage.host_address = block.host_address + offset
         if device.has_buffer_addresses:
             address_info = make("VkBufferDeviceAddressInfo", buffer=raw)
-            buffer.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
-        return buffer
+            storage.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
+        storage.may_be_spare = size <= LARGEST and not is_sparse
+
+    def _retire(self, held: list[BufferStorage]) -> None:
+        """Keeps what a buffer was made of for another, or destroys it; may be called again."""
+        for storage in held:
+            if storage.may_be_spare:
+                self._counts[storage.heap_index].remove(storage, storage.nbytes)
+                self._spares.put(storage)
+            else:
+                self._destroy(storage)
+
+    def _destroy(self, storage: BufferStorage) -> None:
+        for binding in storage.bindings:
+            binding.end()
+        storage.made.destroy()
+        self._give_back(storage, storage.places)
 
     def _place(self, needs: Any, for_host: bool, *, for_images: bool = False) -> Place:
         """Finds or makes room for one buffer or image."""
@@ -336,19 +360,21 @@ class MemoryAllocator:
             except MemoryAllocationError as error:
                 failure = error
                 continue
-            self._counts[memory_type.heap_index].add(sum(sizes))
             return places
         raise failure or MemoryAllocationError("no memory type suits it")
 
-    def _give_back(self, places: list[Place]) -> None:
+    def _give_back(self, user: Counted, places: list[Place]) -> None:
         """Takes back the memory of a buffer or image, and empties the list."""
         if not places:
             return
+        self._counts[places[0].block.memory_type.heap_index].remove(
+            user, sum(place.nbytes for place in places)
+        )
         given = tuple(places)
         places.clear()
-        self._counts[given[0].block.memory_type.heap_index].remove(sum(place.nbytes for place in given))
         self._blocks.free(given)
 
     def close(self) -> None:
         """Frees every block; call it after the buffers are gone."""
+        self._spares.clear()
         self._blocks.close()
