@@ -81,8 +81,10 @@ class ModuleBuilder:
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
     )
     """What every work-item of a group must reach: where it stands in the source, by the op's location."""
-    findings: list[Diagnostic] = field(default_factory=list[Diagnostic])
-    """Warnings about what runs, and may not be meant."""
+    findings: list[tuple[python_types.FunctionType, Diagnostic]] = field(
+        default_factory=list[tuple[python_types.FunctionType, Diagnostic]]
+    )
+    """Warnings about what runs, and may not be meant, each with the function."""
     _sources: dict[python_types.FunctionType, FunctionSource] = field(
         default_factory=dict[python_types.FunctionType, FunctionSource]
     )
