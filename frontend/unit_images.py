@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -150,7 +151,7 @@ class UnitImage:
             assert self.error is not None, "an image has IR or an error"
             for stream in log:
                 _write(stream, f"{self.error.log if isinstance(self.error, BuildError) else self.error}\n")
-            raise self.error
+            raise copy(self.error)  # for the same reason as in `_broken`
         from ..passes.pipeline import lower_image
         from ..spirv.build_image import build_image
         from .reproducer import reporting_faults
@@ -457,7 +458,7 @@ def _broken(
         functions={name: weakref.ref(kernel) for name, kernel in kernels.items()},
         analysed=None,
         unit=module,
-        error=error,
+        error=copy(error),  # without its traceback, whose frames would keep dropped kernels alive
     )
 
 

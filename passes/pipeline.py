@@ -136,7 +136,7 @@ def analyse(
     if _pairs_rounds(env):
         from .pair_rounds import pair_rounds
 
-        pair_rounds(module)
+        pair_rounds(module, with_atomics=env.pairs_atomics)
         done("pair-rounds", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)

@@ -15,12 +15,12 @@ from ..ir.errors import InvalidError, KernelArgumentError
 from ..ir.kernel_info import (
     BufferParameter,
     ImageParameter,
-    LocalMemory,
     LocalParameter,
     Parameter,
     StreamParameter,
     ValueParameter,
 )
+from ..ir.local_memory import LocalMemory
 from ..ir.stream import Stream
 from .argument_hints import NUMBERS, array_hint, number_hint, shape_hint
 from .array import Array, signature

@@ -125,6 +125,19 @@ class KernelCommands:
                 self._push(command_buffer.raw, self._layout, stages, 0, self._push_bytes, self._block)
                 command_buffer.pushed = block
 
+    def bind_again(
+        self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet | None, block: Any
+    ) -> None:
+        """Records what `bind` does, with an argument block that was packed before; None: that of every launch."""
+        self._bind(command_buffer, descriptor_set)
+        if self._push_bytes:
+            command_buffer.pushed = None
+            if block is None:
+                block = self._block  # packed at the first launch
+            self._push(
+                command_buffer.raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, block
+            )
+
     def _bind(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet | None) -> None:
         """Records pipeline and descriptors, where others are bound.
 

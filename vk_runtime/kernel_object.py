@@ -85,21 +85,21 @@ class Kernel(VulkanObject):
         """What it says of itself, under the names of SYCL's ``info::kernel``."""
         return KernelView(self)
 
-    def get_info(self, descriptor: object, device: Device | None = None) -> Any:
+    def get_info(self, descriptor: object, dev: Device | None = None) -> Any:
         """Returns what a descriptor asks for.
 
         Args:
             descriptor: ``lp.info.kernel.x``, the same as ``info.x``, or ``lp.info.kernel_device_specific.x``.
-            device: for the latter, of the kernel's bundle; None: the bundle's only device.
+            dev: for the latter, of the kernel's bundle; None: the bundle's only device.
 
         Raises:
             InvalidError: a device that the bundle does not have, or a question that such kernels do not answer.
             TypeError: another descriptor, or no device where the bundle has several.
         """
         if isinstance(descriptor, Descriptor) and descriptor.area == "kernel_device_specific":
-            view = device_view(self, device)
+            view = device_view(self, dev)
             return answer("Kernel", "kernel_device_specific", view, descriptor)
-        if device is not None:
+        if dev is not None:
             raise ConstraintError("Kernel.get_info: descriptors of lp.info.kernel take no device")
         return answer("Kernel", "kernel", self.info, descriptor)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..ir.kernel_info import KernelInfo, LocalMemory
+from ..ir.kernel_info import KernelInfo
+from ..ir.local_memory import LocalMemory
 from ..spirv.device_image import DeviceImage
 from .event import Event
 from .kernel_commands import KernelBinding

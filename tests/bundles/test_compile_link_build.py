@@ -166,7 +166,7 @@ def test_debug_and_log(context):
     assert "OpLine" not in plain_image.disassemble()
     assert "OpLine" in debug_image.disassemble() and "kernels.py" in debug_image.disassemble()
     assert "scaled" in log.getvalue() and "compiled" in log.getvalue() and "linked" in log.getvalue()
-    assert lp.properties.Log(log).get_log_stream() is log
+    assert lp.properties.Log(log).get_log_stream() is lp.properties.Log(log).log_stream is log
 
 
 @pytest.mark.parametrize("value", [3, None, "x", [3], lp.BundleState.INPUT])
