@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FunctionType
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 PACKAGE = __name__.partition(".")[0]
 
 _lock = threading.Lock()
-_reported: WeakKeyDictionary[FunctionType, set[str]] = WeakKeyDictionary()
+_reported: WeakKeyDictionary[Callable[..., object], set[str]] = WeakKeyDictionary()
 """First lines of what was told of each function: they name the aspect or the variable."""
 _reported_of_names: dict[str, set[str]] = {}
 """The same of what is no Python function."""
@@ -38,7 +37,7 @@ def collected_findings() -> Generator[list[Diagnostic]]:
         _collected.reset(token)
 
 
-Finding = tuple[FunctionType | str, Diagnostic]
+Finding = tuple[Callable[..., object] | str, Diagnostic]
 """A finding and the function that it is about, or the name of what is no Python function."""
 
 
@@ -83,7 +82,7 @@ def warn_once(findings: Iterable[Finding], category: type[KernelWarning] = Aspec
                 raise
 
 
-def _told_of(owner: FunctionType | str) -> set[str]:
+def _told_of(owner: Callable[..., object] | str) -> set[str]:
     if isinstance(owner, str):
         return _reported_of_names.setdefault(owner, set())
     return _reported.setdefault(owner, set())

@@ -79,8 +79,8 @@ class Captures:
     )
     used: NamesUsed = field(default_factory=NamesUsed)
     """What a compiled kernel depends on in another process."""
-    functions: WeakValueDictionary[str, types.FunctionType] = field(
-        default_factory=WeakValueDictionary[str, types.FunctionType]
+    functions: WeakValueDictionary[str, Callable[..., object]] = field(
+        default_factory=WeakValueDictionary[str, Callable[..., object]]
     )
     """What was compiled, by the symbols in the module."""
     has_findings: bool = False
