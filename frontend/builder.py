@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr, i1
+from xdsl.dialects.builtin import ModuleOp, UnitAttr, i1
 from xdsl.ir import Attribute, Region, SSAValue
 
-from ..ir.attributes import function_type, i32_attribute
+from ..ir.attributes import function_type, i32_attribute, text_attribute
 from ..ir.create import append, create, move_all
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
@@ -295,7 +295,7 @@ def _kernel_function(
     return create(
         func.FuncOp,
         properties={
-            "sym_name": StringAttr(kernel.name),
+            "sym_name": text_attribute(kernel.name),
             "function_type": function_type(types, ()),
         },
         attributes=_attributes(fb, kernel),

@@ -1,7 +1,8 @@
 """Compiling kernels: the composition root where front end, passes and emission meet.
 
-`executable_for` gives a launch its kernel: one that this process has, else one from the cache on disk, else one that is
-compiled now.  xdsl is imported only for the last; a launch of a compiled kernel never touches it.
+`executable_for` gives a launch its kernel: the one that it has, else one of the same text from the cache on disk, or
+from this process's where there is none, else one that is compiled now.  xdsl is imported only for the last; a launch of
+a compiled kernel never touches it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .checking import checks_of
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .first_launch import when_submitted
-from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
+from .image_cache import CachedKernel, Store, absolute_locations, cached_kernel, relative_locations
 from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
@@ -111,13 +112,12 @@ def executable_for(
 def _build(
     kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
 ) -> Executable:
-    """Takes a kernel from the cache on disk, or compiles it."""
+    """Takes a kernel from the cache, or compiles it."""
     if config.dump:
         from .stage_dumps import dump_stages
 
         dump_stages(kernel, rank, env, device.selector)
-    store = open_cache()
-    cached = None if store is None else cached_kernel(store, kernel, rank, env, constants.key)
+    cached = cached_kernel(open_cache() or _store_of_process(), kernel, rank, env, constants.key)
     found = None if cached is None else _from_cache(cached, device, env)
     if found is not None:
         return found
@@ -125,6 +125,12 @@ def _build(
     if cached is not None and not made.captures.has_findings:
         when_submitted(partial(cached.keep, made.captures, partial(_relative_bytes, made.image)))
     return made
+
+
+def _store_of_process() -> Store:
+    from .process_store import process_store
+
+    return process_store
 
 
 def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executable | None:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import StringAttr, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
-from ..ir.attributes import function_type, symbol_reference
+from ..ir.attributes import function_type, symbol_reference, text_attribute
 from ..ir.create import create, move_all
 from ..ir.dialects.kernel import LIBRARY, NO_CONTRACTION, SOURCE_NAME
 from . import group_library
@@ -200,9 +200,9 @@ def compile_helper(
         create(
             func.FuncOp,
             properties={
-                "sym_name": StringAttr(instance.symbol),
+                "sym_name": text_attribute(instance.symbol),
                 "function_type": function_type(types, instance.result_types),
-                "sym_visibility": StringAttr("private"),
+                "sym_visibility": text_attribute("private"),
             },
             attributes={
                 **module.function_attributes,

@@ -29,7 +29,9 @@ def note_lost_stores(fb: FunctionBuilder, values: Mapping[str, Value]) -> None:
     Args:
         values: what each parameter is bound to.
     """
-    if fb.module.library_call is not None:
+    if fb.module.library_call is not None or not any(
+        isinstance(value, (Composite, FixedArray)) for value in values.values()
+    ):
         return
     names = [n for n in ast.walk(fb.source.tree) if isinstance(n, ast.Name)]
     assigned = {n.id for n in names if isinstance(n.ctx, ast.Store)}  # as a whole: no longer the caller's

@@ -36,7 +36,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
-from ..attributes import i32_attribute
+from ..attributes import i32_attribute, text_attribute
 from ..kernel_info import STREAM_DTYPE
 from . import kernel_atomic, kernel_image, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
@@ -127,15 +127,18 @@ class KernelParameter:
 
     def to_attribute(self) -> DictionaryAttr:
         """Returns the entry of `kernel.parameters`."""
-        entry: dict[str, Attribute] = {"name": StringAttr(self.name), "dtype": StringAttr(self.dtype)}
+        entry: dict[str, Attribute] = {
+            "name": text_attribute(self.name),
+            "dtype": text_attribute(self.dtype),
+        }
         if self.ndim is not None:
-            entry |= {"ndim": i32_attribute(self.ndim), "access": StringAttr(self.access)}
+            entry |= {"ndim": i32_attribute(self.ndim), "access": text_attribute(self.access)}
             if self.may_alias:
-                entry["may_alias"] = UnitAttr()
+                entry["may_alias"] = _UNIT
             if self.is_shared:
-                entry["shared"] = UnitAttr()
+                entry["shared"] = _UNIT
             if self.is_image:
-                entry["image"] = UnitAttr()
+                entry["image"] = _UNIT
         return DictionaryAttr(entry)
 
 
@@ -162,13 +165,17 @@ def kernel_parameters(kernel: Function) -> tuple[KernelParameter, ...]:
     return tuple(_parse_parameter(i, entry, types[i]) for i, entry in enumerate(entries))
 
 
+_UNIT = UnitAttr()
+_KEYS = frozenset(("name", "dtype", "ndim", "access", "may_alias", "shared", "image"))
+
+
 def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelParameter:
     where = f"entry {index} of '{PARAMETERS}'"
     if not isinstance(entry, DictionaryAttr):
         raise VerifyException(f"{where} must be a dictionary, found {entry}")
-    known = {"name", "dtype", "ndim", "access", "may_alias", "shared", "image"}
-    if unknown := sorted(entry.data.keys() - known):
-        raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(known)}")
+    if not entry.data.keys() <= _KEYS:
+        unknown = sorted(entry.data.keys() - _KEYS)
+        raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(_KEYS)}")
     name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
     if dtype == STREAM_DTYPE and (ndim is not None or type_ != i32):
         raise VerifyException(f"{where}: a stream is an i32 of no meaning, found {type_}")
