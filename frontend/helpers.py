@@ -208,7 +208,7 @@ def compile_helper(
                 **module.function_attributes,
                 **ir_attributes(attributes_of(source.function), helper.struct_aspects),
                 **({} if module.library_call is None else _NO_CONTRACTION),
-                **({} if symbol == source.name else {SOURCE_NAME: StringAttr(source.name)}),
+                **({} if symbol == source.name else {SOURCE_NAME: text_attribute(source.name)}),
                 **(_LIBRARY if source.function.__module__ == group_library.__name__ else {}),
             },
             regions=[Region(helper.prologue)],
