@@ -182,6 +182,7 @@ class Device(VulkanObject):
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
             pairs_rounds=is_software,
+            pairs_atomics=physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
             packs_tables=is_software,
         )
 
