@@ -54,7 +54,7 @@ class RawLauncher:
         )
         with logical.lock:
             self._keep: Any = logical.pipelines.pipeline(
-                executable.image, executable.kernel, (size, 1, 1), entries, device.selector
+                executable.image, executable.kernel, entries, device.selector
             )
             set_layout = self._keep.layout.set_layout
             descriptor_set = set_layout.set_for([(array.buffer, True)])

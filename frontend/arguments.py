@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import KernelArgumentError
-from ..ir.kernel_info import LocalMemory
+from ..ir.local_memory import LocalMemory
 from .annotations import Signature
 from .constant_arguments import NO_CONSTANTS, Constants, Leaves
 from .parameter_types import ConstType, LocalArrayType, StreamType

@@ -1,13 +1,14 @@
 """The attributes of functions and structs in the IR, as the `aspect` dialect spells them.
 
 A struct is its scalars in the IR, so where a value of a struct with aspects comes into being a constant carries
-`aspect.used`: the first propagation reads it, the optimiser removes it.  In arrays structs have names, and the
-module's table says what the names use.
+`aspect.used`: the first propagation reads it for its messages, the optimiser removes it.  The function has it too:
+what is said of a struct holds whatever becomes of its values.  In arrays structs have names, and the module's table
+says what the names use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i32
@@ -22,13 +23,13 @@ from .types import ArrayType, FixedArrayType, Type
 INT64_MAX = 2**63 - 1
 
 
-def ir_attributes(attributes: FunctionAttributes) -> dict[str, Attribute]:
-    """Returns what the IR's function gets."""
+def ir_attributes(attributes: FunctionAttributes, also_used: Iterable[int] = ()) -> dict[str, Attribute]:
+    """Returns what the IR's function gets; `also_used` are aspects beside those of `@lp.uses_aspects`."""
     found: dict[str, Attribute] = {}
     if attributes.device_has is not None:
         found[aspect.DECLARED] = aspect.aspects_attribute(attributes.device_has)
-    if attributes.uses_aspects:
-        found[aspect.USED] = aspect.aspects_attribute(attributes.uses_aspects)
+    if used := attributes.uses_aspects.union(also_used):
+        found[aspect.USED] = aspect.aspects_attribute(used)
     if attributes.reqd_work_group_size is not None:
         # Sizes have no limit in Python; what i64 cannot hold no device can run either.
         sizes = (min(size, INT64_MAX) for size in attributes.reqd_work_group_size)
@@ -57,6 +58,7 @@ def use_struct(fb: FunctionBuilder, kind: Type) -> None:
     """Marks the place that is being compiled as one that makes or takes a value of a type."""
     aspects = note_struct(fb, kind)
     if aspects and not fb.is_dry:
+        fb.struct_aspects |= aspects
         mark = arith.ConstantOp(IntegerAttr(0, i32))
         mark.attributes[aspect.USED] = aspect.aspects_attribute(aspects)
         fb.append(mark)

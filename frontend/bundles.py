@@ -5,9 +5,10 @@ What a bundle is made of comes from `unit_images`; what the states do is `vk_run
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Sequence
 
-from ..ir.errors import InvalidError, KernelNotSupportedError
+from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
 from ..vk_runtime.bundle_image import DeviceImage
 from ..vk_runtime.bundle_state import BundleState
@@ -80,6 +81,8 @@ def get_kernel_bundle(
         from .lpk_loading import bundle_of_files
 
         return bundle_of_files(what, ctx, devices, state, wanted)
+    if wanted is None and selector is None:
+        return _whole_application(ctx, devices, state)
     images = input_images(what, devices, wanted)
     if selector is not None:
         return selected_bundle(ctx, devices, images, state, selector)
@@ -93,6 +96,21 @@ def get_kernel_bundle(
             except KernelNotSupportedError as error:  # it is known only once the kernel is linked
                 raise InvalidError(f"{what}: {error}", location=error.location) from error
     return bundle
+
+
+def _whole_application(ctx: Context, devices: tuple[Device, ...], state: BundleState) -> KernelBundle:
+    """Returns a bundle of every kernel.
+
+    A kernel that the program has dropped may live on in a cycle, as a caught error and its frames are; one that cannot
+    be built must not fail the others, so the cycles are collected then.
+    """
+    what = "get_kernel_bundle"
+    try:
+        return bundle_of(ctx, devices, input_images(what, devices, None), state)
+    except BuildError:
+        pass  # and its frames are gone
+    gc.collect()
+    return bundle_of(ctx, devices, input_images(what, devices, None), state)
 
 
 def _require_kernel(

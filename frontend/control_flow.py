@@ -178,8 +178,3 @@ def _build_guarded(fb: FunctionBuilder, jumped: Scalar, rest: Sequence[ast.stmt]
     fb.node = rest[0]
     written = fb.facts.writes(rest) | frozenset(flag for flag in FLAGS if flag in outer)
     join_arms(fb, jumped, skipped, run, live, written, rest[0])
-
-
-def set_flag(fb: FunctionBuilder, flag: str) -> None:
-    """Compiles a jump."""
-    fb.env[flag] = constant(True)

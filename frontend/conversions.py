@@ -10,7 +10,8 @@ import ast
 import math
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, i32, i64
+from xdsl.ir import SSAValue
 
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, F64, I32, ir_type
@@ -178,8 +179,6 @@ def _integer_to_integer(fb: FunctionBuilder, value: Scalar, target: ScalarType) 
 def _float_to_float(fb: FunctionBuilder, ssa: object, source: ScalarType, target: ScalarType):
     from typing import cast
 
-    from xdsl.ir import SSAValue
-
     value = cast("SSAValue | None", ssa)
     if source.bits == target.bits == 16 or (source is bf16 and target is F64):
         value = fb.emit(arith.ExtFOp, [value], ir_type(F32))
@@ -265,3 +264,23 @@ def as_index(fb: FunctionBuilder, value: Scalar, node: ast.AST, what: str) -> Sc
     if value.is_weak or value.type.bits < 32:
         return adapt(fb, value, I32, node)
     return value
+
+
+def kept_in_range(fb: FunctionBuilder, index: Scalar, extent: Scalar) -> Scalar:
+    """Returns a number between 0 and an extent that is the index where that is in range.
+
+    Where the extent is a power of two it is the index's low bits: one instruction, where SwiftShader makes ten of the
+    minimum of unsigned numbers.
+    """
+    last = _last(fb, extent, index.type)
+    if extent.const is not None and int(extent.const).bit_count() == 1:
+        return Scalar(index.type, fb.emit(arith.AndIOp, [fb.ssa(index), last], ir_type(index.type)))
+    # As unsigned numbers, negative indices are the largest: one minimum keeps both ends.
+    return Scalar(index.type, fb.emit(arith.MinUIOp, [fb.ssa(index), last], ir_type(index.type)))
+
+
+def _last(fb: FunctionBuilder, extent: Scalar, scalar: ScalarType) -> SSAValue | None:
+    if extent.const is not None:
+        return fb.constant(int(extent.const) - 1, scalar)
+    last = fb.emit(arith.SubiOp, [extent.ssa, fb.constant(1, I32)], i32)
+    return last if scalar.bits == I32.bits else fb.emit(arith.ExtUIOp, [last], ir_type(scalar))

@@ -17,7 +17,7 @@ from ..ir.dialects.spirv.enums import StorageClass
 from ..ir.dialects.spirv.memory import AccessChainOp, LoadOp, StoreOp, VariableOp
 from ..ir.dialects.spirv.types import ArrayType as SpirvArrayType
 from ..ir.dialects.spirv.types import PointerType
-from .conversions import as_index
+from .conversions import as_index, kept_in_range
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .types import FixedArrayType, i64
@@ -169,9 +169,7 @@ def index_in_range(fb: FunctionBuilder, index: Scalar, length: int, of: str, nod
     check_range(fb, index, Scalar(index.type, const=length), of, node)
     if not fb.module.clamps_indices:
         return index
-    # As unsigned numbers, negative indices are the largest: one minimum clamps both ends.
-    last = fb.constant(length - 1, index.type)
-    return Scalar(index.type, fb.emit(arith.MinUIOp, [fb.ssa(index), last], ir_type(index.type)))
+    return kept_in_range(fb, index, Scalar(index.type, const=length))
 
 
 def _load_from_variable(

@@ -106,6 +106,8 @@ class FunctionBuilder:
     uses_work_items: bool = False
     uses_barrier: bool = False
     """Whether its work-items work together: barriers, group functions, shared arrays."""
+    struct_aspects: set[int] = field(default_factory=set[int])
+    """What the structs use that it makes or takes values of."""
     statics: dict[str, Static] = field(default_factory=dict[str, Static])
     """What names from around the function are that stand for no values: functions, modules, types."""
     static_attributes: dict[int, tuple[ast.Attribute, Static]] = field(
@@ -186,7 +188,8 @@ class FunctionBuilder:
         if self.is_dry:
             return None
         # repr tells -0.0 from 0.0 and finds NaN again; a bool and the integer 1 differ by type.
-        key = (scalar.name, repr(value)) if scalar.is_float else (ir_type(scalar), value)
+        # Types of IR by identity, as `ir_type` has one of each: hashing visits all of an attribute.
+        key = (scalar.name, repr(value)) if scalar.is_float else (id(ir_type(scalar)), value)
         found = self._memo.get(key)
         if found is None:
             attribute = constant_attribute(value, scalar)

@@ -65,7 +65,6 @@ def _reduction(fb: FunctionBuilder, scalar: ScalarType) -> python_types.Function
     By sub-groups in one dimension only: lavapipe 22.3 starts a sub-group at every row, and counts them as if
     it did not.  Only what they have instructions for: bf16 would be rounded in another way.
     """
-    fb.module.uses_rank = True
     if (
         is_direct(scalar)
         and fb.module.rank == 1

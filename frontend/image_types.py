@@ -6,12 +6,14 @@ The names themselves are the runtime's classes of images; this folder knows them
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..ir.kernel_info import ImageParameter
 from .struct_types import value_type_of
 from .types import MAX_DIMENSIONS, Access, ArrayType, ScalarType, Type
 from .vector_types import VecType
+
+if TYPE_CHECKING:
+    from ..ir.kernel_info import ImageParameter
 
 IMAGE_MARKS: Final = {"unsampled_image": False, "sampled_image": True}
 """What ``__lapilli_annotation__`` says of the two classes, and whether there is a sampler."""
@@ -91,6 +93,8 @@ def image_type(parameters: tuple[object, ...], *, is_sampled: bool, access: Acce
 
 def image_parameter(name: str, kind: ImageType) -> ImageParameter:
     """Returns what arguments are checked against before the kernel is compiled, and says what it does with them."""
+    from ..ir.kernel_info import ImageParameter  # a program that only defines kernels does without
+
     return ImageParameter(
         name=name,
         dtype=kind.element.spelling,

@@ -17,12 +17,12 @@ from ..ir.interpret.texels import HostImage
 from ..ir.kernel_info import (
     BufferParameter,
     ImageParameter,
-    LocalMemory,
     LocalParameter,
     Parameter,
     ScalarParameter,
     StreamParameter,
 )
+from ..ir.local_memory import LocalMemory
 from ..ir.stream import Stream
 from ..vk_runtime.array import Array
 from ..vk_runtime.dtypes import numpy_dtype

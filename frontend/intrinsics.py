@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from ..ir.errors import InvalidError
-from ..ir.kernel_info import LocalMemory
+from ..ir.local_memory import LocalMemory
 
 
 class Intrinsic:

@@ -23,13 +23,13 @@ from xdsl.ir import Operation, SSAValue
 from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.enums import StorageClass
 from .aspect_lowering import use_struct
-from .conversions import as_index, convert
+from .conversions import as_index, convert, kept_in_range
 from .dispatch import intrinsic
 from .function_builder import AccessUse, FunctionBuilder
-from .ir_types import INDEX_TYPE, IR_INDEX, integer_attribute, ir_type
+from .ir_types import INDEX_TYPE, IR_INDEX, integer_attribute
 from .storage import local_element_type
 from .struct_types import value_type_of
-from .types import MAX_DIMENSIONS, ArrayType, ScalarType, Type
+from .types import MAX_DIMENSIONS, ArrayType, Type
 from .types import i32 as lapilli_i32
 from .values import Composite, LocalArray, Scalar, Static, Tuple, Value, describe
 from .vector_types import MAX_SHARED_COMPONENTS, VecType
@@ -272,19 +272,8 @@ def local_array_index(
     bounds = index.bounds
     is_safe = length is not None and bounds is not None and bounds[0] >= 0 and bounds[1] < length
     if fb.module.clamps_indices and not is_safe:
-        # As unsigned numbers, negative indices are the largest: one minimum clamps both ends.
-        index = Scalar(
-            index.type,
-            fb.emit(arith.MinUIOp, [fb.ssa(index), _last(fb, extent, index.type)], ir_type(index.type)),
-        )
+        index = kept_in_range(fb, index, extent)
     return fb.cast_to_index(_required(fb, index))
-
-
-def _last(fb: FunctionBuilder, extent: Scalar, scalar: ScalarType) -> SSAValue | None:
-    if extent.const is not None:
-        return fb.constant(int(extent.const) - 1, scalar)
-    last = fb.emit(arith.SubiOp, [extent.ssa, fb.constant(1, lapilli_i32)], i32)
-    return last if scalar.bits == lapilli_i32.bits else fb.emit(arith.ExtUIOp, [last], ir_type(scalar))
 
 
 def _index_constant(fb: FunctionBuilder, value: int) -> SSAValue:

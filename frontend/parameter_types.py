@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final, Literal, NoReturn, cast
 
 from ..ir.errors import CompileError, InvalidError
-from ..ir.kernel_info import STREAM_DTYPE
 from .struct_types import value_type_of
 from .types import MAX_DIMENSIONS, FixedArrayType, Type, integer_of
 from .vector_types import MAX_SHARED_COMPONENTS, VecType
@@ -94,6 +93,8 @@ class StreamType(Type):
     @property
     def spelling(self) -> str:
         """``Stream``."""
+        from ..ir.kernel_info import STREAM_DTYPE  # a program that only defines kernels does without
+
         return STREAM_DTYPE
 
     def __repr__(self) -> str:

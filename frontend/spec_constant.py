@@ -20,8 +20,8 @@ import numpy as np
 
 from ..ir.errors import KernelArgumentError
 from .host_values import MISFIT_CODE
-from .struct_types import dtype_of, scalar_leaves, size_of, value_type_of
-from .struct_values import from_record, to_record, zero_of
+from .struct_types import StructType, dtype_of, scalar_leaves, size_of, value_type_of
+from .struct_values import from_record, struct_of_value, to_record, zero_of
 from .types import ScalarType, Type
 
 if TYPE_CHECKING:
@@ -53,12 +53,13 @@ class SpecializationId:
     Args:
         type: a scalar, vector or struct type, or a fixed array.
         default: what the value is where none is set, as `type` is made from it; zero where absent.
+        members: of a struct, by name, as its constructor takes them.
 
     Raises:
         KernelArgumentError: `type` is no such type, or the default does not fit it.
     """
 
-    def __init__(self, type: object, *default: object) -> None:
+    def __init__(self, type: object, *default: object, **members: object) -> None:
         resolved = value_type_of(type)
         if resolved is None:
             raise KernelArgumentError(
@@ -66,7 +67,7 @@ class SpecializationId:
                 f"type, or lp.FixedArray[lp.f32, n], found {type!r}",
                 code=MISFIT_CODE,
             )
-        self.type: Type = resolved
+        self._type: Type = resolved
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # the only way to the defining scope
         self._globals: Mapping[str, object] = frame.f_globals
         self._module: str = frame.f_globals.get("__name__", "__main__")
@@ -75,6 +76,19 @@ class SpecializationId:
         self._line: int = frame.f_lineno
         self._qualname: str | None = None
         self._symbol: str | None = None
+        if isinstance(resolved, StructType):
+            is_whole = len(default) == 1 and (
+                isinstance(default[0], tuple | np.void | np.ndarray)
+                or getattr(struct_of_value(default[0]), "spelling", None) == resolved.spelling
+            )
+            if members or (default and not is_whole):
+                default = (resolved.python_class(*default, **members),)
+        elif members:
+            names = ", ".join(members)
+            raise KernelArgumentError(
+                f"{self._what()} has type {resolved!r}: expected the default by position, found keywords ({names})",
+                code=MISFIT_CODE,
+            )
         if len(default) > 1 and isinstance(resolved, ScalarType):
             raise KernelArgumentError(
                 f"{self._what()} has type {resolved!r}: expected at most one default, found {len(default)}",
@@ -114,6 +128,11 @@ class SpecializationId:
         """Returns the program's id of a symbol, None where it has none."""
         known = [found for found in list(_ids) if symbol.startswith(found._module)]
         return next((found for found in known if found.symbol == symbol), None)
+
+    @property
+    def type(self) -> Type:
+        """The type of its value."""
+        return self._type
 
     @property
     def default(self) -> Any:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from ..ir.errors import BuildError, Diagnostic, InvalidError, Location
+from ..spirv.assembly import assembled
 from ..spirv.errors import SpirvTextError
-from ..spirv.tools import DEFAULT_TARGET_ENV, spirv_tools
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 from .spirv_source import compiled_spirv
 
 LABEL = "<SPIR-V assembly>"
-
-_VERSION = re.compile(r"; Version: 1\.([0-6])")
 
 
 def compile_source(request: SourceRequest) -> CompiledSource:
@@ -23,10 +19,9 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         InvalidError: ``--target-env`` names no environment.
     """
     assert isinstance(request.code, str), "create_bundle checked it"
-    default = _version_of(request.code) or DEFAULT_TARGET_ENV
-    target_env = (request.options.of_prefix("--target-env=") or (default,))[-1]
+    target_env = (request.options.of_prefix("--target-env=") or (None,))[-1]
     try:
-        binary = spirv_tools().assemble(request.code, target_env)
+        binary = assembled(request.code, target_env)
     except SpirvTextError as error:
         lines = request.code.splitlines()
         line, column = error.line or 1, error.column or 1
@@ -39,14 +34,3 @@ def compile_source(request: SourceRequest) -> CompiledSource:
     except InvalidError as error:
         raise InvalidError(f"build option --target-env={target_env}: {error}") from error
     return compiled_spirv(binary, request, LABEL)
-
-
-def _version_of(text: str) -> str | None:
-    """Returns the environment of the version that spirv-dis has put at the head of its output; None without one."""
-    for line in text.splitlines():
-        if line.strip() and not line.lstrip().startswith(";"):
-            return None
-        found = _VERSION.fullmatch(line.strip())
-        if found:
-            return f"spv1.{found[1]}"
-    return None

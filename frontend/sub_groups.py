@@ -236,7 +236,6 @@ def _count(fb: FunctionBuilder, node: ast.AST) -> Scalar:
 
 def work_group_size(fb: FunctionBuilder) -> Scalar:
     """Returns the number of work-items of a work-group; with 32 bits, as lengths of arrays have, in every kernel."""
-    fb.module.uses_rank = True
     total: Value = _local_range(fb, 0)
     for dimension in range(1, fb.module.rank):
         total = binary(fb, "Mult", total, _local_range(fb, dimension), fb.source.tree)

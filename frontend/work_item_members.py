@@ -65,7 +65,6 @@ def _total(function: str) -> _Plain:
     """Returns the product of a work-item function over all dimensions."""
 
     def compute(fb: FunctionBuilder, node: ast.AST, owner: WorkItem) -> Value:
-        fb.module.uses_rank = True
         total: Value = work_item_value(fb, function, 0)
         for dimension in range(1, owner.rank):
             total = binary(fb, "Mult", total, work_item_value(fb, function, dimension), node)

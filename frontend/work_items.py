@@ -155,7 +155,6 @@ def compile_linear_id(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
     """Compiles ``lp.global_linear_id()``: the id in C order over all dimensions of the range."""
     name = _name(fb)
     expect_count(fb, node, arguments, f"lp.{name}", 0, 0)
-    fb.module.uses_rank = True
     ids, ranges = _LINEAR[name]
     kind = fb.module.index_type
     bounds = (0, kind.maximum - 1)

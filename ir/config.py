@@ -194,6 +194,12 @@ class Config:
     print_size = Option(
         _bytes, 1 << 20, "a number of bytes", "Bytes that prints of a kernel may take until somebody waits."
     )
+    flush_after = Option(
+        _seconds,
+        0.001,
+        "a number of seconds; 0: never",
+        "How long launches may be pending before they are submitted though nobody waits.",
+    )
     hang_timeout = Option(
         _seconds,
         0.0,

@@ -7,12 +7,11 @@ push constants, or a storage buffer where they are too small.
 
 from __future__ import annotations
 
-import operator
 import re
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from .errors import InvalidError, Location
+from .errors import Location
 
 UNIFORM_BLOCK_BYTES = 1 << 16
 """Of a uniform buffer of a kernel written in Python: its arrays have a fixed length, and the array that a launch
@@ -153,36 +152,6 @@ class StreamParameter:
 Parameter = (
     BufferParameter | ScalarParameter | ValueParameter | LocalParameter | StreamParameter | ImageParameter
 )
-
-
-class LocalMemory:
-    """The shape of an array in the memory of a work-group, for one launch: what ``lp.local(shape)`` makes.
-
-    Args:
-        shape: an integer, or 1 to 3 of them, slowest dimension first; each at least 1 and below 2**31.
-
-    Raises:
-        InvalidError: a shape that cannot be.
-    """
-
-    __slots__ = ("shape",)
-
-    def __init__(self, shape: object) -> None:
-        parts = tuple(cast("tuple[object, ...]", shape)) if isinstance(shape, tuple | list) else (shape,)
-        try:
-            lengths = tuple(operator.index(cast(int, part)) for part in parts)
-        except TypeError:
-            lengths = ()
-        if not 1 <= len(lengths) <= 3 or any(isinstance(part, bool) for part in parts):
-            raise InvalidError(
-                f"lp.local(shape): expected an integer or a tuple of 1 to 3 of them, found {shape!r}"
-            )
-        if not all(1 <= length < 1 << 31 for length in lengths):
-            raise InvalidError(f"lp.local(shape): each length is at least 1 and below 2**31, found {shape!r}")
-        self.shape: tuple[int, ...] = lengths
-
-    def __repr__(self) -> str:
-        return f"lp.local({self.shape[0] if len(self.shape) == 1 else self.shape})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -417,6 +386,22 @@ class KernelInfo:
     with ones in front and gives the same."""
     default_local_size: tuple[int, ...] | None = None
     """The local size of launches that give none, slowest dimension first; None: the runtime chooses."""
+
+    def with_locations(self, change: Callable[[Location], Location]) -> KernelInfo:
+        """Returns the kernel with what `change` makes of each of its locations."""
+
+        def changed(location: Location | None) -> Location | None:
+            return None if location is None else change(location)
+
+        return replace(
+            self,
+            location=changed(self.location),
+            aspect_uses=tuple([replace(use, location=changed(use.location)) for use in self.aspect_uses]),
+            local_arrays=tuple(
+                [replace(each, location=changed(each.location)) for each in self.local_arrays]
+            ),
+            sites=tuple([replace(site, location=changed(site.location)) for site in self.sites]),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,8 +71,11 @@ class _Parser(Parser):
             return _module_end()
         found = super()._get_op_by_name(name)
         # Asked for behind a bare name, that is, in custom syntax.
-        if found.name.startswith("gpu.") and self._current_token.kind is not MLIRTokenKind.L_PAREN:
-            return _with_gpu_syntax(found)
+        if (
+            found.name.startswith(("gpu.", "spirv."))
+            and self._current_token.kind is not MLIRTokenKind.L_PAREN
+        ):
+            return _with_custom_syntax(found)
         return found
 
     def parse_operation(self) -> Operation:
@@ -105,11 +108,12 @@ def _module_end() -> type[Operation]:
 
 
 @cache
-def _with_gpu_syntax(op_class: type[Operation]) -> type[Operation]:
-    """Returns what stands for an operation class while it is parsed: xDSL has no custom syntax for `gpu`."""
+def _with_custom_syntax(op_class: type[Operation]) -> type[Operation]:
+    """Returns what stands for an operation class while it is parsed: it prints in generic syntax only."""
     from .parse_gpu import GPU_SYNTAX
+    from .parse_spirv import SPIRV_SYNTAX
 
-    read = GPU_SYNTAX.get(op_class.name)
+    read = {**GPU_SYNTAX, **SPIRV_SYNTAX}.get(op_class.name)
     if read is None:
         return op_class
 

@@ -99,6 +99,8 @@ class TargetEnv:
     `passes.convert_to_spirv.loop_starts`."""
     pairs_rounds: bool = False
     """Whether short loops do two rounds in one, see `passes.pair_rounds`."""
+    pairs_atomics: bool = False
+    """Whether those with atomic operations do, too."""
     packs_tables: bool = False
     """Whether constant tables of small integers become words of several, see
     `passes.convert_to_spirv.packed_tables`."""
@@ -151,6 +153,7 @@ class TargetEnv:
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 hides_loop_starts=first.hides_loop_starts or other.hides_loop_starts,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
+                pairs_atomics=first.pairs_atomics and other.pairs_atomics,
                 packs_tables=first.packs_tables or other.packs_tables,
                 checks=most_checks((first, other)),
             )

@@ -126,16 +126,20 @@ class AspectRules:
             for number in sorted(self._structs.get(name, ())):
                 yield Need(number, f"value of type '{name}'", is_declared=True)
 
+    def attached_to(self, op: Operation) -> tuple[Need, ...]:
+        """Returns what `aspect.used` on an operation says; of a function it is no operation's need."""
+        if not op.attributes or isinstance(op, Function):
+            return ()
+        what = "value of a type" if op.name == "arith.constant" else f"'{op.name}'"
+        used = sorted(aspect.used(op))
+        return tuple(Need(number, f"{what} with uses_aspects", is_declared=True) for number in used)
+
     def of_op(self, op: Operation) -> tuple[Need, ...]:
         """Returns what one operation needs, operations inside it left out.
 
         Operands are not looked at: something in the same function made them and counts there.
         """
-        found: tuple[Need, ...] = ()
-        if op.attributes and not isinstance(op, Function):
-            what = "value of a type" if op.name == "arith.constant" else f"'{op.name}'"
-            used = sorted(aspect.used(op))
-            found = tuple(Need(number, f"{what} with uses_aspects", is_declared=True) for number in used)
+        found = self.attached_to(op)
         for result in op.results:
             known = self._of_type.get(id(type_ := result.type))
             found += self.of_type(type_) if known is None else known[1]
@@ -175,9 +179,9 @@ class AspectRules:
 
     def _of_access(self, memory: SSAValue) -> Sequence[Need]:
         # The 8- and 16-bit storage features are about buffers, not about a kernel's own variables.
-        if isinstance(memory, OpResult) and memory.op.name in _ALLOCATIONS:
+        if type(memory) is OpResult and memory.op.name in _ALLOCATIONS:
             return ()
-        if is_memref_type(memory.type) and isinstance(memory.type.memory_space, StorageClassAttr):
+        if is_memref_type(memory.type) and type(memory.type.memory_space) is StorageClassAttr:
             return ()
         pointee = _pointee(memory.type)
         found = self._of_element.get(id(pointee))
@@ -213,6 +217,6 @@ def _has_own_rule(kind: type[Operation]) -> bool:
 
 
 def _pointee(type_: Attribute) -> Attribute:
-    if isinstance(type_, PointerType):
+    if type(type_) is PointerType:
         return type_.pointee
     return memref_element_type(type_) or type_

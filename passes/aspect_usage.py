@@ -55,12 +55,13 @@ class AspectUsage:
             module: the module, usually top level.
             within_units: whether to see of another translation unit only what its functions declare.
         """
-        graph = CallGraph.of(module)
-        usage = cls(graph, {function: {} for function in graph.functions})
+        usage = cls.none(module)
+        graph = usage.graph
         callers = _callers(graph, within_units)
         # Reasons that say most come first: later sources only add aspects that have no reason yet.
         rules = AspectRules(module)
-        # A value that a callee returns is the callee's use: it says where the value comes from.
+        # A value that a callee returns is the callee's use: it says where the value comes from.  What is attached
+        # to the call itself is not.
         explained = {id(call.op) for edges in callers.values() for _, call in edges}
         usage._add(callers, {f: list(_uses_in_body(f, rules, explained)) for f in graph.functions})
         # A body says more than a signature: where a value is only passed on, the chain goes on to its origin.
@@ -68,6 +69,17 @@ class AspectUsage:
         usage._add(callers, {f: list(_declared_uses(f, graph, within_units)) for f in graph.functions})
         usage._add(callers, {f: list(_attached_uses(f)) for f in graph.functions})
         return usage
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no function uses any aspect."""
+        return not any(self.reasons.values())
+
+    @classmethod
+    def none(cls, module: Operation) -> AspectUsage:
+        """Returns the analysis of a module that is known to use no aspect."""
+        graph = CallGraph.of(module)
+        return cls(graph, {function: {} for function in graph.functions})
 
     def within_units(self, module: Operation) -> AspectUsage:
         """Returns the analysis that does not look into other translation units; this one where there is one."""
@@ -144,8 +156,8 @@ def _callers(graph: CallGraph, within_units: bool) -> dict[Function, list[tuple[
 
 def _uses_in_body(function: Function, rules: AspectRules, explained: Set[int]) -> Iterator[Use]:
     for op in operations(function.regions[0]):
-        needs = rules.of_op(op)
-        if needs and id(op) not in explained:
+        needs = rules.attached_to(op) if id(op) in explained else rules.of_op(op)
+        if needs:
             yield from (Use(need.aspect, need.what, op.location, need.is_declared) for need in needs)
 
 

@@ -167,6 +167,13 @@ def has_wide_indices(op: Operation) -> bool:
     return not isinstance(module, Operation) or has_wide_ids(module)
 
 
+def is_inside(value: SSAValue, loop: Operation) -> bool:
+    """Whether a value is made inside of a loop."""
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    return block is not None and loop.is_ancestor(block)
+
+
 def _most_rounds(op: scf.WhileOp) -> int | None:
     """Returns the most rounds of a loop that goes on while one of its values compares so with a constant, else None."""
     before, after = op.before_region.block, op.after_region.block

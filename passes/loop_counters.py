@@ -19,10 +19,10 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 
 from ..ir.attribute_values import integer
-from .loop_bounds import change_of, has_wide_indices, is_natural, step_of
+from .loop_bounds import change_of, has_wide_indices, is_inside, is_natural, step_of
 from .optimise.constants import constant_integer
 from .optimise.fold_control_flow import replace
 
@@ -151,8 +151,8 @@ def _trips_of_strides(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] 
         kind is not arith.AddiOp
         or value.type != i32
         or not is_size
-        or _is_inside(end, op)
-        or _is_inside(stride, op)
+        or is_inside(end, op)
+        or is_inside(stride, op)
     ):
         return None
     first, behind = op.operands[value.index], _Behind(op)
@@ -174,17 +174,6 @@ def _is_of_pairs(end: SSAValue, stride: SSAValue) -> bool:
         return False
     half = less.operands[1]
     return is_natural(half) and all(operand is half for operand in twice.operands)
-
-
-def _is_inside(value: SSAValue, loop: Operation) -> bool:
-    owner = value.owner
-    block = owner if isinstance(owner, Block) else owner.parent
-    while block is not None:
-        op = block.parent_op()
-        if op is loop:
-            return True
-        block = None if op is None else op.parent
-    return False
 
 
 def _step(op: scf.WhileOp, index: int) -> int:

@@ -13,12 +13,16 @@ Loops in steps of a number of the launch, ``for k in range(first, end, stride)``
 Software drivers spend as long on the loop itself as on a load: its mask, its test, its count of rounds.  Used where
 `TargetEnv.pairs_rounds` says so, before rounds are counted (`limit_loops`).
 
-Invariant: the operations run in the same order on the same values.
+Loops with atomic operations gain where the driver makes one instruction of each (`TargetEnv.pairs_atomics`).  What
+their second round loads of arrays that nothing writes is loaded in front of the first one's atomics: processors begin
+no load before an atomic instruction in front of it is done.
+
+Invariant: the operations run in the same order on the same values, but for those loads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -29,12 +33,13 @@ from xdsl.passes import ModulePass
 
 from ..ir.attribute_values import integer
 from ..ir.create import create
+from ..ir.dialects.kernel_atomic import AtomicOp
 from ..ir.dialects.kernel_fields import LoadFieldOp
 from ..ir.dialects.kernel_wide import LoadWideOp
 from ..ir.walk import block_operations
-from .loop_bounds import change_of, is_natural
+from .loop_bounds import change_of, is_inside, is_natural
 from .optimise.constants import constant_integer, integer_width, wrap
-from .optimise.effects import functions_of, is_pure_class, loops_of
+from .optimise.effects import array_of, functions_of, is_pure_class, loops_of, read_only_arrays
 from .optimise.fold_control_flow import replace, trip_count
 from .unroll import MAXIMUM_TRIPS, copy_operations
 
@@ -52,29 +57,40 @@ class PairRounds(ModulePass):
     """Writes the rounds of short loops in pairs."""
 
     name = "pair-rounds"
+    with_atomics: bool = False
+    """Also those of loops with atomic operations."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pair_rounds(op)
+        pair_rounds(op, with_atomics=self.with_atomics)
 
 
-def pair_rounds(module: Operation) -> None:
+def pair_rounds(module: Operation, *, with_atomics: bool) -> None:
     """Changes the innermost loops of every function of `module`, where they are short and load something."""
     for function in functions_of(module):
+        constant = read_only_arrays(function)
         for loop in loops_of(function, frozenset(_LOOPS)):
-            if isinstance(loop, scf.ForOp):
-                _pair_for(loop)
-            elif isinstance(loop, scf.WhileOp):
-                _pair_while(loop)
+            if not _is_short(loop.regions[-1].block, with_atomics):
+                continue
+            made = _pair_for(loop) if isinstance(loop, scf.ForOp) else None
+            made = _pair_while(loop) if isinstance(loop, scf.WhileOp) else made
+            if made is not None:
+                _load_first(made, constant)
 
 
-def _is_short(body: Block) -> bool:
+def _is_short(body: Block, with_atomics: bool) -> bool:
     """Whether a body may be written twice, and is one of a loop that gains."""
     ops = block_operations(body)[:-1]
     return (
         len(ops) <= MAXIMUM_OPERATIONS
         and any(isinstance(op, _LOADS) for op in ops)
-        and all(isinstance(op, _LOADS + _OTHERS) or (not op.regions and _computes(op)) for op in ops)
+        and all(_may_repeat(op, with_atomics) for op in ops)
     )
+
+
+def _may_repeat(op: Operation, with_atomics: bool) -> bool:
+    if isinstance(op, AtomicOp):
+        return with_atomics and not op.is_loop
+    return isinstance(op, _LOADS + _OTHERS) or (not op.regions and _computes(op))
 
 
 def _computes(op: Operation) -> bool:
@@ -88,24 +104,23 @@ class _Before:
         self._place = place
 
     def add(self, kind: type[Operation], *operands: SSAValue, type_: Attribute | None = None) -> SSAValue:
-        return self.put(create(kind, operands, (type_ or operands[0].type,)))
+        return self._value(create(kind, operands, (type_ or operands[0].type,)))
 
     def constant(self, number: int, type_: Attribute) -> SSAValue:
         value = IntegerAttr(number, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        return self.put(create(arith.ConstantOp, (), (type_,), {"value": value}))
+        return self._value(create(arith.ConstantOp, (), (type_,), {"value": value}))
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.put(arith.CmpiOp(a, b, predicate))
+        return self._value(arith.CmpiOp(a, b, predicate))
 
-    def put(self, op: Operation) -> SSAValue:
-        return self.put_all(op)[0]
+    def _value(self, op: Operation) -> SSAValue:
+        self.put(op)
+        return op.results[0]
 
-    def put_all(self, op: Operation) -> Sequence[SSAValue]:
-        """Adds an operation; returns all of its results."""
+    def put(self, op: Operation) -> None:
         op.location = self._place.location
         assert self._place.parent is not None
         self._place.parent.insert_op_before(op, self._place)
-        return op.results
 
 
 def _copy_round(body: Block, arguments: Sequence[SSAValue], target: Block) -> list[SSAValue]:
@@ -134,15 +149,42 @@ def _one_more(loop: Operation, runs: SSAValue, body: Block, arguments: Sequence[
     return made
 
 
+def _load_first(body: Block, constant: Collection[SSAValue]) -> None:
+    """Moves loads of constant arrays, and what their indices need, in front of a body's first atomic operation."""
+    ops = block_operations(body)
+    place = next((i for i, op in enumerate(ops) if isinstance(op, AtomicOp)), len(ops))
+    behind = set(ops[place:])
+
+    def is_free(op: Operation) -> bool:
+        return is_pure_class(type(op)) or (isinstance(op, _LOADS) and array_of(op.operands[0]) in constant)
+
+    def move(op: Operation) -> None:
+        for owner in [value.owner for value in op.operands]:
+            if isinstance(owner, Operation) and owner in behind:
+                move(owner)
+        behind.remove(op)
+        op.detach()
+        body.insert_op_before(op, ops[place])
+
+    bound = set[Operation]()
+    """What stays, because it is no load and no computation or needs what stays."""
+    for op in ops[place:]:
+        if not is_free(op) or any(value.owner in bound for value in op.operands):
+            bound.add(op)
+        elif isinstance(op, _LOADS):
+            move(op)
+
+
 # ---- loops that count ----
 
 
-def _pair_for(loop: scf.ForOp) -> None:
+def _pair_for(loop: scf.ForOp) -> Block | None:
+    """Pairs the rounds of a loop that may gain; returns the body with two."""
     low, high, step = loop.operands[:3]
     trips = trip_count(loop)
     is_long = trips is None or trips > MAXIMUM_TRIPS
-    if constant_integer(step) != 1 or not is_long or not _is_short(loop.body.block):
-        return
+    if constant_integer(step) != 1 or not is_long:
+        return None
     before = _Before(loop)
     any_runs = before.compare("slt", low, high)
     end = _one_less(before, high, any_runs)
@@ -150,8 +192,9 @@ def _pair_for(loop: scf.ForOp) -> None:
     odd = before.add(arith.AndIOp, before.add(arith.SubiOp, high, low), step)
     is_odd = before.compare("ne", odd, before.constant(0, low.type))
     runs = before.add(arith.AndIOp, any_runs, is_odd)
-    rest = _one_more(loop, runs, loop.body.block, (end, *main))
+    rest = _one_more(loop, runs, loop.body.block, (end, *main.results))
     replace(loop, rest.results)
+    return main.body.block
 
 
 def _one_less(before: _Before, high: SSAValue, any_runs: SSAValue) -> SSAValue:
@@ -169,7 +212,7 @@ def _one_less(before: _Before, high: SSAValue, any_runs: SSAValue) -> SSAValue:
     return before.add(arith.SelectOp, any_runs, less, high, type_=high.type)
 
 
-def _double_for(loop: scf.ForOp, before: _Before, end: SSAValue) -> Sequence[SSAValue]:
+def _double_for(loop: scf.ForOp, before: _Before, end: SSAValue) -> scf.ForOp:
     low, _, one, *initial = loop.operands
     body = Block(arg_types=[low.type, *(value.type for value in initial)])
     carried = _copy_round(loop.body.block, body.args, body)
@@ -180,7 +223,8 @@ def _double_for(loop: scf.ForOp, before: _Before, end: SSAValue) -> Sequence[SSA
     two = before.constant(2, low.type)
     types = [value.type for value in initial]
     made = create(scf.ForOp, (low, end, two, *initial), types, regions=(Region(body),))
-    return before.put_all(made)
+    before.put(made)
+    return made
 
 
 # ---- loops in strides ----
@@ -211,7 +255,7 @@ def _strides_of(loop: scf.WhileOp) -> _Strides | None:
     if predicate not in (_SLT, _ULT) or not isinstance(value, BlockArgument) or value not in arguments:
         return None
     kind, stride = change_of(loop, value.index) or (None, end)
-    if kind is not arith.AddiOp or _is_inside(end, loop) or _is_inside(stride, loop):
+    if kind is not arith.AddiOp or is_inside(end, loop) or is_inside(stride, loop):
         return None
     is_unsigned = predicate == _ULT
     is_known = is_natural(end) and is_natural(stride)
@@ -220,24 +264,20 @@ def _strides_of(loop: scf.WhileOp) -> _Strides | None:
     return _Strides(value.index, end, stride, is_unsigned)
 
 
-def _is_inside(value: SSAValue, loop: Operation) -> bool:
-    owner = value.owner
-    block = owner if isinstance(owner, Block) else owner.parent
-    return block is not None and loop.is_ancestor(block)
-
-
-def _pair_while(loop: scf.WhileOp) -> None:
-    found = _strides_of(loop) if _is_short(loop.after_region.block) else None
+def _pair_while(loop: scf.WhileOp) -> Block | None:
+    """Pairs the rounds of a loop that may gain; returns the body with two."""
+    found = _strides_of(loop)
     if found is None:
-        return
+        return None
     before = _Before(loop)
     main = _double_while(loop, before, found)
     if not found.is_unsigned:  # a number may come around, and the rounds go on
-        loop.operands = main
-        return
-    runs = before.compare("ult", main[found.index], found.end)
-    rest = _one_more(loop, runs, loop.after_region.block, main)
+        loop.operands = main.results
+        return main.after_region.block
+    runs = before.compare("ult", main.results[found.index], found.end)
+    rest = _one_more(loop, runs, loop.after_region.block, main.results)
     replace(loop, rest.results)
+    return main.after_region.block
 
 
 def _end_of_pairs(before: _Before, found: _Strides) -> SSAValue:
@@ -250,7 +290,7 @@ def _end_of_pairs(before: _Before, found: _Strides) -> SSAValue:
     return before.add(arith.SubiOp, high, found.stride)
 
 
-def _double_while(loop: scf.WhileOp, before: _Before, found: _Strides) -> Sequence[SSAValue]:
+def _double_while(loop: scf.WhileOp, before: _Before, found: _Strides) -> scf.WhileOp:
     end = _end_of_pairs(before, found)
     stride = constant_integer(found.stride)
     type_ = found.stride.type
@@ -273,4 +313,5 @@ def _double_while(loop: scf.WhileOp, before: _Before, found: _Strides) -> Sequen
     last.operands = (body.args[found.index], twice)
     body.add_op(create(scf.YieldOp, carried, location=loop.location))
     made = create(scf.WhileOp, loop.operands, types, regions=(Region(test), Region(body)))
-    return before.put_all(made)
+    before.put(made)
+    return made

@@ -48,6 +48,7 @@ class DeviceImage:
     exports: tuple[str, ...] = ()
     """Symbols that the code defines for other images, sorted; linking drops them, as Vulkan wants."""
     _digest: bytes = field(init=False, default=b"", compare=False, repr=False)
+    _code_digest: bytes = field(init=False, default=b"", compare=False, repr=False)
 
     @property
     def digest(self) -> bytes:
@@ -55,6 +56,14 @@ class DeviceImage:
         if not self._digest:
             object.__setattr__(self, "_digest", _digest_of(_header(self), self.spirv))
         return self._digest
+
+    @property
+    def code_digest(self) -> bytes:
+        """SHA-256 over the SPIR-V: what a driver makes of an image depends on no more, wherever its kernels stand in
+        which file."""
+        if not self._code_digest:
+            object.__setattr__(self, "_code_digest", sha256(self.spirv).digest())
+        return self._code_digest
 
     @property
     def is_object(self) -> bool:
@@ -144,6 +153,7 @@ def _assembled(metadata: _Metadata, spirv: bytes, digest: bytes) -> DeviceImage:
         object.__setattr__(image, name, getattr(metadata, name))
     object.__setattr__(image, "spirv", spirv)
     object.__setattr__(image, "_digest", digest)
+    object.__setattr__(image, "_code_digest", b"")
     return image
 
 

@@ -10,6 +10,7 @@ from typing import cast
 
 from ..ir.errors import Diagnostic, InvalidError, LinkError
 from . import linker
+from .assembly import assembled
 from .binary import parse
 from .errors import SpirvValidationError
 from .specialise import SpecValue
@@ -38,8 +39,12 @@ def validate(binary: bytes, *, target_env: str = DEFAULT_TARGET_ENV) -> None:
         )
 
 
-def assemble(text: str, *, target_env: str = DEFAULT_TARGET_ENV) -> bytes:
+def assemble(text: str, *, target_env: str | None = None) -> bytes:
     """Returns the module of an assembly text, as spirv-as reads it; numeric ids are kept.
+
+    Args:
+        text: the assembly.
+        target_env: as spirv-as calls it; None: the version that the text is written in, see `assembly.assembled`.
 
     Raises:
         SpirvTextError: the text does not assemble; a BuildError with line and column.
@@ -47,7 +52,7 @@ def assemble(text: str, *, target_env: str = DEFAULT_TARGET_ENV) -> bytes:
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
         raise InvalidError(f"lp.spirv.assemble: expected assembly text as a str, found {type(text).__name__}")
-    return spirv_tools().assemble(text, target_env)
+    return assembled(text, target_env)
 
 
 def disassemble(binary: bytes) -> str:

@@ -1,4 +1,7 @@
-"""The fixture `device`: every test that takes it runs on every Vulkan device present.  And `make_module`."""
+"""The fixture `device`: every test that takes it runs on every Vulkan device present.  And `make_module`.
+
+Without a device these are skipped, and so are the others with the mark `device`.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,14 @@ os.environ["LAPILLI_CACHE"] = (
     "0"  # what an earlier run compiled must not answer for this one; tests/cache sets it
 )
 
+# Tests count submissions: what is pending waits for them.  tests/vk_runtime/test_flusher.py and others set it.
+os.environ.setdefault("LAPILLI_FLUSH_AFTER", "0")
+
 os.environ.setdefault(
     "LAPILLI_VERIFY", "1"
 )  # our own rules for IR and SPIR-V, which users' compilations leave out
 
+from lapilli.frontend.process_store import process_store
 from lapilli.ir.config import config
 from lapilli.vk_runtime.runtime import runtime
 
@@ -48,14 +55,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if found:
         metafunc.parametrize("device", found, ids=[item.selector for item in found])
     else:
-        reasons = "; ".join(f"{r.source}: {r.reason}" for r in runtime().records)
-        skip = pytest.mark.skip(reason=f"no Vulkan device ({reasons})")
-        metafunc.parametrize("device", [pytest.param(None, marks=skip)], ids=["none"])
+        metafunc.parametrize("device", [pytest.param(None, marks=_without_device())], ids=["none"])
+
+
+def _without_device() -> pytest.MarkDecorator:
+    """Returns the mark of a test that cannot run because there is no device."""
+    reasons = "; ".join(f"{r.source}: {r.reason}" for r in runtime().records)
+    return pytest.mark.skip(reason=f"no Vulkan device ({reasons})")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts first what takes so long that the other workers would wait for it at the end."""
+    """Puts first what takes so long that the other workers would wait for it at the end; skips what has no device."""
     items.sort(key=lambda item: item.get_closest_marker("starts_first") is None)
+    of_devices = [item for item in items if item.get_closest_marker("device") is not None]
+    if of_devices and not runtime().devices:
+        for item in of_devices:
+            item.add_marker(_without_device())
 
 
 def pytest_collection_finish() -> None:
@@ -80,6 +95,12 @@ def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     yield make
     for name in names:
         sys.modules.pop(name, None)
+
+
+@pytest.fixture(autouse=True)
+def _compile_anew() -> None:  # pyright: ignore[reportUnusedFunction]
+    """Keeps what other tests have compiled from answering for this one."""
+    process_store.clear()
 
 
 @pytest.fixture(autouse=True)

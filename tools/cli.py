@@ -22,6 +22,7 @@ from ..ir.errors import Error
 from ..vk_runtime import log_topics
 
 COMMANDS = {
+    "bench": "Launch latency and kernel time, as ratios; in a checkout.",
     "build": "Compiles kernels ahead of time, to a bundle file or file tables.",
     "cache": "Compiled kernels on disk: info, prune, clear.",
     "devices": "Table of the Vulkan devices present.",

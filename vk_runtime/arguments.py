@@ -15,12 +15,12 @@ from ..ir.errors import InvalidError, KernelArgumentError
 from ..ir.kernel_info import (
     BufferParameter,
     ImageParameter,
-    LocalMemory,
     LocalParameter,
     Parameter,
     StreamParameter,
     ValueParameter,
 )
+from ..ir.local_memory import LocalMemory
 from ..ir.stream import Stream
 from .argument_hints import NUMBERS, array_hint, number_hint, shape_hint
 from .array import Array, signature
@@ -262,20 +262,6 @@ class ArgumentChecker:
             f"kernel '{self._kernel}': arguments '{a.name}' ({a.access}) and '{b.name}' ({b.access}) are the "
             f"same {what}; {remedy}"
         )
-
-
-def check_arguments(
-    kernel: str, parameters: Sequence[Parameter], args: Sequence[object], device: Device
-) -> None:
-    """Raises KernelArgumentError where arguments do not fit what a kernel declares.
-
-    Args:
-        kernel: its name, for messages.
-        parameters: in signature order, with the access that the user declared.
-        args: in the same order.
-        device: where the kernel is to run.
-    """
-    ArgumentChecker(kernel, parameters).check(args, device)
 
 
 def _places(parameters: Sequence[Parameter]) -> dict[int, BufferParameter | ImageParameter]:

@@ -44,6 +44,11 @@ class Log(Property):
                 f"{type_name(self.stream)}"
             )
 
+    @property
+    def log_stream(self) -> TextStream:
+        """The stream, under the Modules proposal's name."""
+        return self.stream
+
     def get_log_stream(self) -> TextStream:
         """Returns the stream."""
         return self.stream

@@ -10,14 +10,17 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
+from ..ir.kernel_info import KernelInfo, Requirements
+from ..ir.kernel_info import SpecConstantInfo as ConstantInfo
 from ..ir.property_set import requirement_properties
 from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, no_constructor, type_name
 from .bundle_state import BundleState
 from .compatibility import is_environment_supported, is_supported
+from .constants_of_image import SpecConstantInfo, public_infos
 from .device import Device
+from .items import items
 from .kernel_id import KernelId, given_id, no_kernel
 from .native_code import NativeCode
 from .spec_values import SpecConstant
@@ -176,12 +179,12 @@ class DeviceImage:
     @property
     def kernels(self) -> tuple[str, ...]:
         """The names of its kernels; where two are called the same, the second has ``~2``."""
-        return tuple(self._ids)
+        return items(self._ids)
 
     @property
     def kernel_ids(self) -> tuple[KernelId, ...]:
         """The ids of its kernels; kernels from source have none."""
-        return () if self._is_from_source else tuple(self._ids.values())
+        return items(() if self._is_from_source else self._ids.values())
 
     def get_kernel_ids(self) -> list[KernelId]:
         """Returns `kernel_ids` as a list."""
@@ -210,6 +213,10 @@ class DeviceImage:
         Raises:
             BuildError: it is IR that cannot be compiled.
         """
+        return public_infos(self._constants, self._symbols)
+
+    @property
+    def _constants(self) -> tuple[ConstantInfo, ...]:
         return self.binary.spec_constants if self._source is None else self._source.spec_constants
 
     @property
@@ -220,7 +227,7 @@ class DeviceImage:
         Raises:
             BuildError: it is IR that cannot be compiled.
         """
-        constants = self.spec_constants
+        constants = self._constants
         if not any(constant.is_emulated for constant in constants):
             return None
         return b"".join(constant.default for constant in constants)

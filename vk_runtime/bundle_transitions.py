@@ -31,8 +31,6 @@ from .toolchain import Toolchain
 
 logger = logger_of(__name__)
 
-Props = Iterable[object]
-
 
 def compile_bundle(bundle: object, devs: object, props: object) -> KernelBundle:
     """Returns the object bundle of an input bundle; see `frontend.bundles.compile`."""

@@ -2,6 +2,7 @@
 
 Commands are recorded into an open command buffer and submitted together when somebody waits, reads an array
 back or polls an event, or when `SUBMIT_AFTER` of them are pending: a submission costs ten times a recording.
+`flusher` submits them where nothing of that happens soon.
 Commands of one queue run in any order, except where they touch the same memory: a barrier goes between.
 
 A barrier splits the commands of a queue into *epochs*.  Each buffer remembers the epoch in which it was
@@ -85,6 +86,8 @@ class CommandStream(SubmittedCommands):
                 self._free.append(command_buffer)
                 return self.recording
             self._is_serial = is_timed or self.is_in_order
+            if not logical.flusher.is_awake:
+                logical.flusher.wake()
             command_buffer.begin(timed_commands=SUBMIT_AFTER if is_timed else 0)
             command_buffer.value = self._submitted + 1
             logical.busy.add(self)

@@ -13,6 +13,7 @@ from .bundle_errors import ConstraintError, type_name
 from .bundle_state import BundleState
 from .device import Device, Platform, device
 from .info_descriptors import answer
+from .items import items
 from .object_info import ContextInfo
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Context(VulkanObject):
             )
         if async_handler is not None and not callable(async_handler):  # pyright: ignore[reportUnnecessaryComparison]
             raise ConstraintError(f"lp.Context(async_handler=…) takes a function, found {async_handler!r}")
-        self._devices = found
+        self._devices = items(found)
         self._async_handler = async_handler
         self._lock = threading.Lock()
         self._bundles: list[weakref.ref[KernelBundle]] = []

@@ -18,6 +18,7 @@ from ..ir.config import config
 from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .backend import VulkanObject
+from .bundle_errors import ConstraintError, type_name
 from .coarsening import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
@@ -29,6 +30,7 @@ from .constants import (
 )
 from .device_creation import AdoptedDevice
 from .device_features import aspects_of
+from .items import items
 from .logical_device import LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask, aspect_named
 from .physical_device import PhysicalDevice
@@ -77,7 +79,7 @@ class Platform(VulkanObject):
     @property
     def devices(self) -> tuple[Device, ...]:
         """Its devices, best first."""
-        return tuple(device for device in devices() if device.platform == self)
+        return items(device for device in devices() if device.platform == self)
 
     def get_devices(self) -> list[Device]:
         """Returns `devices` as a list."""
@@ -180,6 +182,7 @@ class Device(VulkanObject):
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
             pairs_rounds=is_software,
+            pairs_atomics=physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
             packs_tables=is_software,
         )
 
@@ -213,11 +216,17 @@ class Device(VulkanObject):
         """Returns whether it has an aspect; numbers that are no aspect it has not.
 
         The aspect number of a target of the device configuration it has where it is that target.
+
+        Raises:
+            TypeError: `aspect` is no number, as the name of an aspect.
         """
         if aspect in self.aspects:
             return True
-        is_number = isinstance(aspect, int)  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
-        return is_number and aspect >= FIRST_TARGET and aspect in self._target_numbers
+        if not isinstance(aspect, int):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+            raise ConstraintError(
+                f"Device.has takes an aspect such as lp.Aspect.FP64, found {aspect!r} of type {type_name(aspect)}"
+            )
+        return aspect >= FIRST_TARGET and aspect in self._target_numbers
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
@@ -458,7 +467,7 @@ def make_devices(found: Sequence[PhysicalDevice]) -> tuple[Device, ...]:
         counts[stem] = index + 1
         is_plain = short is not None and index == 0
         made.append(Device(physical, stem if is_plain else f"{stem}:{index}", mask=mask))
-    return tuple(made)
+    return items(made)
 
 
 def mask_of_options() -> Mask:
@@ -477,7 +486,7 @@ def devices() -> tuple[Device, ...]:
 
 def platforms() -> tuple[Platform, ...]:
     """Returns every driver that has a device; raises as `devices`."""
-    return tuple(dict.fromkeys(device.platform for device in devices()))
+    return items(dict.fromkeys(device.platform for device in devices()))
 
 
 def device(selector: Device | str | None = None) -> Device:

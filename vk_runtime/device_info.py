@@ -17,6 +17,8 @@ from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_CPU,
     VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
 )
+from .device_habits import DeviceHabits
+from .items import items
 from .physical_device import PhysicalDevice
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class DeviceType(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceInfo:
+class DeviceInfo(DeviceHabits):
     """What a device can do, under SYCL's names (``info::device``).  Sizes in SYCL's order, slowest first."""
 
     name: str
@@ -96,17 +98,17 @@ class DeviceInfo:
     @property
     def aspects(self) -> tuple[Aspect, ...]:
         """Every aspect that it has, by number."""
-        return tuple(sorted(self._owner.aspects))
+        return items(sorted(self._owner.aspects))
 
     @property
     def built_in_kernel_ids(self) -> tuple[KernelId, ...]:
         """The kernels that come with it, see ``docs/kernel-bundles.md``; no other device has them."""
-        return self._owner.built_in_kernel_ids
+        return items(self._owner.built_in_kernel_ids)
 
     @property
     def built_in_kernels(self) -> tuple[str, ...]:
         """The names of these."""
-        return tuple(id_.name for id_ in self._owner.built_in_kernel_ids)
+        return items(id_.name for id_ in self._owner.built_in_kernel_ids)
 
     @property
     def backend_version(self) -> str:
@@ -253,13 +255,13 @@ def device_info(physical: PhysicalDevice, owner: Device) -> DeviceInfo:
         vendor_id=physical.vendor_id,
         driver_version=physical.driver_info,
         version=".".join(map(str, physical.reported_api_version)),
-        extensions=tuple(sorted(physical.extensions)),
+        extensions=items(sorted(physical.extensions)),
         max_compute_units=(os.cpu_count() or 1) if is_cpu else physical.compute_units or 1,
         max_work_group_size=limits.max_work_group_invocations,
         max_work_item_dimensions=3,
         max_work_item_sizes=(z, y, x),
         max_num_sub_groups=max(1, -(-limits.max_work_group_invocations // narrowest)),
-        sub_group_sizes=physical.sub_group_sizes,
+        sub_group_sizes=items(physical.sub_group_sizes),
         local_mem_size=limits.max_shared_memory_bytes,
         global_mem_size=heap,
         max_mem_alloc_size=min(physical.max_array_bytes, heap or physical.max_array_bytes),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 import numpy as np
 
 from ..ir.errors import InvalidError, KernelArgumentError
-from ..ir.kernel_info import ImageParameter, LocalMemory
+from ..ir.kernel_info import ImageParameter
+from ..ir.local_memory import LocalMemory
 from .array import Array
 from .event import Event
 from .headers import make

@@ -52,11 +52,14 @@ class Graveyard:
         """Destroys what waits.  Call it where no submission can need it: references guarantee the rest."""
         pending = self.pending
         while pending:
-            with contextlib.suppress(IndexError, ValueError):  # a finaliser in between did the rest
+            try:
                 destroy = pending[0]
-                destroy()  # may be called again, where Ctrl-C comes before it is forgotten
+            except IndexError:  # a finaliser in between did the rest
+                return
+            destroy()  # may be called again, where Ctrl-C comes before it is forgotten
+            with contextlib.suppress(ValueError):  # as above
                 pending.remove(destroy)
-                del destroy  # it may hold what waits then
+            del destroy  # it may hold what waits then
 
     def close(self) -> None:
         """Destroys everything that waits or still lives, newest first."""

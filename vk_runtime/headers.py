@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-import re
 import weakref
 from functools import cache, lru_cache
 from pathlib import Path
@@ -127,8 +126,3 @@ def bool_members(struct_name: str) -> tuple[str, ...]:
     """Returns the VkBool32 members of a feature struct, in order."""
     names = [name for name, _ in ffi.typeof(struct_name).fields]
     return tuple(name for name in names if name not in ("sType", "pNext"))
-
-
-def snake_case(name: str) -> str:
-    """Returns ``maxComputeWorkGroupSize`` as ``max_compute_work_group_size``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from ..ir.errors import NdRangeError
-from ..ir.kernel_info import LocalMemory
+from ..ir.local_memory import LocalMemory
 from . import profile
 from .indirect_planner import (
     COMMAND_BYTES,

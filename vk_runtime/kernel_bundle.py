@@ -19,6 +19,7 @@ from .bundle_kernels import find_kernel, listing, shown, stands_for
 from .bundle_state import BundleState
 from .context import Context
 from .device import Device
+from .items import items
 from .kernel_id import KernelId, no_name
 from .kernel_object import Kernel, make_kernel
 from .requirements import require_device
@@ -75,7 +76,7 @@ class KernelBundle(VulkanObject):
         refused: Mapping[KernelId, Refusal] | None = None,
     ) -> KernelBundle:
         made = object.__new__(cls)
-        made._context, made._devices, made._state = context, tuple(devices), state
+        made._context, made._devices, made._state = context, items(devices), state
         made._images, made._values = tuple(dict.fromkeys(images)), values or SpecValues()
         made._handles = tuple(handles)
         made._source, made._left_out = source, dict(left_out or {})
@@ -123,6 +124,10 @@ class KernelBundle(VulkanObject):
         self._require("__len__")
         return len(self._images)
 
+    def __contains__(self, image: object) -> bool:
+        self._require("__contains__")
+        return image in self._images
+
     def __bool__(self) -> bool:
         return self._state is BundleState.SOURCE or bool(self._images)
 
@@ -132,7 +137,7 @@ class KernelBundle(VulkanObject):
     def kernel_ids(self) -> tuple[KernelId, ...]:
         """The ids of its kernels, each once."""
         self._require("kernel_ids")
-        return tuple(dict.fromkeys(id_ for image in self._images for id_ in image.kernel_ids))
+        return items(dict.fromkeys(id_ for image in self._images for id_ in image.kernel_ids))
 
     def get_kernel_ids(self) -> list[KernelId]:
         """Returns `kernel_ids` as a list."""
@@ -143,7 +148,7 @@ class KernelBundle(VulkanObject):
     def kernel_names(self) -> tuple[str, ...]:
         """The names of its kernels; those of different Python modules may be equal."""
         self._require("kernel_names")
-        return tuple(id_.name for id_ in self.kernel_ids)
+        return items(id_.name for id_ in self.kernel_ids)
 
     def get_kernel_names(self) -> list[str]:
         """Returns `kernel_names` as a list."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from ..ir.kernel_info import KernelInfo
 from ..spirv.device_image import DeviceImage
@@ -35,6 +36,10 @@ class KernelBinding:
         self.kernel = kernel
         self.checker = ArgumentChecker(kernel.name, kernel.parameters)
         self.packer = ArgumentPacker(kernel)
+        self.able_devices: set[Device] = set()
+        """Devices that are known to be able to run the kernel."""
+        self.pipelines: WeakValueDictionary[tuple[object, ...], Pipeline] = WeakValueDictionary()
+        """By device, local size, extents of shared memory that launches give, and specialization values."""
 
 
 class KernelCommands:
@@ -124,6 +129,19 @@ class KernelCommands:
                 stages = VK_SHADER_STAGE_COMPUTE_BIT
                 self._push(command_buffer.raw, self._layout, stages, 0, self._push_bytes, self._block)
                 command_buffer.pushed = block
+
+    def bind_again(
+        self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet | None, block: Any
+    ) -> None:
+        """Records what `bind` does, with an argument block that was packed before; None: that of every launch."""
+        self._bind(command_buffer, descriptor_set)
+        if self._push_bytes:
+            command_buffer.pushed = None
+            if block is None:
+                block = self._block  # packed at the first launch
+            self._push(
+                command_buffer.raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, block
+            )
 
     def _bind(self, command_buffer: CommandBuffer, descriptor_set: DescriptorSet | None) -> None:
         """Records pipeline and descriptors, where others are bound.

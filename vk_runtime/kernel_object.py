@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .backend import VulkanObject
 from .bundle_errors import ConstraintError, no_constructor
@@ -85,23 +85,29 @@ class Kernel(VulkanObject):
         """What it says of itself, under the names of SYCL's ``info::kernel``."""
         return KernelView(self)
 
-    def get_info(self, descriptor: object, device: Device | None = None) -> Any:
+    def get_info(self, descriptor: object, dev: Device | None = None) -> Any:
         """Returns what a descriptor asks for.
 
         Args:
             descriptor: ``lp.info.kernel.x``, the same as ``info.x``, or ``lp.info.kernel_device_specific.x``.
-            device: for the latter, of the kernel's bundle; None: the bundle's only device.
+            dev: for the latter, of the kernel's bundle; None: the bundle's only device.
 
         Raises:
             InvalidError: a device that the bundle does not have, or a question that such kernels do not answer.
             TypeError: another descriptor, or no device where the bundle has several.
         """
         if isinstance(descriptor, Descriptor) and descriptor.area == "kernel_device_specific":
-            view = device_view(self, device)
+            view = device_view(self, dev)
             return answer("Kernel", "kernel_device_specific", view, descriptor)
-        if device is not None:
+        if dev is not None:
             raise ConstraintError("Kernel.get_info: descriptors of lp.info.kernel take no device")
         return answer("Kernel", "kernel", self.info, descriptor)
+
+    def __getitem__(self, range_: object) -> NoReturn:
+        raise ConstraintError(
+            f"kernel '{self.name}' is an lp.Kernel, which a queue of its context launches: "
+            f"queue.parallel_for({range_!r}, kernel, …); kernel[n](…) is for functions with @lp.kernel"
+        )
 
     def bind_arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
         """Returns the arguments of a launch as the runtime takes them: one for each parameter, composites taken apart.

@@ -45,7 +45,7 @@ def kernel_pipeline(
         return None
     logical = device.logical
     with logical.lock:
-        return logical.pipelines.pipeline(image, kernel, plan.local_xyz, entries, device.selector)
+        return logical.pipelines.pipeline(image, kernel, entries, device.selector)
 
 
 def pipeline_statistics(

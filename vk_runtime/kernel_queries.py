@@ -81,8 +81,9 @@ class KernelDeviceView:
         self._values = values_for(self._image.binary, bundle.spec_values.by_symbol())
 
     @property
-    def global_work_size(self) -> tuple[int, ...]:
-        """The largest range, slowest dimension first; InvalidError but for built-in kernels."""
+    def global_work_size(self) -> tuple[int, int, int]:
+        """The largest range as SYCL's three dimensions, slowest first, 1 for those that the kernel does not have;
+        InvalidError but for built-in kernels."""
         if self._kernel.kernel_id.is_application:
             raise InvalidError(
                 f"kernel '{self._kernel.name}': info.kernel_device_specific.global_work_size is for built-in kernels; "
@@ -90,7 +91,9 @@ class KernelDeviceView:
             )
         required = self._info.required_work_group_size
         limit = (1 << 31) - 1
-        return required if required is not None else (limit,) * self._info.abi.rank
+        largest = required if required is not None else (limit,) * self._info.abi.rank
+        first, second, third = (1,) * (3 - len(largest)) + largest
+        return first, second, third
 
     @property
     def work_group_size(self) -> int:

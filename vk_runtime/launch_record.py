@@ -67,8 +67,6 @@ class LaunchRecord(KernelCommands):
         self._rest = rest
         self.logical = device.logical
         self.lock, self.locking = device.logical.lock, device.logical.locking
-        barriers = device.logical.barriers
-        self._record_barrier, self._between = barriers.record, barriers.between
         self._default_queue: Queue | None = None
         self._checker = binding.checker
         self._takes_scalars_only = binding.packer.is_scalars_only
@@ -279,7 +277,7 @@ class LaunchRecord(KernelCommands):
             if command_buffer.is_timed:
                 command_buffer.end_timing()
             elif self._is_repeatable:
-                recorded = self._note_recorded(queue, uses, descriptor_set, args)
+                recorded = self._note_recorded(queue, command_buffer, uses, descriptor_set, args)
                 if (
                     report is None or not report.prints
                 ):  # `PrintOrder` hears of each launch that follows another
@@ -291,11 +289,22 @@ class LaunchRecord(KernelCommands):
             queue.flush()
 
     def _note_recorded(
-        self, queue: Queue, uses: Uses, descriptor_set: DescriptorSet | None, args: Sequence[object]
+        self,
+        queue: Queue,
+        command_buffer: CommandBuffer,
+        uses: Uses,
+        descriptor_set: DescriptorSet | None,
+        args: Sequence[object],
     ) -> RecordedLaunch:
         """Notes the last command of the open command buffer as one that may be repeated; returns it."""
+        first = self._first
+        assert first is not None, "an empty range has no commands"
         block = self._block_memory[:] if self._has_values else b""
-        recorded = RecordedLaunch(self, uses, block, descriptor_set)
+        # What only prints has its order on a queue that is in order, too.
+        has_barrier = self._writes or queue.is_in_order
+        recorded = RecordedLaunch(
+            self, command_buffer, uses, block, descriptor_set, first[1], has_barrier=has_barrier
+        )
         before = queue.known.get(self)
         if isinstance(before, RecordedLaunch) and before.uses == uses and before.block == block:
             recorded.remember(args)  # it comes in turn with others
@@ -331,39 +340,12 @@ class LaunchRecord(KernelCommands):
                 queue.latest = latest
             else:
                 latest.remember(args)
-            event.value = self.dispatch_recorded(queue, latest)
+            event.value = latest.dispatch(queue)
         finally:
             logical.half_way = None
         if command_buffer.launch_count >= queue.submit_after:
             queue.flush()
         return True
-
-    def dispatch_recorded(self, queue: Queue, recorded: RecordedLaunch) -> int:
-        """Records a launch once more that is in the open command buffer already; returns its timeline value.
-
-        Call it with the device's lock held, and `LogicalDevice.half_way` set.
-        """
-        command_buffer, first = queue.recording, self._first
-        assert command_buffer is not None, "it is in the open command buffer"
-        assert first is not None, "an empty range has no commands"
-        raw, value = command_buffer.raw, command_buffer.value
-        if queue.latest is recorded:
-            if self._writes or queue.is_in_order:  # what only prints has its order there, too
-                # The epoch goes on: its arrays are marked with it, and so is nothing else behind the last barrier.
-                self._record_barrier(raw, *self._between)
-            self._dispatch_groups(raw, *first[1])
-        else:
-            queue.order(recorded.uses, value)
-            self._bind(command_buffer, recorded.descriptor_set)
-            if self._push_bytes:
-                # Without values it is the same at each launch, and packed at the first.
-                command_buffer.pushed = None
-                block = recorded.pushed() if self._has_values else self._block
-                self._push(raw, self._layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, self._push_bytes, block)
-            self._dispatch_groups(raw, *first[1])
-            queue.latest = recorded
-        command_buffer.launch_count += 1
-        return value
 
     def _repeat(self, queue: Queue, event: Event, args: Sequence[object], uses: Uses, block: bytes) -> bool:
         """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""

@@ -18,7 +18,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ..ir.config import config
@@ -30,12 +30,14 @@ from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_creation import AdoptedDevice, create_device
 from .device_features import USED_FEATURES
 from .errors import check, result_name
+from .flusher import Flusher
 from .handle import Graveyard, living
 from .headers import NULL, ffi
 from .launch_cache import LaunchCache
 from .loader import Functions
 from .memory import MemoryAllocator
 from .memory_plan import MemoryPlan, plan_memory
+from .one_cpu import takes_turns, with_patient_threads
 from .physical_device import PhysicalDevice
 from .pipeline import PipelineStore
 
@@ -104,6 +106,8 @@ class LogicalDevice:
         self.is_destroyed = False
         """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
+        self.takes_turns = adopted is None and takes_turns(physical)
+        """Whether its driver's threads run on the one CPU of this process; see `one_cpu`."""
         self.half_way: object = None
         """Where whoever holds the lock is in the middle of recording a command: the queue, or what else records it.
         Python may run finalisers and signal handlers there, on the same thread: `require_whole` keeps them from
@@ -131,6 +135,8 @@ class LogicalDevice:
         do not count: the command buffers that fill them are marked (`CommandBuffer.is_read_by_host`)."""
         self.busy: set[CommandStream] = set()
         """Queues with work that is recorded or in flight: they stay alive until it is done."""
+        self.flusher = Flusher(self)
+        """Submits what was recorded and nobody waits for."""
         self.launches = LaunchCache()
         """What repeated launches reuse."""
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
@@ -157,7 +163,8 @@ class LogicalDevice:
         resolve = physical.instance.vk.vkGetDeviceProcAddr
         self.vk = Functions(lambda name: resolve(out[0], name), f"device '{physical.name}'")
         if adopted is None:
-            self.features = create_device(physical, self.features, self._families, out)
+            create = partial(create_device, physical, self.features, self._families, out)
+            self.features = with_patient_threads(create) if self.takes_turns else create()
         else:
             out[0] = adopted.raw
         self.raw = out[0]

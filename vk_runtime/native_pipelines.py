@@ -37,14 +37,14 @@ MAX_PIPELINES: Final = 4096
 Binaries = tuple[PipelineBinary, ...]
 
 
-def pipeline_digest(spirv: bytes, *parts: Hashable) -> bytes:
+def pipeline_digest(code_digest: bytes, *parts: Hashable) -> bytes:
     """Returns what identifies a pipeline.
 
     Args:
-        spirv: the module.
+        code_digest: of the module, `DeviceImage.code_digest`.
         parts: all else that it is made of, as values whose `repr` says everything.
     """
-    return sha256(sha256(spirv).digest() + repr(parts).encode()).digest()
+    return sha256(code_digest + repr(parts).encode()).digest()
 
 
 def encoded(global_key: bytes, pipelines: Mapping[bytes, Binaries]) -> bytes:

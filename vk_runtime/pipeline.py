@@ -1,6 +1,8 @@
-"""Shader modules and compute pipelines, made once for each image and each set of specialization values.
+"""Shader modules and compute pipelines, made once for each SPIR-V module and each set of specialization values.
 
-A new value makes a pipeline from the module that is there; the module is never made again.  Everything that
+A new value makes a pipeline from the module that is there; the module is never made again.  Images whose code is the
+same to the last word share both, because drivers compile for 10 to 20 ms: a function that makes kernels, a cell of a
+notebook that is run again and a kernel that has moved in its file differ in metadata alone.  Everything that
 could upset a driver is checked by the callers (`launch_plan`, `specialization`) before it gets here.
 """
 
@@ -32,6 +34,9 @@ from .specialization import SpecEntry, specialization_info
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
     from .native_pipelines import NativePipelines
+
+LayoutKey = tuple[tuple[tuple[int, int], ...], int]
+"""A `binding_table`, and the bytes of push constants."""
 
 CACHED_PIPELINES = 1024
 """Pipelines that are kept; a program that goes through more specialization values makes old ones again."""
@@ -131,7 +136,7 @@ class PipelineStore:
         self._modules: OrderedDict[bytes, ShaderModule] = OrderedDict()
         self._living_modules: WeakValueDictionary[bytes, ShaderModule] = WeakValueDictionary()
         self._set_layouts: dict[tuple[tuple[int, int], ...], DescriptorSetLayout] = {}
-        self._layouts: dict[tuple[tuple[tuple[int, int], ...], int], PipelineLayout] = {}
+        self._layouts: dict[LayoutKey, PipelineLayout] = {}
         self._pipelines: OrderedDict[object, Pipeline] = OrderedDict()
         self._living: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
         """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since; so are
@@ -154,7 +159,6 @@ class PipelineStore:
         self,
         image: DeviceImage,
         kernel: KernelInfo,
-        local_size: tuple[int, int, int],
         entries: tuple[SpecEntry, ...],
         selector: str,
     ) -> Pipeline:
@@ -163,11 +167,18 @@ class PipelineStore:
         Args:
             image: holds `kernel`.
             kernel: one entry point of the image.
-            local_size: as (x, y, z); part of the key, its value is in `entries` where it is specialisable.
-            entries: every specialization constant, checked.
+            entries: every specialization constant, checked, the local size's where it is one.
             selector: the device's, for traces.
         """
-        key = (image.digest, kernel.entry_point, local_size, entries)
+        # All that it is made of, and the name, which messages show.
+        key = (
+            image.code_digest,
+            kernel.entry_point,
+            kernel.name,
+            entries,
+            self._layout_key(kernel),
+            self._required_sub_group_size(kernel),
+        )
         found = self._pipelines.get(key) or self._living.get(key)
         if found is not None:
             self._keep(key, found)
@@ -221,7 +232,7 @@ class PipelineStore:
 
         block = None if kernel.abi.argument_block_binding is not None else kernel.abi.argument_block_bytes
         return pipeline_digest(
-            image.spirv,
+            image.code_digest,
             kernel.entry_point,
             tuple((entry.spec_id, entry.data) for entry in entries),
             self._required_sub_group_size(kernel),
@@ -255,20 +266,25 @@ class PipelineStore:
             self._pipelines.popitem(last=False)
 
     def module(self, image: DeviceImage, selector: str) -> ShaderModule:
-        """Returns the module of an image, made where there is none yet."""
-        module = self._modules.get(image.digest) or self._living_modules.get(image.digest)
+        """Returns the module of an image, made where there is none of its code yet."""
+        key = image.code_digest
+        module = self._modules.get(key) or self._living_modules.get(key)
         if module is None:
-            module = self._modules[image.digest] = ShaderModule(self._device, image)
-            self._living_modules[image.digest] = module
+            module = self._modules[key] = ShaderModule(self._device, image)
+            self._living_modules[key] = module
             trace.record("module", image=image.digest, device=selector)
             if len(self._modules) > CACHED_PIPELINES:
                 self._modules.popitem(last=False)
         return module
 
-    def _layout(self, kernel: KernelInfo) -> PipelineLayout:
-        bindings = binding_table(kernel)
+    def _layout_key(self, kernel: KernelInfo) -> LayoutKey:
+        """Returns what the layout of a kernel's pipelines is made of: its bindings, and the bytes that are pushed."""
         push_bytes = 0 if kernel.abi.argument_block_binding is not None else kernel.abi.argument_block_bytes
-        found = self._layouts.get((bindings, push_bytes))
+        return binding_table(kernel), push_bytes
+
+    def _layout(self, kernel: KernelInfo) -> PipelineLayout:
+        bindings, push_bytes = key = self._layout_key(kernel)
+        found = self._layouts.get(key)
         if found is not None:
             return found
         set_layout = None
@@ -277,7 +293,7 @@ class PipelineStore:
             if set_layout is None:
                 set_layout = self._set_layouts[bindings] = DescriptorSetLayout(self._device, bindings)
         made = PipelineLayout(self._device, set_layout, push_bytes)
-        self._layouts[(bindings, push_bytes)] = made
+        self._layouts[key] = made
         return made
 
     def _required_sub_group_size(self, kernel: KernelInfo) -> int | None:

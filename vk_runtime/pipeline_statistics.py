@@ -13,7 +13,6 @@ from .headers import NULL, ffi, make, make_array, structure_type, text_of
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
 
-EXTENSION = "VK_KHR_pipeline_executable_properties"
 FEATURE = "pipelineExecutableInfo"
 CAPTURE_FLAGS = 0x40
 """VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR."""

@@ -18,6 +18,7 @@ from .headers import ffi
 
 if TYPE_CHECKING:
     from .arguments import Uses
+    from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
     from .launch_record import LaunchRecord
     from .queue import Queue
@@ -33,19 +34,49 @@ class RecordedLaunch:
 
     Args:
         record: of the launch.
+        command_buffer: the open one.
         uses: the memory of its arrays; the command buffer keeps it alive.
         block: its packed argument block; empty where it is always the same.
         descriptor_set: None where it has none.
+        groups: work-group counts.
+        has_barrier: whether a barrier goes between it and the same launch again.
     """
 
-    __slots__ = ("_args", "_block", "_generation", "_pushed", "descriptor_set", "record", "uses")
+    __slots__ = (
+        "_args",
+        "_barrier",
+        "_block",
+        "_command_buffer",
+        "_dispatch",
+        "_dispatch_groups",
+        "_generation",
+        "_pushed",
+        "_record_barrier",
+        "descriptor_set",
+        "record",
+        "uses",
+    )
 
     def __init__(
-        self, record: LaunchRecord, uses: Uses, block: bytes, descriptor_set: DescriptorSet | None
+        self,
+        record: LaunchRecord,
+        command_buffer: CommandBuffer,
+        uses: Uses,
+        block: bytes,
+        descriptor_set: DescriptorSet | None,
+        groups: tuple[int, int, int],
+        *,
+        has_barrier: bool,
     ) -> None:
         self.record = record
         self.uses = uses
         self.descriptor_set = descriptor_set
+        self._command_buffer = command_buffer
+        logical, raw = record.logical, command_buffer.raw
+        # The arguments of the two calls: to put them together takes as long as one of them.
+        self._record_barrier, self._dispatch_groups = logical.barriers.record, logical.vk.vkCmdDispatch
+        self._barrier = (raw, *logical.barriers.between) if has_barrier else None
+        self._dispatch = (raw, *groups)
         self._block = block
         self._pushed: Any = None
         self._args: Sequence[object] | None = None
@@ -99,11 +130,10 @@ class RecordedLaunch:
                 logical.half_way = queue
                 if queue.known is not known or self._args is not before:
                     return None
-                event.value = record.dispatch_recorded(queue, self)
+                event.value = self.dispatch(queue)
             finally:
                 logical.half_way = None
-            recording = queue.recording
-            if recording is not None and recording.launch_count >= queue.submit_after:
+            if self._command_buffer.launch_count >= queue.submit_after:
                 queue.flush()
             if trace.active:
                 record.note_launch()
@@ -112,11 +142,27 @@ class RecordedLaunch:
                 record.lock.release()
         return event
 
-    def pushed(self) -> Any:
-        """Returns its argument block as C memory."""
-        if self._pushed is None:
-            self._pushed = ffi.new("char[]", self._block)
-        return self._pushed
+    def dispatch(self, queue: Queue) -> int:
+        """Records the launch once more, with what it needs before; returns its timeline value.
+
+        Call it with the device's lock held and `LogicalDevice.half_way` set, while the command buffer is open.
+        """
+        command_buffer = self._command_buffer
+        if queue.latest is self:
+            barrier = self._barrier
+            if barrier is not None:
+                # The epoch goes on: its arrays are marked with it, and so is nothing else behind the last barrier.
+                self._record_barrier(*barrier)
+            self._dispatch_groups(*self._dispatch)
+        else:
+            if self._pushed is None and self._block:
+                self._pushed = ffi.new("char[]", self._block)
+            queue.order(self.uses, command_buffer.value)
+            self.record.bind_again(command_buffer, self.descriptor_set, self._pushed)
+            self._dispatch_groups(*self._dispatch)
+            queue.latest = self
+        command_buffer.launch_count += 1
+        return command_buffer.value
 
 
 def are_fixed(args: Sequence[object]) -> bool:

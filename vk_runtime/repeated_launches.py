@@ -119,7 +119,7 @@ class KeptLaunch(Batch):
     """A recorded launch, to be submitted again and again, each time after the time before has ended.
 
     Args:
-        command_buffer: is or will be recorded; what it keeps stays alive.
+        command_buffer: is or will be recorded; `CommandPool.return_with` keeps it.
         record: of the launch.
         block: its packed argument block.
     """
@@ -128,7 +128,6 @@ class KeptLaunch(Batch):
         super().__init__(command_buffer.submitted, 1, (), (record.kernel.name,))
         self.block = block
         self._record = record
-        self._commands = command_buffer
         self._count = -1
         """The number of arguments where they are known."""
         self._arrays: Sequence[tuple[int, weakref.ref[Array], int]] = ()

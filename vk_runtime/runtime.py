@@ -10,7 +10,9 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from contextlib import suppress
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ..ir.config import config, warn_of_misspelt_variables
@@ -34,11 +36,11 @@ from .loader import (
     open_driver,
     open_loader,
 )
-from .physical_device import PhysicalDevice, UnusableDeviceError, read_physical_device
 
 if TYPE_CHECKING:
     from .device import Device
     from .driver_report import DriverRecord, Status
+    from .physical_device import PhysicalDevice
 
 logger = logger_of(__name__)
 
@@ -64,11 +66,14 @@ class Runtime:
     def __init__(self) -> None:
         self._instances: list[Instance] = []
         self._process_id = os.getpid()
+        self._can_read = threading.Event()
+        """Whether what reads physical devices is imported: not before the drivers start, which take longer."""
         if config.validate:  # the layer's messages name the line of the program, which only this thread knows
+            self._can_read.set()
             attempts = self._open_drivers()
         else:
             _load_libraries()
-            attempts = side_by_side(self._open_drivers, _import_the_rest)
+            attempts = side_by_side(self._open_drivers, self._import_the_rest)
         from .device import make_devices, visible_devices
 
         found = make_devices([physical for attempt in attempts for physical in attempt.found])
@@ -79,6 +84,18 @@ class Runtime:
         self.foreign: list[Device] = []
         """Devices on instances or VkDevices of the application.  They are in no list, and left alone at the end:
         the application may have destroyed what is theirs by then."""
+
+    def _import_the_rest(self) -> None:
+        """Imports what arrays need beyond this module, and what launches do where there are kernels."""
+        with deferred_definitions():
+            try:
+                from . import physical_device
+            finally:
+                self._can_read.set()  # the thread that waits for it meets the error again
+            from . import array_sharing, device, logical_device, queue, transfer
+
+            del array_sharing, device, logical_device, physical_device, queue, transfer
+        import_now()
 
     def _open_drivers(self) -> list[_Attempt]:
         attempts = [self._try_loader()]
@@ -118,9 +135,13 @@ class Runtime:
                 return _Attempt(entry.source, entry.library, "no device", reason)
             return _Attempt(entry.source, entry.library, "failed", str(error))
         instance = self._instances[-1]
+        handles = instance.physical_devices()
+        self._can_read.wait()
+        from .physical_device import UnusableDeviceError, read_physical_device
+
         attempt = _Attempt(entry.source, entry.library, "ok", "")
         problems: list[str] = []
-        for raw in instance.physical_devices():
+        for raw in handles:
             try:
                 attempt.found.append(read_physical_device(instance, raw))
             except (UnusableDeviceError, Error) as error:
@@ -189,23 +210,14 @@ class Runtime:
 
 
 def _load_libraries() -> None:
-    """Imports the extension modules of `_import_the_rest`: while a driver is opened, no other library can be."""
-    import bisect
-    import json
-
+    """Imports the extension modules of `Runtime._import_the_rest`: while a driver is opened, no other can be."""
+    for name in ("_bisect", "_json"):  # `bisect` and `json` import them if they are there
+        with suppress(ImportError):
+            import_module(name)
     from ..ir import sha256
 
-    del bisect, json, sha256
+    del sha256
     import_libraries()
-
-
-def _import_the_rest() -> None:
-    """Imports what arrays need beyond this module, and what launches do where there are kernels."""
-    with deferred_definitions():
-        from . import array_sharing, device, logical_device, queue, transfer
-
-        del array_sharing, device, logical_device, queue, transfer
-    import_now()
 
 
 def _follow_log_option() -> None:

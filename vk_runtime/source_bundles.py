@@ -9,6 +9,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
+from weakref import WeakValueDictionary
 
 from ..ir.errors import BuildError, Diagnostic, InvalidError
 from ..ir.kernel_info import KernelInfo
@@ -142,7 +143,7 @@ def _compiled(request: _Request, toolchain: Toolchain, *, is_object: bool) -> tu
             left_out |= {kernel.name: lacking for kernel in image.kernels}
             continue
         for kernel in image.kernels:
-            ids.setdefault(kernel.name, _kernel_id(request.source.language, kernel, result))
+            ids.setdefault(kernel.name, _kernel_id(request.source, kernel, result))
         own = {kernel.name: ids[kernel.name] for kernel in image.kernels}
         images.append(from_source(BundleState.OBJECT, image, own, result.spec_symbols, toolchain))
     warnings = [
@@ -178,12 +179,17 @@ def _lacking(image: SpirvImage, devices: Sequence[Device]) -> str:
     return "; ".join(reasons)
 
 
-def _kernel_id(language: enum.Enum, kernel: KernelInfo, result: CompiledSource) -> KernelId:
+_kernel_ids: WeakValueDictionary[tuple[Source, str, tuple[str, ...]], KernelId] = WeakValueDictionary()
+"""Kernels of one source are the same ones in every bundle that is built of it, which makes these equal."""
+
+
+def _kernel_id(source: Source, kernel: KernelInfo, result: CompiledSource) -> KernelId:
     names = tuple(parameter.name for parameter in kernel.parameters)
-    name, qualified_name = kernel.name, f"{language.name}:{kernel.name}"
+    name, qualified_name = kernel.name, f"{source.language.name}:{kernel.name}"
     binder, given = result.binders.get(name) or (binder_by_name(name, names), names)
     describe = result.describers.get(name) or (lambda: (foreign_record(name, qualified_name, names), ()))
-    return make_kernel_id(name, qualified_name, binder, given, None, describe, is_from_source=True)
+    made = make_kernel_id(name, qualified_name, binder, given, None, describe, is_from_source=True)
+    return _kernel_ids.setdefault((source, name, names), made)
 
 
 def _save(request: _Request, log: str) -> None:

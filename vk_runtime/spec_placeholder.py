@@ -57,6 +57,15 @@ class SpecConstant:
         assert self._read is not None, "both are set together"
         return constant.from_bytes(self._read())
 
+    def __eq__(self, other: object) -> Any:
+        """Compares the value, as C++'s implicit conversion does; one without a group equals itself only."""
+        if self._constant is None:
+            return self is other
+        return self.get() == (other.get() if isinstance(other, SpecConstant) else other)
+
+    def __hash__(self) -> int:
+        return object.__hash__(self) if self._constant is None else hash(self.get())
+
     def __bool__(self) -> bool:
         return bool(self.get())
 

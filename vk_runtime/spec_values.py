@@ -28,6 +28,11 @@ class SpecConstant(Protocol):
         ...
 
     @property
+    def type(self) -> object:
+        """Its lapilli type."""
+        ...
+
+    @property
     def default_bytes(self) -> bytes:
         """Host bytes of the default."""
         ...

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.errors import InvalidError, KernelArgumentError
-from ..ir.kernel_info import KernelInfo, LocalMemory, LocalParameter, Parameter, SpecConstantInfo
+from ..ir.kernel_info import KernelInfo, LocalParameter, Parameter, SpecConstantInfo
+from ..ir.local_memory import LocalMemory
 from .dtypes import SIZE_BYTES
 from .headers import NULL, ffi, make, make_array
 

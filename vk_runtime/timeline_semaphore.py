@@ -2,11 +2,13 @@
 
 A wait blocks in slices, so that Ctrl-C is seen between two.  On GPUs it polls first, because the driver takes longer
 to wake a thread than a short kernel takes to run: an H200 answers a poll in 14 µs and a wait in 47.  It polls twice as
-long as the last waits took, and not at all where that is long beside the waking up.
+long as the last waits took, and not at all where that is long beside the waking up.  A software driver that has one
+CPU together with us is given way to first; see `one_cpu`.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,9 @@ _LEAST_SPIN_NS = 50_000
 
 _LONG_NS = 200_000
 """Waits that take longer than this block at once."""
+
+WAITS_AFTER_FAILURE = 100
+"""Waits that block at once after giving way did not help."""
 
 _POLLS = (None,) * 8
 """What is gone through between two looks at the clock."""
@@ -59,6 +64,9 @@ class TimelineSemaphore(Handle):
         vk = device.vk
         self._wait_semaphores, self._get_counter_value = vk.vkWaitSemaphores, vk.vkGetSemaphoreCounterValue
         self._wait_structs: list[tuple[Any, Any]] = []
+        self._takes_turns = device.takes_turns
+        self._failures = 0
+        """Waits that block at once, before one gives way again."""
 
     def read(self) -> int:
         """Asks the driver how far it is and returns that.  Call it with the device's lock held."""
@@ -115,6 +123,9 @@ class TimelineSemaphore(Handle):
             # Threads wait at the same time: each takes a struct of its own, made at most once per waiting thread.
             struct = spare.pop() if spare else self._new_wait_struct()
             info, target = struct
+            if self._takes_turns and self._has_given_way(value, target):
+                spare.append(struct)
+                return True
             target[0] = value
             result = self._wait_semaphores(device.raw, info, _WAIT_SLICE_NS)
             spare.append(struct)
@@ -127,6 +138,30 @@ class TimelineSemaphore(Handle):
         if value > self.completed:
             self.completed = value
         return True
+
+    def _has_given_way(self, value: int, counter: Any) -> bool:
+        """Lets the driver's threads run, and returns whether they have reached `value`.
+
+        Other programs run meanwhile, too, and a driver may have several threads that wake each other: where it takes
+        long, or does not suffice, the next waits do without.
+
+        Args:
+            value: waited for.
+            counter: uint64_t[1], overwritten.
+        """
+        if self._failures:
+            self._failures -= 1
+            return False
+        start = _clock_ns()
+        os.sched_yield()
+        device = self._device
+        result = self._get_counter_value(device.raw, self.raw, counter)
+        is_reached = not result and counter[0] >= value
+        if is_reached and value > self.completed:
+            self.completed = value
+        if not is_reached or _clock_ns() - start > _LONG_NS:
+            self._failures = WAITS_AFTER_FAILURE
+        return is_reached
 
     def _new_wait_struct(self) -> tuple[Any, Any]:
         target = ffi.new("uint64_t[]", 1)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 _PACKAGE = __name__.partition(".")[0] + "."
-_FOLDERS = (str(Path(__file__).resolve().parents[1]),)
 
 
 def user_location() -> str | None:

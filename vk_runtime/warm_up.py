@@ -7,12 +7,12 @@ where these belong.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..ir.errors import KernelNotSupportedError, MemoryAllocationError
 from ..ir.kernel_info import ImageParameter, KernelInfo
+from ..ir.lazy_logging import logger_of
 from . import profile
 from .constants import (
     VK_DRIVER_ID_MESA_LLVMPIPE,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .memory import Buffer
     from .pipeline import Pipeline
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _BUFFER_BYTES = 16
 """Of what stands for every array: within the limits of any device, a masked one too."""
@@ -86,8 +86,8 @@ def _dispatch(
     pushed = ffi.new("char[]", abi.argument_block_bytes if is_pushed else 0)
     descriptor_set = None
     if layout.set_layout is not None:
-        kinds = [binding for binding, _ in binding_table(kernel)]
-        uses = [(block if binding == abi.argument_block_binding else array, False) for binding in kinds]
+        bindings = [binding for binding, _ in binding_table(kernel)]
+        uses = [(block if binding == abi.argument_block_binding else array, False) for binding in bindings]
         descriptor_set = layout.set_layout.set_for(uses, 0 if is_pushed else abi.argument_block_bytes)
 
     def encode(command_buffer: CommandBuffer) -> None:

@@ -17,7 +17,6 @@ from .logarithm import LOG_F32, LOG_F64, ROOT_HALF_F32, ROOT_HALF_F64, split
 # 2 / ln 2 and 2 / (3 ln 2), each as a number of half the bits and the rest.
 TWO_OVER_LN2_F32 = (2.884765625, 0.0006244567779268147)
 TWO_OVER_LN2_F64 = (2.885390043258667, 3.851925982253235e-08)
-ONE_OVER_LN2 = 1.4426950408889634
 
 
 def log2_in_parts(x: Any, root_half: Any, coefficients: Any, two_over_ln2: Any, form: Any) -> Any:

@@ -85,7 +85,6 @@ class Widening:
         self._count = 0
         self.cost = 0.0
         """Memory accesses of an invocation, weighted by how often each runs."""
-        self.has_wide_access = False
         self.aligned_rows: set[SSAValue] = set()
         """Arrays of several dimensions whose last extent must be a multiple of `WIDTH`."""
         self._write_block(source)
@@ -363,7 +362,6 @@ class Widening:
             self._note_wide(line)
 
     def _note_wide(self, line: Line | Row) -> None:
-        self.has_wide_access = True
         self.cost += self._weight * WIDE_COST
         if line.leading:
             self.aligned_rows.add(line.array)

@@ -212,6 +212,7 @@ def test_native_images_are_tagged_and_hold_no_spirv(make_project, device):
     assert {image.target for image in holding} == {device.selector, "vulkan1.2"} and len(holding) == 2
 
 
+@pytest.mark.device
 @pytest.mark.behaviour("FT-03")
 def test_native_code_is_for_targets_in_both_lists(make_project):
     project = make_project(SPLIT.replace("lp.f64", "lp.f32").replace("@lp.reqd_work_group_size(512)\n", ""))

@@ -19,6 +19,8 @@ from lapilli.tools.inspect import command as inspect_command
 from .conftest import Project
 from .hostile import PREFIX, flipped, joined, mutated, split
 
+pytestmark = pytest.mark.device
+
 INPUT = lp.BundleState.INPUT
 
 

@@ -86,6 +86,7 @@ def test_built_in_kernels_stay_out_of_files(context, tmp_path, device):
     assert not (tmp_path / "b.lpk").exists()
 
 
+@pytest.mark.device
 @pytest.mark.parametrize(
     "change",
     [

@@ -8,8 +8,10 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.builder import build_module
+from lapilli.frontend.compile import compile_kernels
 from lapilli.frontend.function_attributes import FunctionAttributes, attributes_of
 from lapilli.ir.dialects import aspect
+from lapilli.ir.target_env import TargetEnv
 
 
 def body(out: lp.Out[lp.f32]):
@@ -110,6 +112,17 @@ def test_structs_say_what_they_use():
     built = build_module([values])
     (function,) = (op for op in built.body.ops if op.name == "func.func")
     assert [use.aspect for use in kernel_aspects(function)] == [6, 28]
+
+    def of_parameter(value: Above) -> lp.f32:
+        return value.x
+
+    @lp.kernel
+    def through_a_helper(out: lp.Out[lp.f32]):
+        out[0] = of_parameter(Above(1.0))
+
+    for kernel in (values, through_a_helper):  # also where the optimiser leaves nothing of the struct
+        (image,) = compile_kernels([kernel], TargetEnv())
+        assert image.requirements.aspects == (6, 28)
 
 
 def test_a_struct_is_copied_too():

@@ -121,6 +121,7 @@ def test_launches_with_several_modules_warn_and_require(device, program):
         assert messages(caught) == [text]
 
 
+@pytest.mark.device
 @pytest.mark.behaviour("EXT-06", "EXT-07", "FT-06")
 @pytest.mark.parametrize(
     ("library", "kernel", "warns"),

@@ -144,6 +144,29 @@ def test_declared_attached_and_called_uses_go_up_a_diamond():
     assert saved(text) == {"k": {9, 28}, "a": {28}, "b": {9, 28}, "leaf": {28}, "other": frozenset()}
 
 
+@pytest.mark.behaviour("ASP-15")
+def test_what_is_attached_to_a_call_is_the_callers():
+    text = """
+        func.func private @declared() -> ()
+        func.func @g() { func.return }
+        func.func @k() attributes {gpu.kernel} {
+          func.call @declared() {aspect.used = [9 : i32]} : () -> ()
+          func.call @g() {aspect.used = [8 : i32]} : () -> ()
+          func.return
+        }"""
+    assert saved(text) == {"declared": set(), "g": set(), "k": {8, 9}}
+
+
+@pytest.mark.behaviour("ASP-11")
+def test_variables_in_upstreams_custom_syntax():
+    pointer = "!spirv.ptr<f64, Function>"
+    assert of_body(f"%v = spirv.Variable : {pointer}") == {6}
+    given = "%x = arith.constant 1.0 : f64 "
+    assert of_body(f"{given} %v = spirv.Variable init(%x) {{aspect.used = [8 : i32]}} : {pointer}") == {6, 8}
+    with pytest.raises(lp.BuildError, match=r"1:\d+: error: expected !spirv\.ptr<…, Function>, found i32"):
+        parse_module("%v = spirv.Variable : i32")
+
+
 @pytest.mark.behaviour("ASP-14")
 def test_recursion_is_refused():
     kernel = lp.kernel_from_source(

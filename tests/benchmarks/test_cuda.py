@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import lapilli as lp
-
-from .harness import load
+from lapilli.tools.bench import load
 
 cuda = load("cuda")
 cuda_cases = load("cuda_cases")

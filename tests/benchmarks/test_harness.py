@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import lapilli as lp
-
-from .harness import load
+from lapilli.tools.bench import load
 
 cases = load("cases")
 kernels = load("kernels")

@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import lapilli as lp
-
-from .harness import load
+from lapilli.tools.bench import load
 
 cases = load("peers.cases")
 command = load("peers.__main__")

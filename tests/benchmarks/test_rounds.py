@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .harness import load
+from lapilli.tools.bench import load
 
 rounds = load("rounds")
 

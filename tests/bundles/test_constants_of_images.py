@@ -35,3 +35,28 @@ def test_each_image_lists_what_it_references(context, make_module, state):
         assert sorted(ids) == list(range(len(ids)))  # two uses of A are one SpecId
     (whole,) = lp.get_kernel_bundle(context, state=state, kernel=make_module(TEXT.format("off")).aaa)
     assert [len(constant.leaves) for constant in sorted(whole.spec_constants, key=lambda c: c.name)] == [1, 2]
+
+
+@pytest.mark.behaviour("SC-32")
+@pytest.mark.parametrize(
+    "state", [lp.BundleState.INPUT, lp.BundleState.OBJECT, lp.BundleState.EXECUTABLE], ids=lambda s: s.name
+)
+def test_they_are_told_as_the_ids_tell_them(context, make_module, state):
+    unit = make_module(TEXT.format("per_kernel"))
+    bundle = lp.get_kernel_bundle(context, state=state, kernel=unit.aaa)
+    (image,) = (image for image in bundle if image.has_kernel(unit.aaa))
+    found = {constant.id: constant for constant in image.spec_constants}
+    assert found.keys() == {unit.A, unit.B}
+    for id_, constant in found.items():
+        assert (constant.name, constant.type) == (id_.name, id_.type)
+        assert constant.size_bytes == sum(leaf.size_bytes for leaf in constant.leaves)
+    assert found[unit.A].default == 2.0 and found[unit.B].default.tolist() == [3, 4]
+    assert [leaf.offset_bytes for leaf in found[unit.B].leaves] == [0, 4]
+
+
+def test_constants_of_foreign_modules_have_no_id(context, make_module):
+    unit = make_module(TEXT.format("per_kernel"))
+    (own,) = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=unit.bbb)
+    (foreign,) = lp.vulkan.make_kernel_bundle(own.spirv(), context, state=lp.BundleState.EXECUTABLE)
+    constants = [(c.id, c.type, c.default) for c in foreign.spec_constants]
+    assert constants[:2] == [(None, "u32", 3), (None, "u32", 4)]

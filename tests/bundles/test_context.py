@@ -20,6 +20,7 @@ def test_duplicates_are_dropped_and_order_kept(device, lesser):
     assert lp.Context([lesser, device, lesser]).devices == (lesser, device)
 
 
+@pytest.mark.device
 def test_without_devices_it_has_those_of_the_default_platform():
     assert lp.Context().devices == lp.device().platform.devices
 
@@ -38,6 +39,7 @@ def test_no_device_is_refused(devices):
         lp.Context(devices)
 
 
+@pytest.mark.device
 def test_devices_of_several_platforms_are_refused():
     if len(lp.platforms()) < 2:
         pytest.skip("there is one driver only")

@@ -11,8 +11,9 @@ pytestmark = pytest.mark.device
 INPUT, OBJECT, EXECUTABLE = lp.BundleState.INPUT, lp.BundleState.OBJECT, lp.BundleState.EXECUTABLE
 STATES = (INPUT, OBJECT, EXECUTABLE)
 
+# Named apart: kernels of one name and code share their modules.
 KERNEL = """
-@lp.kernel
+@lp.kernel(name="{name}")
 def k(x: lp.Array[lp.f32]):
     x[lp.global_id(0)] = 3.0
 """
@@ -39,7 +40,7 @@ def test_the_furthest_state_that_there_is(device, make_module):
         (INPUT, ["compile", "module", "launch"]),
         (None, ["compile", "module", "launch"]),
     ):
-        kernel = make_module(KERNEL).k
+        kernel = make_module(KERNEL.format(name=f"from_{state and state.name}")).k
         bundle = None if state is None else lp.get_kernel_bundle(context, state=state, kernel=kernel)
         assert launched(kernel, device) == (3.0, expected), state
         assert launched(kernel, device) == (3.0, ["launch"])
@@ -48,7 +49,7 @@ def test_the_furthest_state_that_there_is(device, make_module):
 
 @pytest.mark.behaviour("IMG-01")
 def test_linking_what_was_compiled_makes_it_executable(device, make_module):
-    kernel = make_module(KERNEL).k
+    kernel = make_module(KERNEL.format(name="from_linking")).k
     compiled = lp.compile(lp.get_kernel_bundle(lp.Context([device]), state=INPUT, kernel=kernel))
     lp.link(compiled)
     assert launched(kernel, device) == (3.0, ["launch"])

@@ -207,6 +207,26 @@ def test_a_kernel_that_cannot_be_compiled_raises_when_it_is(context):
     assert lp.get_kernel_bundle(context, state=EXECUTABLE, kernel=sound).has_kernel(sound)
 
 
+def test_a_broken_kernel_that_was_dropped_does_not_fail_the_others(fresh):
+    fresh("""
+import gc
+gc.disable()
+@lp.kernel
+def sound(x: lp.Array[lp.f32]): x[0] = 1.0
+def refused():
+    @lp.kernel
+    def broken(x: lp.Array[lp.f32]): x[0] = missing_name
+    try:
+        lp.get_kernel_bundle(context, state=EXECUTABLE, kernel=broken)
+    except lp.BuildError as error:
+        kept = error  # the error, its frames and the kernel are a cycle
+for state in (OBJECT, EXECUTABLE):
+    refused()
+    assert lp.get_kernel_bundle(context, state=state).has_kernel(sound)
+assert len(lp.get_kernel_ids()) == 1
+""")
+
+
 def test_a_mended_kernel_compiles(context, monkeypatch):
     with pytest.raises(lp.BuildError):
         lp.get_kernel_bundle(context, state=OBJECT, kernel=broken_kernels.broken)
@@ -277,6 +297,8 @@ def test_kernels_by_id_function_and_name(context):
     assert kernel.kernel_bundle == kernel.get_kernel_bundle() == bundle
     assert kernel.context is kernel.get_context() is context
     assert kernel != bundle.get_kernel(kernels.scaled)
+    with pytest.raises(TypeError, match=r"queue\.parallel_for\(4, kernel, …\)"):
+        _ = kernel[4]
     for absent in ("nope", kernels.doubled, kernels.doubled.kernel_id, other_kernels.scaled):
         with pytest.raises(lp.UnknownKernelError) as caught:
             bundle.get_kernel(absent)

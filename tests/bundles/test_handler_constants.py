@@ -33,6 +33,15 @@ def invalid(match):
 
 
 @pytest.mark.behaviour("SC-23")
+def test_a_placeholder_compares_as_its_value(queue):
+    with queue.submit() as h:
+        placeholder, other = h.set_spec_constant(A, 8), h.get_spec_constant(B)
+        assert placeholder == 8 and placeholder != 9 and other == 1.5 and placeholder != other
+        assert {placeholder: 1}[8] == 1
+    assert lp.SpecConstant() != 8 and lp.SpecConstant() != placeholder
+
+
+@pytest.mark.behaviour("SC-23")
 def test_get_gives_the_default_and_then_what_was_set(queue, out):
     with queue.submit() as h:
         assert h.get_specialization_constant(A) == 20

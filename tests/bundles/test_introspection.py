@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import math
 
 import pytest
@@ -59,7 +60,7 @@ def kernel_of(context: lp.Context, function: object) -> lp.Kernel:
 def test_the_largest_work_group_and_devices_of_the_bundle(device, context, lesser, pair):
     kernel = kernel_of(context, plain)
     assert 1 <= kernel.get_info(SPECIFIC.work_group_size, device) <= device.info.max_work_group_size
-    assert kernel.get_info(SPECIFIC.work_group_size) == kernel.get_info(SPECIFIC.work_group_size, device)
+    assert kernel.get_info(SPECIFIC.work_group_size) == kernel.get_info(SPECIFIC.work_group_size, dev=device)
     small = device.masked(limits={"max_work_group_size": 16})
     assert kernel_of(lp.Context([small]), plain).get_info(SPECIFIC.work_group_size, small) == 16
     for other in [lesser, *(d for d in lp.devices() if d is not device)]:
@@ -251,8 +252,18 @@ def test_devices_and_platforms_say_what_they_have(device):
     assert device.get_info(lp.info.device.device_type).name in ("cpu", "gpu", "accelerator", "custom")
     assert device.has(lp.Aspect.CPU) is device.is_cpu() is (info.device_type is lp.info.device_type.cpu)
     assert device.is_gpu() is device.has(lp.Aspect.GPU)
+    for owner in (device, device.platform):
+        with pytest.raises(
+            TypeError, match=r"Device\.has takes an aspect such as lp\.Aspect\.FP64, found 'fp64'"
+        ):
+            owner.has("fp64")
     assert info.max_compute_units >= 1 and info.max_work_item_dimensions == 3
     assert info.max_num_sub_groups >= 1 and info.local_mem_size > 0 and info.is_compiler_available
+    for widths in ("preferred_vector_width", "native_vector_width"):
+        found = {name: getattr(info, f"{widths}_{name}") for name in ("float", "int", "double", "half")}
+        expected = {"double": device.has(lp.Aspect.FP64), "half": device.has(lp.Aspect.FP16)}
+        assert found == {"float": 1, "int": 1, **expected}
+    assert "inf_nan" in info.single_fp_config and bool(info.half_fp_config) is device.has(lp.Aspect.FP16)
     without = device.masked(without=[lp.Aspect.ONLINE_COMPILER, lp.Aspect.ONLINE_LINKER])
     assert not without.info.is_compiler_available and not without.info.is_linker_available
     limits = device.masked(limits={lp.info.device.max_work_group_size: 32, lp.info.device.local_mem_size: 64})
@@ -285,13 +296,14 @@ def test_argumentless_getters_are_attributes_too(device, context):
         kernel,
         kernel.kernel_id,
         *bundle,
+        lp.properties.Log(io.StringIO()),
     )
     checked = 0
     for owner in objects:
         for name in dir(type(owner)):
             if name.startswith("get_") and not _takes_arguments(getattr(owner, name)):
                 value, attribute = getattr(owner, name)(), getattr(owner, name.removeprefix("get_"))
-                assert (tuple(value) if isinstance(value, list) else value) == attribute, (owner, name)
+                assert value == attribute and attribute == value, (owner, name)
                 checked += 1
     assert checked >= 20
 

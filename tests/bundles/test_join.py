@@ -74,6 +74,7 @@ def test_an_empty_bundle_changes_nothing(context, state):
     assert lp.join([empty, empty]).empty()
 
 
+@pytest.mark.device
 @pytest.mark.behaviour("JN-06")
 @each_state
 def test_joining_nothing_gives_an_empty_bundle(state):

@@ -35,6 +35,7 @@ if sys.argv[1] == "launch":
 """
 
 
+@pytest.mark.device
 def test_building_makes_the_code_that_launches_run(tmp_path: Path) -> None:
     """Mesa writes the machine code that it makes to a cache on disk, which tells when that was."""
     if "lavapipe" not in [device.selector for device in lp.devices()]:

@@ -92,6 +92,7 @@ def test_annotations_load_no_runtime(start: Found) -> None:
     decorated = own(start["loaded"]["decorated"])
     assert "vk_runtime.array" in decorated
     assert decorated.isdisjoint({"vk_runtime.headers", "vk_runtime.logical_device", "vk_runtime.queue"})
+    assert "ir.kernel_info" not in decorated
 
 
 def test_what_a_launch_needs_is_imported_while_the_drivers_start(
@@ -99,7 +100,12 @@ def test_what_a_launch_needs_is_imported_while_the_drivers_start(
 ) -> None:
     beside = start["beside"]
     assert beside["thread"] == "lapilli-start"
-    assert own(beside["modules"]) >= {"vk_runtime.logical_device", "vk_runtime.transfer", "frontend.launch"}
+    assert own(beside["modules"]) >= {
+        "vk_runtime.physical_device",
+        "vk_runtime.logical_device",
+        "vk_runtime.transfer",
+        "frontend.launch",
+    }
     # One that is a library would wait for the driver's.
     assert beside["libraries"] == []
     assert own(start["loaded"]["launched"]) == own(start["loaded"]["arrays"])
@@ -108,7 +114,7 @@ def test_what_a_launch_needs_is_imported_while_the_drivers_start(
 def test_a_launch_from_the_cache_loads_little(start: Found) -> None:
     launched = set(start["loaded"]["launched"])
     assert launched.isdisjoint({"xdsl", "hashlib", "zlib", "vulkan", "rich", "pandas", "asyncio", "logging"})
-    assert len(own(start["loaded"]["launched"])) <= 131  # 129; each costs 0.1 to 0.3 ms
+    assert len(own(start["loaded"]["launched"])) <= 137  # 135; each costs 0.1 to 0.3 ms
 
 
 def test_without_a_cache_the_compiler_is_imported_while_the_drivers_start(uncached: Found) -> None:
@@ -124,5 +130,5 @@ def test_without_a_cache_the_compiler_is_imported_while_the_drivers_start(uncach
 
 def test_a_first_compilation_loads_few_modules(uncached: Found) -> None:
     launched = uncached["loaded"]["launched"]
-    assert len(own(launched)) <= 360  # 357
+    assert len(own(launched)) <= 370  # 366
     assert sum(name.startswith("xdsl.") for name in launched) <= 66  # 64

@@ -112,6 +112,7 @@ def test_sizes_and_signs_are_fixed(device, dtype):
     assert re.findall(r"ArrayStride (\d+)", kernel.inspect("spirv")) == [str(nbytes)]
 
 
+@pytest.mark.device
 @pytest.mark.behaviour("DT-07")
 def test_types_of_c_have_the_size_of_the_host():
     """C's long, size_t and the like: arrays of them, and kernels only have types of fixed width."""

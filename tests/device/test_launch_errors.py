@@ -145,6 +145,7 @@ def test_released_array(arrays):
     expect(lambda: add[8](x, 8, y), lp.KernelArgumentError, "'x'")
 
 
+@pytest.mark.device
 def test_array_of_another_device():
     devices = lp.devices()
     if len(devices) < 2:

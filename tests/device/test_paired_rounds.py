@@ -81,6 +81,32 @@ def test_pairs_of_rounds_give_the_same_bits(device):
     assert code(pairs) != code(plain)
 
 
+def test_pairs_with_atomics(device):
+    @lp.kernel(local_size=8)
+    def levels(x: lp.In[lp.u32], shift: lp.Array[lp.u32], counts: lp.Array[lp.u32], seen: lp.Array[lp.u32]):
+        mine = lp.local.array(8, lp.u32)
+        t = lp.local_id(0)
+        mine[t] = 0
+        lp.barrier()
+        for k in range(lp.global_id(0), x.size, lp.global_range(0)):
+            at = (x[k] + shift[0]) & 7
+            before = lp.atomic.add(mine, at, lp.u32(1))
+            seen[k] = before
+        lp.barrier()
+        lp.atomic.add(counts, t, mine[t])
+
+    for size in (1, 16, 31, 32, 33, 200):
+        x = np.random.default_rng(size).integers(0, 99, size).astype(np.uint32)
+        counts, seen = lp.zeros(8, lp.u32, device=device), lp.zeros(size, lp.u32, device=device)
+        shift = lp.asarray(np.array([3], np.uint32), device=device)
+        levels[16](lp.asarray(x, device=device), shift, counts, seen)
+        assert counts.numpy().tolist() == np.bincount((x + 3) & 7, minlength=8).tolist()
+        places = np.arange(size) // 8 % 2 * 8 + ((x + 3) & 7)  # each work-group counts every level from 0
+        for place in np.unique(places):
+            found = sorted(seen.numpy()[places == place].tolist())
+            assert found == list(range(len(found)))
+
+
 def summed(n: lp.i32, x: lp.In[lp.i32]):
     total = 0
     for k in range(n):

@@ -43,6 +43,7 @@ def modules_of(text: str) -> dict[str, str]:
     return {name: "\n".join(source) + "\n" for name, source in sources.items()}
 
 
+@pytest.mark.device
 @pytest.mark.parametrize("document", DOCUMENTS, ids=[d.stem for d in DOCUMENTS])
 def test_document_runs(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)

@@ -109,8 +109,6 @@ def test_a_failing_device_does_not_hide_the_others(
 @pytest.mark.device
 def test_whole_run_on_every_device(tmp_path: Path) -> None:
     devices = lp.devices()
-    if not devices:
-        pytest.skip("no Vulkan device")
     command = (sys.executable, str(EXAMPLE), "--output", str(tmp_path), "--dump", str(tmp_path / "stages"))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -70,8 +70,6 @@ def test_it_agrees_with_numpy_and_draws(
 def test_a_wrong_result_is_noticed(
     name: str, attribute: str, wrong: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if not lp.devices():
-        pytest.skip("no Vulkan device")
     example = load(name)
     monkeypatch.setattr(example, attribute, wrong)
     assert example.main([*SMALL[name], "--output", str(tmp_path / "picture.png")]) == 1

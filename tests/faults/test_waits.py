@@ -1,7 +1,9 @@
-"""How a wait for a GPU divides its time between polling and blocking: by what the last waits took."""
+"""How a wait divides its time: for a GPU between polling and blocking, by what the last waits took; on one CPU, where
+a software driver takes turns with us, between giving way and blocking."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -113,3 +115,58 @@ def test_one_long_wait_is_soon_forgotten(gpu: lp.Device, driver: TimedDriver) ->
         waits.once(LONG_NS)
     found = [waits.once(SHORT_NS) for _ in range(10)]
     assert found[0] == (0, 1) and found[-1][1] == 0
+
+
+@pytest.fixture
+def software(driver: TimedDriver) -> Iterator[lp.Device]:
+    """A software device that has one CPU together with us."""
+    device = make_device(driver, is_gpu=False)
+    device.logical.takes_turns = True
+    yield device
+    device.shut_down()
+    assert driver.violations == []
+
+
+def give_way(driver: TimedDriver, monkeypatch: pytest.MonkeyPatch, nanoseconds: int) -> list[None]:
+    """Lets some time pass whenever the runtime gives way; returns a list with an entry for each time."""
+    found: list[None] = []
+
+    def sched_yield() -> None:
+        found.append(None)
+        driver.now_ns += nanoseconds
+
+    monkeypatch.setattr(os, "sched_yield", sched_yield, raising=False)
+    return found
+
+
+def test_giving_way_is_enough_for_short_work(
+    software: lp.Device, driver: TimedDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yields = give_way(driver, monkeypatch, 2 * SHORT_NS)
+    waits = Waits(software, driver)
+    yields.clear()
+    assert [waits.once(SHORT_NS)[1] for _ in range(5)] == [0] * 5
+    assert len(yields) == 5
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "blocked"), [(0, 1), (LONG_NS, 0)], ids=["in vain", "others took long"]
+)
+def test_giving_way_is_left_where_it_does_not_help(
+    software: lp.Device, driver: TimedDriver, monkeypatch: pytest.MonkeyPatch, nanoseconds: int, blocked: int
+) -> None:
+    waits = Waits(software, driver)
+    software.default_queue._clock._failures = 0
+    yields = give_way(driver, monkeypatch, nanoseconds)
+    assert waits.once(SHORT_NS)[1] == blocked
+    assert {waits.once(SHORT_NS)[1] for _ in range(timeline_semaphore.WAITS_AFTER_FAILURE)} == {1}
+    assert len(yields) == 1
+    waits.once(SHORT_NS)
+    assert len(yields) == 2, "it is tried again"
+
+
+def test_several_cpus_need_no_giving_way(driver: TimedDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    yields = give_way(driver, monkeypatch, SHORT_NS)
+    device = make_device(driver, is_gpu=False)
+    assert [Waits(device, driver).once(SHORT_NS)[1] for _ in range(3)] == [1] * 3 and not yields
+    device.shut_down()

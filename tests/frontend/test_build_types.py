@@ -282,8 +282,12 @@ def test_type_of_variable(body, dtype, line):
     assert re.search(pattern, text), text
 
 
-def test_run_time_index_of_fixed_array_is_clamped(run_kernel):
-    table = lp.SpecializationId(lp.FixedArray[lp.i32, 4], [10, 11, 12, 13])
+@pytest.mark.parametrize(
+    ("length", "elements"), [(3, [12, 12, 10, 12, 12, 12]), (4, [10, 13, 10, 13, 10, 13])]
+)
+def test_run_time_index_of_fixed_array_is_kept_in_range(run_kernel, length, elements):
+    values = [10, 11, 12, 13][:length]
+    table = lp.SpecializationId(lp.FixedArray[lp.i32, length], values)
 
     @lp.kernel
     def k(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
@@ -293,19 +297,19 @@ def test_run_time_index_of_fixed_array_is_clamped(run_kernel):
     @lp.kernel
     def proven(y: lp.Out[lp.i32]):
         s = 0
-        for j in range(-1, 3):
+        for j in range(-1, length - 1):
             s += table[j + 1] * (j + 2)
         y[lp.global_id(0)] = s + table[-1]
 
     x = np.array([-2147483648, -1, 0, 3, 4, 2147483647], np.int32)
     y = np.zeros_like(x)
     run_kernel(build_module([k]), "k", [x, y], (6,))
-    assert y.tolist() == [13, 13, 10, 13, 13, 13]
+    assert y.tolist() == elements
 
     module = build_module([proven])
-    assert "minui" not in str(module)
+    assert "minui" not in str(module) and "andi" not in str(module)
     run_kernel(module, "proven", [y], (1,))
-    assert y[0] == 10 + 22 + 36 + 52 + 13
+    assert y[0] == sum(value * (j + 1) for j, value in enumerate(values)) + values[-1]
 
 
 def test_ids_and_ranges(run_kernel):

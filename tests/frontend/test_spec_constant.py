@@ -16,6 +16,7 @@ import pytest
 from lapilli.frontend import types as t
 from lapilli.frontend.source import FunctionSource
 from lapilli.frontend.spec_constant import SpecializationId
+from lapilli.frontend.struct_types import struct
 from lapilli.ir.errors import Errc, KernelArgumentError
 
 COEFF = SpecializationId(t.FixedArray[t.f32, 3, 3])
@@ -54,6 +55,30 @@ def test_default_that_does_not_fit_raises() -> None:
         SpecializationId(t.u8, 256)
     with pytest.raises(KernelArgumentError, match="expected at most one default, found 2"):
         SpecializationId(t.u8, 1, 2)
+
+
+@pytest.mark.behaviour("SC-01")
+def test_members_of_a_struct_by_name() -> None:
+    @struct
+    class Window:
+        low: t.f32
+        high: t.f32 = 1.0
+
+    assert SpecializationId(Window, high=2.0).default == Window(0.0, 2.0)
+    assert SpecializationId(Window, 1.0, high=3.0).default == Window(1.0, 3.0)
+    assert SpecializationId(Window, 2.0).default == Window(2.0, 1.0)
+    for default in ((2.0, 3.0), ((2.0, 3.0),), (Window(2.0, 3.0),)):
+        assert SpecializationId(Window, *default).default == Window(2.0, 3.0)
+    with pytest.raises(KernelArgumentError, match="no member 'width'"):
+        SpecializationId(Window, width=1.0)
+    with pytest.raises(KernelArgumentError, match=r"by position, found keywords \(default\)"):
+        SpecializationId(t.f32, default=1.0)
+
+
+@pytest.mark.parametrize("name", ["type", "default", "name"])
+def test_ids_are_read_only(name: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(ANSWER, name, 3)
 
 
 @pytest.mark.parametrize("wrong", [np.float32, "f32", 3, None])

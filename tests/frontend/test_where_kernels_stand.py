@@ -16,6 +16,8 @@ import pytest
 
 import lapilli as lp
 
+pytestmark = pytest.mark.device
+
 GOOD = """\
 import lapilli as lp
 

@@ -334,6 +334,7 @@ def test_error_codes_of_calls_that_failed(device: lp.Device, monkeypatch: pytest
     assert vulkan.get_error_code(caught.value) == 0  # VK_SUCCESS: no call to Vulkan failed
 
 
+@pytest.mark.device
 @pytest.mark.behaviour("IOP-34")
 def test_backend_names():
     assert lp.is_backend_active(lp.Backend.VULKAN) == bool(lp.devices())
@@ -342,6 +343,7 @@ def test_backend_names():
         lp.is_backend_active("vulkan")  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.device
 @pytest.mark.behaviour("IOP-35", "IOP-36")
 def test_every_driver_is_a_platform_and_contexts_have_one():
     names = {d.platform for d in lp.devices()}
@@ -364,6 +366,7 @@ def test_every_driver_is_a_platform_and_contexts_have_one():
             lp.Context([next(d for d in lp.devices() if d.platform == name) for name in names])
 
 
+@pytest.mark.device
 @pytest.mark.behaviour("IOP-37")
 def test_queue_without_arguments():
     queue = lp.Queue()

@@ -203,6 +203,7 @@ def test_wrong_arguments_of_make_context(renderer: Renderer):
         make_context([], device=renderer.physical)
 
 
+@pytest.mark.device
 @pytest.mark.parametrize(
     ("version", "message"),
     [((1, 0), "lacks the Vulkan feature timelineSemaphore"), ((1, 1), r"older than 1\.2")],

@@ -85,6 +85,7 @@ def test_a_variable_that_nothing_reads_is_told_with_the_one_that_was_meant():
     ]
 
 
+@pytest.mark.device
 def test_a_misspelt_variable_is_warned_of_once(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LAPILLI_DEBGU", "1")
     program = "import lapilli as lp; lp.device; lp.platforms(); lp.platforms()"
@@ -103,6 +104,7 @@ def test_the_default_device_follows_the_option(device: lp.Device):
         assert lp.zeros(1).device is device
 
 
+@pytest.mark.device
 def test_visible_devices_are_listed_in_the_order_named(monkeypatch: pytest.MonkeyPatch):
     names = [device.selector for device in lp.devices()][::-1]
     monkeypatch.setenv("LAPILLI_VISIBLE_DEVICES", ",".join(names))
@@ -111,6 +113,7 @@ def test_visible_devices_are_listed_in_the_order_named(monkeypatch: pytest.Monke
     assert result.stdout.strip() == repr(names)
 
 
+@pytest.mark.device
 def test_a_visible_device_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LAPILLI_VISIBLE_DEVICES", "lavapipe,voodoo")
     program = "import lapilli as lp\ntry: lp.devices()\nexcept lp.InvalidError as error: print(error)"

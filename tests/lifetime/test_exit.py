@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.device
+
 PRELUDE = """
 import lapilli as lp
 from lapilli.vk_runtime.runtime import runtime
@@ -50,14 +52,10 @@ def ends_in_silence(program, tmp_path=None):
     ],
 )
 def test_process_ends_in_silence(program):
-    if not _has_device():
-        pytest.skip("no Vulkan device")
     ends_in_silence(program)
 
 
 def test_use_after_the_end_is_an_error_and_no_crash():
-    if not _has_device():
-        pytest.skip("no Vulkan device")
     ends_in_silence(
         "runtime().close()\n"
         "for use in (lambda: x.numpy(), lambda: lp.zeros(3), lambda: x.fill(1), lambda: lp.Queue()):\n"
@@ -69,8 +67,6 @@ def test_use_after_the_end_is_an_error_and_no_crash():
 
 def test_use_of_staged_memory_after_the_end_is_an_error_and_no_crash():
     """As above where arrays cannot be mapped, as on a GPU; that path allocates at every copy."""
-    if not _has_device():
-        pytest.skip("no Vulkan device")
     ends_in_silence(
         "from lapilli.vk_runtime.device import Device\n"
         "staged = Device(lp.devices()[0].physical, 'staged', staged_memory=True)\n"
@@ -82,12 +78,6 @@ def test_use_of_staged_memory_after_the_end_is_an_error_and_no_crash():
         "    except lp.DeviceLostError as error: assert 'shut down' in str(error)\n"
         "    else: raise AssertionError('no error')\n"
     )
-
-
-def _has_device():
-    from lapilli.vk_runtime.runtime import runtime
-
-    return bool(runtime().devices)
 
 
 THREADS = """
@@ -130,14 +120,10 @@ for event in started:
 @pytest.mark.parametrize("run", range(3))
 def test_daemon_threads_may_be_anywhere_in_the_runtime(run, tmp_path):
     """They wait, launch, copy and allocate while the interpreter takes the devices down."""
-    if not _has_device():
-        pytest.skip("no Vulkan device")
     ends_in_silence(THREADS, tmp_path)
 
 
 def test_work_in_flight_is_done_before_the_end(tmp_path):
-    if not _has_device():
-        pytest.skip("no Vulkan device")
     program = tmp_path / "program.py"
     program.write_text(
         "import lapilli as lp\n"
@@ -158,8 +144,6 @@ def test_work_in_flight_is_done_before_the_end(tmp_path):
 
 def test_a_view_of_an_array_outlives_the_runtime():
     """Where somebody may still look at the memory, it is left to the end of the process."""
-    if not _has_device():
-        pytest.skip("no Vulkan device")
     ends_in_silence(
         "import numpy as np\n"
         "views = [np.asarray(a) for a in arrays]\n"
@@ -170,8 +154,6 @@ def test_a_view_of_an_array_outlives_the_runtime():
 
 
 def test_devices_that_were_never_used_cannot_be_opened_after_the_end():
-    if not _has_device():
-        pytest.skip("no Vulkan device")
     ends_in_silence(
         "device = lp.devices()[0].masked(limits={'maxPushConstantsSize': 120})\n"
         "runtime().close()\n"

@@ -250,8 +250,9 @@ def test_a_finaliser_that_releases_the_graph_that_is_replayed(device, monkeypatc
     with lp.graph() as graph:
         increment[SIZE](x)
     refusals = Refusals(monkeypatch, graph_program, "Batch", graph.release)
-    graph.replay().wait()
+    event = graph.replay()
     assert refusals.found == []
+    assert x.buffer.last_write == event.value, "whoever reads it waits for the replay"
     assert (x.numpy() == 1).all()
     with pytest.raises(lp.InvalidError, match="was released"):
         graph.replay()

@@ -121,6 +121,7 @@ raise SystemExit(os.waitstatus_to_exitcode(status))
 """
 
 
+@pytest.mark.device
 @pytest.mark.parametrize("program", [FORK_MEANWHILE, COMPILE_MEANWHILE], ids=["drivers", "compiler"])
 def test_a_fork_while_another_thread_is_busy(program):
     command = (sys.executable, "-W", "ignore::DeprecationWarning", "-c", program)

@@ -78,7 +78,6 @@ def scale(x: lp.Array[lp.f32], by: lp.f32):
 
 SCALE = """
 import lapilli as lp
-from lapilli.vk_runtime import launch_cache, watcher
 
 @lp.kernel
 def scale_{n}(x: lp.Array[lp.f32]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from lapilli.ir.context import make_context
@@ -176,6 +178,44 @@ def test_constants_of_signed_strides():
         .replace("memref.dim %y, %zero : memref<?xf32>", "arith.constant 9 : index")
     )
     assert "arith.constant -4 : index" in run(text, "pair-rounds")
+
+
+ATOMICS = """
+func.func @k(%x : memref<?xi32>, %y : memref<?xi32>, %n : index) attributes {gpu.kernel, kernel.rank = 1 : i32,
+    kernel.parameters = [{name = "x", dtype = "i32", ndim = 1 : i32, access = "read"},
+                         {name = "y", dtype = "i32", ndim = 1 : i32, access = "read_write"},
+                         {name = "n", dtype = "i32"}]} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %number = arith.constant 1 : i32
+  scf.for %k = %zero to %n step %one {
+    %v = memref.load %x[%k] : memref<?xi32>
+    %at = arith.index_cast %v : i32 to index
+    %old = "kernel.atomic_rmw"(%number, %y, %at)
+      <{kind = "add", order = "relaxed", scope = "device"}> : (i32, memref<?xi32>, index) -> i32
+    %w = memref.load %FROM[%k] : memref<?xi32>
+    memref.store %w, %y[%k] : memref<?xi32>
+  }
+  func.return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("array", "order"),
+    [
+        ("x", ["load %x", "load %x", "load %x", "load %x", "atomic", "store", "atomic", "store"]),
+        ("y", ["load %x", "load %x", "atomic", "load %y", "store", "atomic", "load %y", "store"]),
+    ],
+)
+def test_constant_arrays_are_loaded_in_front_of_atomics(array: str, order: list[str]):
+    text = run(ATOMICS.replace("FROM", array), "pair-rounds{with_atomics=true}")
+    body = text[text.index("scf.for") : text.index("scf.if")]
+    assert re.findall(r"load %\w|atomic|store", body) == order
+
+
+def test_loops_with_atomics_stay_unless_asked_for():
+    text = ATOMICS.replace("FROM", "x")
+    assert run(text, "pair-rounds") == run(text)
 
 
 STAYS = {

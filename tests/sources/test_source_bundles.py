@@ -152,6 +152,8 @@ def test_devices_of_the_built_bundle(device):
     built = lp.build(kb, [lesser, lesser])
     assert built.get_devices() == [lesser] and built.get_context() is context
     assert built.state is lp.BundleState.EXECUTABLE
+    assert built == lp.build(kb, [lesser]) == lp.build(create(context), [lesser])
+    assert [*built] == [*lp.build(kb, [lesser])]
     with pytest.raises(lp.InvalidError, match="device"):
         lp.build(kb, [device.masked(limits={"max_work_group_size": 32})])
 

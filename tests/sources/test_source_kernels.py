@@ -85,6 +85,9 @@ ADDING = """
                OpReturn
                OpFunctionEnd
 """
+ADDING_1_3 = ADDING.replace("%place %data", "%place")
+"""As until SPIR-V 1.3: interfaces are of inputs alone."""
+
 OF_MLIR = """
 gpu.module @no_kernel {
   gpu.func @one(%x: memref<?xi32>) kernel {
@@ -114,10 +117,12 @@ void main() { x[gl_GlobalInvocationID.x] = 1; }
     [
         (Language.SPIRV, ADDING, ["add one", "two"], ["one", "not_this", "main"]),
         (Language.SPIRV_ASM, ADDING, ["add one", "two"], ["one", "not_this", "main"]),
+        (Language.SPIRV_ASM, ADDING_1_3, ["add one", "two"], ["one", "not_this", "main"]),
+        (Language.SPIRV, ADDING_1_3, ["add one", "two"], ["one", "not_this", "main"]),
         (Language.MLIR, OF_MLIR, ["one", "two"], ["no_kernel", "main"]),
         (Language.GLSL, OF_GLSL, ["main"], ["Out", ""]),
     ],
-    ids=["SPIRV", "SPIRV_ASM", "MLIR", "GLSL"],
+    ids=["SPIRV", "SPIRV_ASM", "SPIRV_ASM_1.3", "SPIRV_1.3", "MLIR", "GLSL"],
 )
 def test_names_of_each_language(context, queue, device, language, source, names, others):
     if not device.ext_oneapi_can_compile(language):

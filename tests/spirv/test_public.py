@@ -46,7 +46,10 @@ def test_assemble_link_validate_disassemble() -> None:
     assert lp.spirv.validate(linked) is None
     text = lp.spirv.disassemble(linked)
     assert "OpEntryPoint" in text
-    assert parse(lp.spirv.assemble(text)).version == (1, 6)
+    assert parse(lp.spirv.assemble(text)).version == parse(linked).version == (1, 5)  # as the text says
+    assert parse(lp.spirv.assemble(text, target_env="vulkan1.3")).version == (1, 6)
+    unsaid = text[text.index("OpCapability") :]
+    assert parse(lp.spirv.assemble(unsaid)).version == (1, 6)
 
 
 def test_an_object_is_valid_only_outside_of_vulkan() -> None:

@@ -21,8 +21,6 @@ from lapilli.vk_runtime.runtime import runtime
 
 @pytest.fixture
 def output() -> str:
-    if not runtime().devices:
-        pytest.skip("no Vulkan device")
     result = CliRunner().invoke(cli.group, ["devices"])
     assert result.exit_code == 0
     return result.output
@@ -57,8 +55,6 @@ def test_a_terminal_gets_words_that_are_not_broken() -> None:
 
 @pytest.mark.device
 def test_json_has_what_selects_a_device_and_its_limits() -> None:
-    if not runtime().devices:
-        pytest.skip("no Vulkan device")
     result = CliRunner().invoke(cli.group, ["devices", "--json"])
     described = json.loads(result.output)
     assert len(described) == len(runtime().devices)

@@ -24,8 +24,6 @@ def run(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.device
 def test_report_says_versions_options_variables_and_devices() -> None:
     devices = lp.devices()
-    if not devices:
-        pytest.skip("no Vulkan device")
     done = run("--report", LAPILLI_CACHE_SIZE="123456", VK_LOADER_DEBUG="none")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

@@ -12,6 +12,7 @@ from tests.run_pytest import run_pytest
 PLUGIN = ("-p", "lapilli.tools.pytest_plugin")
 
 
+@pytest.mark.device
 def test_a_test_runs_once_on_each_device(tmp_path: Path):
     source = """
         import lapilli as lp
@@ -31,6 +32,7 @@ def test_a_test_runs_once_on_each_device(tmp_path: Path):
         assert f"test_double[{device.selector}] PASSED" in result.output
 
 
+@pytest.mark.device
 def test_a_device_that_lacks_an_aspect_is_skipped_with_the_reason(tmp_path: Path):
     source = """
         import pytest
@@ -47,6 +49,7 @@ def test_a_device_that_lacks_an_aspect_is_skipped_with_the_reason(tmp_path: Path
     assert "lacks custom" in result.output
 
 
+@pytest.mark.device
 def test_an_unknown_aspect_is_named(tmp_path: Path):
     source = """
         import pytest
@@ -59,6 +62,7 @@ def test_an_unknown_aspect_is_named(tmp_path: Path):
     assert "pytest_plugin.py" not in output  # the user's mistake, and no traceback of the plugin
 
 
+@pytest.mark.device
 def test_a_test_that_takes_no_device_is_skipped_where_the_default_lacks_an_aspect(tmp_path: Path):
     source = """
         import pytest
@@ -74,6 +78,7 @@ def test_a_test_that_takes_no_device_is_skipped_where_the_default_lacks_an_aspec
     assert f"device '{lp.device().name}' lacks custom" in result.output
 
 
+@pytest.mark.device
 def test_devices_can_be_chosen(tmp_path: Path):
     device = lp.devices()[-1]
     source = "def test_it(lapilli_device): assert lapilli_device is not None"

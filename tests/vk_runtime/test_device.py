@@ -22,6 +22,7 @@ def test_selector_round_trips(device):
     assert device in device.platform.devices
 
 
+@pytest.mark.device
 def test_selectors_differ():
     selectors = [device.selector for device in lp.devices()]
     assert len(set(selectors)) == len(selectors)
@@ -58,6 +59,7 @@ def test_environment_chooses_the_default(device, monkeypatch):
         default_device_of(runtime())
 
 
+@pytest.mark.device
 def test_swiftshader_comes_last():
     names = [device.selector for device in lp.devices()]
     assert "swiftshader" not in names[:-1]
@@ -101,6 +103,7 @@ def test_target_env_is_within_what_the_compiler_knows(device):
     assert env.max_push_constant_bytes >= 128
 
 
+@pytest.mark.device
 def test_report_holds_every_device_and_a_reason_for_every_driver():
     report = driver_report()
     assert [record.source for record in report] == ["loader", "embedded"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import weakref
 
+import pytest
+
 from lapilli.vk_runtime.handle import Graveyard, living
 
 
@@ -43,3 +45,11 @@ def test_each_is_destroyed_although_a_destroy_call_looks_as_well():
     del owner
     graveyard.drain()
     assert sorted(destroyed) == [0, 1, 2, 3] and len(graveyard) == 0
+
+
+def test_what_a_destroy_call_raises_is_not_taken_for_an_empty_graveyard():
+    graveyard, owner = Graveyard(), Owner()
+    graveyard.register(owner, lambda: [].remove("block"))
+    del owner
+    with pytest.raises(ValueError):
+        graveyard.drain()

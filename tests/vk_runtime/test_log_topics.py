@@ -26,8 +26,6 @@ grow[16](x).wait()
 
 def run(tmp_path: Path, log: str, program: str = PROGRAM) -> str:
     """Returns what a program writes to standard error."""
-    if not lp.devices():
-        pytest.skip("no Vulkan device")
     file = tmp_path / "program.py"
     file.write_text(program, "utf-8")
     env = {name: value for name, value in os.environ.items() if name != "LAPILLI_LOG"}

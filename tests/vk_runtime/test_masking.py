@@ -284,6 +284,7 @@ def test_arrays_copy_between_masked_and_plain_devices(device):
     assert here.numpy().tolist() == [0, 1, 2, 3, 4] and there.device is masked
 
 
+@pytest.mark.device
 def test_masks_have_a_text_that_reads_back():
     values = dict.fromkeys(LIMIT_NAMES, 7)
     values |= {"max_work_item_sizes": (1, 2, 3), "maxComputeWorkGroupSize": (3, 2, 1)}
@@ -296,6 +297,7 @@ def test_masks_have_a_text_that_reads_back():
         lp.device(f"{lp.devices()[0].selector}[max_work_group_size=]")
 
 
+@pytest.mark.device
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

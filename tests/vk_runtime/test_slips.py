@@ -7,6 +7,8 @@ import pytest
 
 import lapilli as lp
 
+pytestmark = pytest.mark.device
+
 
 @lp.struct
 class Pair:

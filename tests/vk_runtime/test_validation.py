@@ -94,6 +94,7 @@ def run(program, tmp_path):
     )
 
 
+@pytest.mark.device
 @needs_layer
 def test_no_messages(tmp_path):
     done = run(PROGRAM, tmp_path)
@@ -102,6 +103,7 @@ def test_no_messages(tmp_path):
     assert done.stderr == ""
 
 
+@pytest.mark.device
 @needs_layer
 def test_a_mistake_is_reported_with_its_vuid(tmp_path):
     """Destroying a buffer twice would be one; a size of 0 is a harmless one."""

@@ -7,8 +7,7 @@ cffi handle, of the ``vulkan`` package or of another.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from ...ir.errors import InvalidError
 from ..bundle_errors import ConstraintError, type_name
@@ -106,11 +105,3 @@ def _read_pointer(address: int) -> int | None:
     finally:
         os.close(memory)
     return int.from_bytes(data, "little") if len(data) == 8 else None
-
-
-def sequence_of(what: str, value: object, read: Callable[[object], Any]) -> list[Any]:
-    """Returns the items of a list, or the one thing that is no list, each read by a function."""
-    items = list(cast("list[object]", value)) if isinstance(value, list) else [value]
-    if not items:
-        raise InvalidError(f"{what}: expected at least one handle, found an empty list")
-    return [read(item) for item in items]

@@ -29,7 +29,6 @@ class ForeignInstance:
 
 
 _instances: dict[int, ForeignInstance] = {}
-_strong: dict[Platform, tuple[Instance, int]] = {}
 
 
 def native_platform(platform: Platform) -> tuple[Native, int]:

@@ -45,7 +45,10 @@ def make_queue(native: object, ctx: Context, async_handler: AsyncHandler | None 
     found = own or [d for d in sharing if d in ctx.devices]
     first, *others = ctx.devices
     if not found and (sharing or others):
-        raise InvalidError(f"{what}: the VkQueue {number:#x} belongs to none of the context's devices")
+        raise InvalidError(
+            f"{what}: the VkQueue {number:#x} belongs to none of the context's VkDevices; make a context of its "
+            "VkDevice with lp.vulkan.make_context"
+        )
     device = found[0] if found else first
     logical = device.logical
     if not found and not logical.is_adopted:

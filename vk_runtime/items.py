@@ -1,0 +1,31 @@
+"""Items: the tuple behind attributes whose method, `get_devices` beside `devices`, returns a list.
+
+SYCL's methods return vectors, which are lists here; the attribute is the same thing, and so the two must be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class _Items(tuple[object, ...]):
+    """A tuple that also equals a list of the same items."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(tuple(other) if isinstance(other, list) else other)  # pyright: ignore[reportUnknownArgumentType]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+def items(values: Iterable[T]) -> tuple[T, ...]:
+    """Returns the values as a tuple that also equals a list of them."""
+    return _Items(values)  # pyright: ignore[reportReturnType] - it holds the values
