@@ -341,6 +341,7 @@ def kernel(
     return decorate
 
 
+@functools.cache
 def _launching() -> types.ModuleType:
     with deferred_definitions():
         from . import launch
