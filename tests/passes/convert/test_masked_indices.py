@@ -10,7 +10,7 @@ from lapilli.ir.target_env import TargetEnv
 
 
 @pytest.mark.parametrize(
-    ("length", "masks", "minima", "masked"), [(64, True, 1, 1), (64, False, 2, 0), (48, True, 2, 0)]
+    ("length", "masks", "minima", "masked"), [(64, True, 1, 1), (64, False, 2, 0), (48, True, 1, 0)]
 )
 def test_the_users_own_minimum_stays(length, masks, minima, masked):
     @lp.kernel
