@@ -381,7 +381,7 @@ class LogicalDevice:
                 self.collect()
             if self.busy:
                 return False
-        from .reports import quiet
+        from .quiet import quiet
 
         with contextlib.suppress(Error), quiet():
             self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
