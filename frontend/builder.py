@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr, i1
+from xdsl.dialects.builtin import ModuleOp, UnitAttr, i1
 from xdsl.ir import Attribute, Region, SSAValue
 
-from ..ir.attributes import function_type, i32_attribute
+from ..ir.attributes import function_type, i32_attribute, text_attribute
 from ..ir.create import append, create, move_all
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
@@ -201,7 +201,8 @@ def _fill(
     if module.struct_aspects:
         result.attributes[aspect.TYPES_THAT_USE_ASPECTS] = struct_table(module.struct_aspects)
     barriers.check_barriers(module, result)
-    warn_once(module.findings, module.unit, KernelWarning)
+    module.captures.has_findings |= bool(module.findings)
+    warn_once(module.findings, KernelWarning)
     return result
 
 
@@ -236,6 +237,7 @@ def _build_kernel(
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
+    module.captures.functions[kernel.name] = kernel.source.function
     module.index_type = i64 if kernel.options.index is i64 else INDEX_TYPE
     module.function_attributes = _option_attributes(kernel.options)
     module.device_functions = kernel.options.device_functions
@@ -293,7 +295,7 @@ def _kernel_function(
     return create(
         func.FuncOp,
         properties={
-            "sym_name": StringAttr(kernel.name),
+            "sym_name": text_attribute(kernel.name),
             "function_type": function_type(types, ()),
         },
         attributes=_attributes(fb, kernel),

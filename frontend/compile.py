@@ -1,7 +1,8 @@
 """Compiling kernels: the composition root where front end, passes and emission meet.
 
-`executable_for` gives a launch its kernel: one that this process has, else one from the cache on disk, else one that is
-compiled now.  xdsl is imported only for the last; a launch of a compiled kernel never touches it.
+`executable_for` gives a launch its kernel: the one that it has, else one of the same text from the cache on disk, or
+from this process's where there is none, else one that is compiled now.  xdsl is imported only for the last; a launch of
+a compiled kernel never touches it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .checking import checks_of
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .first_launch import when_submitted
-from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
+from .image_cache import CachedKernel, Store, absolute_locations, cached_kernel, relative_locations
 from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
@@ -111,20 +112,25 @@ def executable_for(
 def _build(
     kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
 ) -> Executable:
-    """Takes a kernel from the cache on disk, or compiles it."""
+    """Takes a kernel from the cache, or compiles it."""
     if config.dump:
         from .stage_dumps import dump_stages
 
         dump_stages(kernel, rank, env, device.selector)
-    store = open_cache()
-    cached = None if store is None else cached_kernel(store, kernel, rank, env, constants.key)
+    cached = cached_kernel(open_cache() or _store_of_process(), kernel, rank, env, constants.key)
     found = None if cached is None else _from_cache(cached, device, env)
     if found is not None:
         return found
     made = _compile(kernel, rank, device, env, constants)
-    if cached is not None:
+    if cached is not None and not made.captures.has_findings:
         when_submitted(partial(cached.keep, made.captures, partial(_relative_bytes, made.image)))
     return made
+
+
+def _store_of_process() -> Store:
+    from .process_store import process_store
+
+    return process_store
 
 
 def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executable | None:
@@ -202,7 +208,7 @@ def _compile_now(
 ) -> Executable:
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
-    from .aspect_warnings import warn_once
+    from .aspect_warnings import findings_of, warn_once
     from .builder import build_module
 
     captures, stages = Captures(), Stages(kernel.name, device.selector)
@@ -217,7 +223,7 @@ def _compile_now(
     stages.done("front end")
     unit = kernel.function.__module__
     analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets, is_ours=True)
-    warn_once(analysis.diagnostics, unit)
+    warn_once(findings_of(analysis.diagnostics, captures, unit))
     (analysed,) = analysis.images
     require_device(device, _needs_of(kernel, analysed), analysed.requirements)
     stages.done("passes")
@@ -268,6 +274,7 @@ def analyse_kernels(
     *,
     rank: int | None = None,
     mode: str | None = None,
+    captures: Captures | None = None,
 ) -> Analysis:
     """Builds the IR of kernels and runs the passes up to where each image's requirements are known.
 
@@ -276,12 +283,15 @@ def analyse_kernels(
         env: the environment to compile for.
         rank: dimensions of the launch range; None: as many as each kernel uses.
         mode: device code split; None: that of the kernels' module.
+        captures: gets what the kernels read from around themselves.
     """
     from ..passes.pipeline import analyse
     from .builder import build_module
 
     options = options_of(kernels[0].function.__module__) if kernels else DEFAULT_OPTIONS
-    module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
+    module = build_module(
+        kernels, rank=rank, captures=captures, optional_aspects=env.optional_aspects, checks=env.checks
+    )
     split = options.device_code_split if mode is None else mode
     return analyse(module, env, mode=split, fixed_targets=options.fixed_targets, is_ours=True)
 
@@ -300,7 +310,7 @@ def compile_kernels(
     """
     from ..passes.pipeline import lower_image
     from ..spirv.build_image import build_image
-    from .aspect_warnings import warn_once
+    from .aspect_warnings import findings_of, warn_once
     from .builder import refusing_depth
     from .collector_pause import collector_paused
     from .deep_stack import with_deep_stack
@@ -308,9 +318,9 @@ def compile_kernels(
     target = env or TargetEnv()
 
     def build() -> tuple[DeviceImage, ...]:
-        analysis = analyse_kernels(kernels, target, rank=rank, mode=mode)
-        if kernels:
-            warn_once(analysis.diagnostics, kernels[0].function.__module__)
+        captures = Captures()
+        analysis = analyse_kernels(kernels, target, rank=rank, mode=mode, captures=captures)
+        warn_once(findings_of(analysis.diagnostics, captures))
         return tuple(build_image(lower_image(image, target), target) for image in analysis.images)
 
     with compile_lock, collector_paused(), refusing_depth(kernels):

@@ -188,7 +188,8 @@ class FunctionBuilder:
         if self.is_dry:
             return None
         # repr tells -0.0 from 0.0 and finds NaN again; a bool and the integer 1 differ by type.
-        key = (scalar.name, repr(value)) if scalar.is_float else (ir_type(scalar), value)
+        # Types of IR by identity, as `ir_type` has one of each: hashing visits all of an attribute.
+        key = (scalar.name, repr(value)) if scalar.is_float else (id(ir_type(scalar)), value)
         found = self._memo.get(key)
         if found is None:
             attribute = constant_attribute(value, scalar)

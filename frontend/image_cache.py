@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: which entry belongs to a kernel, and whether it still says the truth.
+"""Compiled kernels that are kept: which entry belongs to a kernel, and whether it still says the truth.
 
 The key holds what is known before the kernel is looked into: its text, name, signature and options, the rank, the
 environment, the compiler.  Which names it reads from around itself is only known after a compilation, so an entry of
@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
 from ..ir.errors import Location
@@ -39,7 +39,12 @@ VARIANTS: Final = 8
 
 
 class Store(Protocol):
-    """Where entries are kept; `vk_runtime.disk_cache.DiskCache` is one."""
+    """Where entries are kept: a `vk_runtime.disk_cache.DiskCache` or a `process_store.ProcessStore`."""
+
+    @property
+    def outlives_process(self) -> bool:
+        """Whether other processes, with other compilers perhaps, find the entries."""
+        ...
 
     def load(self, name: str) -> bytes | None:
         """Returns what was stored under `name`."""
@@ -153,7 +158,8 @@ def cached_kernel(
     if text is None:
         return None
     content: list[object] = [
-        compiler_version(),
+        # Warnings are given once for a Python module, so that another one must not find what it would be warned of.
+        compiler_version() if store.outlives_process else kernel.function.__module__,
         kernel.name,
         text,
         [(p.name, p.type.spelling, type_text(p.type)) for p in kernel.signature.parameters],
@@ -219,7 +225,7 @@ def relative_locations(
         return Location(f"<{index}>", location.line - first + 1, location.column, "")
 
     try:
-        return tuple(_with_locations(kernel, relative) for kernel in kernels)
+        return tuple(kernel.with_locations(relative) for kernel in kernels)
     except ValueError:
         return None
 
@@ -238,17 +244,4 @@ def absolute_locations(
         line = code.co_firstlineno + location.line - 1
         return Location(code.co_filename, line, location.column, function.__qualname__)
 
-    return tuple(_with_locations(kernel, absolute) for kernel in kernels)
-
-
-def _with_locations(kernel: KernelInfo, change: Callable[[Location], Location]) -> KernelInfo:
-    uses = tuple(
-        replace(use, location=None if use.location is None else change(use.location))
-        for use in kernel.aspect_uses
-    )
-    sites = tuple(
-        replace(site, location=None if site.location is None else change(site.location))
-        for site in kernel.sites
-    )
-    location = None if kernel.location is None else change(kernel.location)
-    return replace(kernel, aspect_uses=uses, location=location, sites=sites)
+    return tuple(kernel.with_locations(absolute) for kernel in kernels)

@@ -29,7 +29,9 @@ def note_lost_stores(fb: FunctionBuilder, values: Mapping[str, Value]) -> None:
     Args:
         values: what each parameter is bound to.
     """
-    if fb.module.library_call is not None:
+    if fb.module.library_call is not None or not any(
+        isinstance(value, (Composite, FixedArray)) for value in values.values()
+    ):
         return
     names = [n for n in ast.walk(fb.source.tree) if isinstance(n, ast.Name)]
     assigned = {n.id for n in names if isinstance(n.ctx, ast.Store)}  # as a whole: no longer the caller's
@@ -50,14 +52,13 @@ def note_lost_stores(fb: FunctionBuilder, values: Mapping[str, Value]) -> None:
 
 def _note(fb: FunctionBuilder, name: str, stores: Sequence[ast.stmt]) -> None:
     first = min(stores, key=lambda node: (node.lineno, node.col_offset))
-    fb.module.findings.append(
-        fb.source.diagnostic(
-            first,
-            f"parameter '{name}' of '{fb.source.name}' is the helper's own copy, and nobody sees what is stored into "
-            f"it: the caller's value stays as it is; return '{name}' and assign the result where it is called",
-            severity="warning",
-        )
+    found = fb.source.diagnostic(
+        first,
+        f"parameter '{name}' of '{fb.source.name}' is the helper's own copy, and nobody sees what is stored into "
+        f"it: the caller's value stays as it is; return '{name}' and assign the result where it is called",
+        severity="warning",
     )
+    fb.module.findings.append((fb.source.function, found))
 
 
 def _parts_of(value: Composite | FixedArray) -> frozenset[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import tokenize
 import types
 from collections.abc import Sequence
@@ -169,9 +170,12 @@ def definition_location(function: types.FunctionType) -> Location:
 
 
 def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> list[str]:
+    file = function.__code__.co_filename
     try:
-        return inspect.findsource(function)[0]
-    except (OSError, TypeError, IndexError, SyntaxError, UnicodeDecodeError) as error:
+        linecache.checkcache(file)
+        # What inspect finds, which looks for the function's module first; it alone knows the REPL of Python 3.13.
+        return linecache.getlines(file, function.__globals__) or inspect.findsource(function)[0]
+    except (OSError, TypeError, ValueError, IndexError, SyntaxError) as error:
         raise signature_error(
             f"the source text of '{function.__qualname__}' cannot be found",
             code="LP2002",

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 _Attribute = TypeVar("_Attribute", bound=ParametrizedAttribute)
 
 _NOT_NESTED: ArrayAttr[StringAttr] = ArrayAttr(())
+_NO_TYPES: ArrayAttr[Attribute] = ArrayAttr(())
 
 
 def attribute(kind: type[_Attribute], *parameters: Attribute) -> _Attribute:
@@ -40,9 +41,15 @@ def _parameter_names(kind: type[ParametrizedAttribute]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
+def text_attribute(text: str) -> StringAttr:
+    """Returns a string."""
+    return StringAttr(text)
+
+
+@lru_cache(maxsize=1024)
 def symbol_reference(name: str) -> FlatSymbolRefAttr:
     """Returns ``@name``."""
-    return attribute(SymbolRefAttr, StringAttr(name), _NOT_NESTED)
+    return attribute(SymbolRefAttr, text_attribute(name), _NOT_NESTED)
 
 
 @lru_cache(maxsize=1024)
@@ -53,7 +60,11 @@ def i32_attribute(value: int) -> IntegerAttr[IntegerType]:
 
 def function_type(inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> FunctionType:
     """Returns the type of a function."""
-    return attribute(FunctionType, ArrayAttr(inputs), ArrayAttr(outputs))
+    return attribute(FunctionType, _types(tuple(inputs)), _types(tuple(outputs)))
+
+
+def _types(types: tuple[Attribute, ...]) -> ArrayAttr[Attribute]:
+    return ArrayAttr(types) if types else _NO_TYPES
 
 
 @lru_cache(maxsize=4096)

@@ -1,8 +1,9 @@
 """Creating operations in a third of the time that xDSL's `Operation.create` takes; most of IR is made here.
 
 `create` fills the same fields as `Operation.__init__` (tests/ir/test_create.py compares them) without the properties,
-generators and look-ups in between; `append` puts an operation that is in no block yet behind all others of a block,
-without looking for cycles that a new operation cannot make; `move_all` does so with everything in a block.
+generators and look-ups in between; `append` and `prepend_all` put operations that are in no block yet behind or in
+front of all others of a block, without looking for cycles that a new operation cannot make; `move_all` does so with
+everything in a block.
 """
 
 # The fields are xDSL's own, whose version pyproject.toml fixes.
@@ -95,6 +96,15 @@ def append(block: Block, op: Operation) -> None:
         op._prev_op = last
         last._next_op = op
     block._last_op = op
+
+
+def prepend_all(block: Block, ops: Sequence[Operation]) -> None:
+    """Puts new operations, as `append` takes them, in front of all others of a block."""
+    front = Block()
+    for op in ops:
+        append(front, op)
+    move_all(block, front)
+    move_all(front, block)
 
 
 def move_all(source: Block, target: Block) -> None:

@@ -8,7 +8,8 @@ push constants, or a storage buffer where they are too small.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from .errors import Location
 
@@ -385,6 +386,22 @@ class KernelInfo:
     with ones in front and gives the same."""
     default_local_size: tuple[int, ...] | None = None
     """The local size of launches that give none, slowest dimension first; None: the runtime chooses."""
+
+    def with_locations(self, change: Callable[[Location], Location]) -> KernelInfo:
+        """Returns the kernel with what `change` makes of each of its locations."""
+
+        def changed(location: Location | None) -> Location | None:
+            return None if location is None else change(location)
+
+        return replace(
+            self,
+            location=changed(self.location),
+            aspect_uses=tuple([replace(use, location=changed(use.location)) for use in self.aspect_uses]),
+            local_arrays=tuple(
+                [replace(each, location=changed(each.location)) for each in self.local_arrays]
+            ),
+            sites=tuple([replace(site, location=changed(site.location)) for site in self.sites]),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, StringAttr
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute
 
 from .attribute_values import elements
-from .attributes import attribute, number_attribute
+from .attributes import attribute, number_attribute, text_attribute
 from .errors import Location
-
-# Making an attribute costs more than looking it up, and every operation has a location.
-_name = lru_cache(maxsize=64)(StringAttr)
 
 
 def file_location(file: str, line: int, column: int) -> FileLineColLoc:
     """Returns the location attribute of a place in a file; line and column count from 1."""
-    return attribute(FileLineColLoc, _name(file), number_attribute(line), number_attribute(column))
+    return attribute(FileLineColLoc, text_attribute(file), number_attribute(line), number_attribute(column))
 
 
 def location_of(attribute: Attribute) -> Location | None:

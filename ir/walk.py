@@ -10,7 +10,7 @@ from typing import cast
 from xdsl.ir import Block, Operation, Region, SSAValue, SSAValues
 
 
-def operations(root: Operation | Region) -> list[Operation]:
+def operations(root: Operation | Region | Block) -> list[Operation]:
     """Returns `root`, where it is an operation, and everything inside of it, each before what is inside of it.
 
     Changes made while the list is gone through are not seen.
@@ -19,10 +19,10 @@ def operations(root: Operation | Region) -> list[Operation]:
     if type(root) is Region:  # isinstance costs a call in Python for everything else
         _visit(root, found)
         return found
-    op = cast("Operation", root)
-    found.append(op)
-    for region in op.regions:
-        _visit(region, found)
+    for op in block_operations(root) if type(root) is Block else (cast("Operation", root),):
+        found.append(op)
+        for region in op.regions:
+            _visit(region, found)
     return found
 
 
@@ -51,7 +51,7 @@ def operands_of(op: Operation) -> SSAValues[SSAValue]:
     return op._operands
 
 
-def instances(root: Operation | Region, *kinds: type[Operation]) -> list[Operation]:
+def instances(root: Operation | Region | Block, *kinds: type[Operation]) -> list[Operation]:
     """Returns the operations of some classes, in the order of `operations`.
 
     The classes that occur are few, and each `isinstance` of xDSL's abstract ones is a call in Python: they are asked

@@ -179,9 +179,9 @@ class AspectRules:
 
     def _of_access(self, memory: SSAValue) -> Sequence[Need]:
         # The 8- and 16-bit storage features are about buffers, not about a kernel's own variables.
-        if isinstance(memory, OpResult) and memory.op.name in _ALLOCATIONS:
+        if type(memory) is OpResult and memory.op.name in _ALLOCATIONS:
             return ()
-        if is_memref_type(memory.type) and isinstance(memory.type.memory_space, StorageClassAttr):
+        if is_memref_type(memory.type) and type(memory.type.memory_space) is StorageClassAttr:
             return ()
         pointee = _pointee(memory.type)
         found = self._of_element.get(id(pointee))
@@ -217,6 +217,6 @@ def _has_own_rule(kind: type[Operation]) -> bool:
 
 
 def _pointee(type_: Attribute) -> Attribute:
-    if isinstance(type_, PointerType):
+    if type(type_) is PointerType:
         return type_.pointee
     return memref_element_type(type_) or type_

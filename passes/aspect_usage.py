@@ -55,8 +55,8 @@ class AspectUsage:
             module: the module, usually top level.
             within_units: whether to see of another translation unit only what its functions declare.
         """
-        graph = CallGraph.of(module)
-        usage = cls(graph, {function: {} for function in graph.functions})
+        usage = cls.none(module)
+        graph = usage.graph
         callers = _callers(graph, within_units)
         # Reasons that say most come first: later sources only add aspects that have no reason yet.
         rules = AspectRules(module)
@@ -69,6 +69,17 @@ class AspectUsage:
         usage._add(callers, {f: list(_declared_uses(f, graph, within_units)) for f in graph.functions})
         usage._add(callers, {f: list(_attached_uses(f)) for f in graph.functions})
         return usage
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no function uses any aspect."""
+        return not any(self.reasons.values())
+
+    @classmethod
+    def none(cls, module: Operation) -> AspectUsage:
+        """Returns the analysis of a module that is known to use no aspect."""
+        graph = CallGraph.of(module)
+        return cls(graph, {function: {} for function in graph.functions})
 
     def within_units(self, module: Operation) -> AspectUsage:
         """Returns the analysis that does not look into other translation units; this one where there is one."""

@@ -141,7 +141,9 @@ def analyse(
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
         done("limit-loops", module)
-    usage = AspectUsage.of(module)
+    # Only the traps bring in aspects: what used none needs no second look.
+    is_plain = usage.is_empty and env.checks != "debug"
+    usage = AspectUsage.none(module) if is_plain else AspectUsage.of(module)
     propagate(module, usage=usage)
     done("propagate-aspects", module)
     uses = {name: _explained(found, before[name]) for name, found in _uses_of_kernels(usage).items()}

@@ -36,7 +36,7 @@ from ..ir.call_graph import CallGraph, SymbolTables, entry_points, has_body
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function, is_kernel, kernel_local_size
 from ..ir.errors import InvalidError
-from ..ir.walk import operations
+from ..ir.walk import block_operations, operations, region_blocks
 from .diagnose_aspects import needs
 
 
@@ -182,11 +182,20 @@ def _references_in(attribute: Attribute) -> Iterator[SymbolRefAttr]:
 
 def _symbols(scope: Operation) -> Iterator[Operation]:
     """Yields the functions and globals in a module and in the modules inside it, not those modules."""
-    for op in scope.regions[0].ops:
-        if isinstance(op, ModuleOp | gpu.ModuleOp):
-            yield from _symbols(op)
-        elif op.has_trait(SymbolOpInterface, value_if_unregistered=False):
-            yield op
+    for block in region_blocks(scope.regions[0]):
+        for op in block_operations(block):
+            if type(op) in _MODULES:
+                yield from _symbols(op)
+            elif _is_symbol_class(type(op)):
+                yield op
+
+
+_MODULES = frozenset((ModuleOp, gpu.ModuleOp))
+
+
+@cache
+def _is_symbol_class(kind: type[Operation]) -> bool:
+    return kind.has_trait(SymbolOpInterface, value_if_unregistered=False)
 
 
 def _extract(module: ModuleOp, plan: _Plan) -> ModuleOp:

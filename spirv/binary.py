@@ -12,6 +12,7 @@ import enum
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NamedTuple
 
 from .errors import SpirvError
@@ -269,7 +270,7 @@ class ModuleBuilder:
 
     def marks(self) -> tuple[object, ...]:
         """Returns the mark of every instruction, by ordinal."""
-        return tuple(mark for section in self._marks for mark in section)
+        return tuple(chain.from_iterable(self._marks))
 
     def build(self) -> bytes:
         """Returns the little-endian module."""

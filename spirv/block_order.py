@@ -7,45 +7,48 @@ reaches them, come last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.ir import Block, Region
 
 from ..ir.dialects.spirv import MergeOp
+from ..ir.walk import region_blocks
 
 
 def emission_order(region: Region, *, is_loop: bool = False) -> list[Block]:
     """Returns all blocks of a region: entry first, merge block last, a loop's continue block before it."""
-    blocks = list(region.blocks)
+    blocks = region_blocks(region)
     if len(blocks) <= 2:
         return blocks
     tail: list[Block] = []
-    if isinstance(blocks[-1].last_op, MergeOp):
+    if type(blocks[-1].last_op) is MergeOp:
         tail = blocks[-2:] if is_loop else blocks[-1:]
-    reached = _reverse_post_order(blocks[0], set(tail))
-    seen = {*reached, *tail}
+    # By identity: the hash of a block is a Python call.
+    seen = {id(block) for block in tail}
+    reached = _reverse_post_order(blocks[0], seen)
     # Unreachable blocks stay: their branches may be operands of OpPhi.
-    return [*reached, *(block for block in blocks if block not in seen), *tail]
+    return [*reached, *(block for block in blocks if id(block) not in seen), *tail]
 
 
-def _reverse_post_order(entry: Block, excluded: set[Block]) -> list[Block]:
+def _reverse_post_order(entry: Block, visited: set[int]) -> list[Block]:
+    """Returns the blocks that an entry reaches past those visited, whose identities it adds to them."""
     order: list[Block] = []
-    visited = {entry, *excluded}
-    stack: list[tuple[Block, Iterator[Block]]] = [(entry, _successors(entry))]
+    visited.add(id(entry))
+    stack = [(entry, _successors(entry))]
     while stack:
         block, successors = stack[-1]
-        following = next((s for s in successors if s not in visited), None)
-        if following is None:
+        while successors:
+            # Last first, so that the first successor comes first in the reversed order.
+            following = successors.pop()
+            if id(following) not in visited:
+                visited.add(id(following))
+                stack.append((following, _successors(following)))
+                break
+        else:
             order.append(block)
             stack.pop()
-        else:
-            visited.add(following)
-            stack.append((following, _successors(following)))
     order.reverse()
     return order
 
 
-def _successors(block: Block) -> Iterator[Block]:
-    # Last first, so that the first successor comes first in the reversed order.
+def _successors(block: Block) -> list[Block]:
     last_op = block.last_op
-    return iter(()) if last_op is None else iter(tuple(last_op.successors)[::-1])
+    return [] if last_op is None else list(last_op.successors)

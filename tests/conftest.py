@@ -28,6 +28,7 @@ os.environ.setdefault(
     "LAPILLI_VERIFY", "1"
 )  # our own rules for IR and SPIR-V, which users' compilations leave out
 
+from lapilli.frontend.process_store import process_store
 from lapilli.ir.config import config
 from lapilli.vk_runtime.runtime import runtime
 
@@ -94,6 +95,12 @@ def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     yield make
     for name in names:
         sys.modules.pop(name, None)
+
+
+@pytest.fixture(autouse=True)
+def _compile_anew() -> None:  # pyright: ignore[reportUnusedFunction]
+    """Keeps what other tests have compiled from answering for this one."""
+    process_store.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..ir.errors import InvalidError, Location
+from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo, Requirements
 from ..ir.lpk_records import ConstantRecord, KernelRecord, PropertyRecord
 from ..ir.property_set import requirement_properties
@@ -115,16 +115,7 @@ def property_records(requirements: Requirements) -> tuple[PropertyRecord, ...]:
 
 def _portable(kernel: KernelInfo) -> KernelInfo:
     """Returns a kernel whose source locations name files without the folders of this machine."""
-    uses = tuple(replace(use, location=_short(use.location)) for use in kernel.aspect_uses)
-    arrays = tuple(replace(array, location=_short(array.location)) for array in kernel.local_arrays)
-    sites = tuple(replace(site, location=_short(site.location)) for site in kernel.sites)
-    return replace(
-        kernel, location=_short(kernel.location), aspect_uses=uses, local_arrays=arrays, sites=sites
-    )
-
-
-def _short(location: Location | None) -> Location | None:
-    return None if location is None else replace(location, file=os.path.basename(location.file))
+    return kernel.with_locations(lambda location: replace(location, file=os.path.basename(location.file)))
 
 
 def save_bundle(bundle: KernelBundle, path: str | os.PathLike[str]) -> None:

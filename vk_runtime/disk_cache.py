@@ -61,6 +61,8 @@ class DiskCache:
         limit_bytes: of all entries; `store` removes those that were not used for longest.
     """
 
+    outlives_process = True
+
     def __init__(self, folder: Path, limit_bytes: int) -> None:
         self.folder = folder
         self.limit_bytes = limit_bytes

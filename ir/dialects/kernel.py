@@ -36,7 +36,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
-from ..attributes import i32_attribute
+from ..attributes import i32_attribute, text_attribute
 from ..kernel_info import STREAM_DTYPE
 from . import kernel_atomic, kernel_image, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
@@ -57,6 +57,8 @@ MASKED = "kernel.masked"
 """Unit: the body itself skips work-items beyond the range."""
 LINKAGE_NAME = "kernel.linkage_name"
 """String, on functions with `aspect.external`: the linker's symbol, where it is not the function's name."""
+SOURCE_NAME = "kernel.source_name"
+"""String, on any function: what the source calls it, where several functions of the module have that name."""
 LOCAL_SIZE = "kernel.local_size"
 """array<i32>: fixed local size in invocations, slowest dimension first."""
 
@@ -127,15 +129,18 @@ class KernelParameter:
 
     def to_attribute(self) -> DictionaryAttr:
         """Returns the entry of `kernel.parameters`."""
-        entry: dict[str, Attribute] = {"name": StringAttr(self.name), "dtype": StringAttr(self.dtype)}
+        entry: dict[str, Attribute] = {
+            "name": text_attribute(self.name),
+            "dtype": text_attribute(self.dtype),
+        }
         if self.ndim is not None:
-            entry |= {"ndim": i32_attribute(self.ndim), "access": StringAttr(self.access)}
+            entry |= {"ndim": i32_attribute(self.ndim), "access": text_attribute(self.access)}
             if self.may_alias:
-                entry["may_alias"] = UnitAttr()
+                entry["may_alias"] = _UNIT
             if self.is_shared:
-                entry["shared"] = UnitAttr()
+                entry["shared"] = _UNIT
             if self.is_image:
-                entry["image"] = UnitAttr()
+                entry["image"] = _UNIT
         return DictionaryAttr(entry)
 
 
@@ -162,13 +167,17 @@ def kernel_parameters(kernel: Function) -> tuple[KernelParameter, ...]:
     return tuple(_parse_parameter(i, entry, types[i]) for i, entry in enumerate(entries))
 
 
+_UNIT = UnitAttr()
+_KEYS = frozenset(("name", "dtype", "ndim", "access", "may_alias", "shared", "image"))
+
+
 def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelParameter:
     where = f"entry {index} of '{PARAMETERS}'"
     if not isinstance(entry, DictionaryAttr):
         raise VerifyException(f"{where} must be a dictionary, found {entry}")
-    known = {"name", "dtype", "ndim", "access", "may_alias", "shared", "image"}
-    if unknown := sorted(entry.data.keys() - known):
-        raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(known)}")
+    if not entry.data.keys() <= _KEYS:
+        unknown = sorted(entry.data.keys() - _KEYS)
+        raise VerifyException(f"{where} has unknown keys {unknown}, expected some of {sorted(_KEYS)}")
     name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
     if dtype == STREAM_DTYPE and (ndim is not None or type_ != i32):
         raise VerifyException(f"{where}: a stream is an i32 of no meaning, found {type_}")
@@ -264,7 +273,7 @@ def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
     * they stand on kernels only, but for those named below, and no other name begins with `kernel.`
-    * `kernel.linkage_name` is a string with content, on functions
+    * `kernel.linkage_name` and `kernel.source_name` are strings with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and what may stand on any function are units
     * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction` and `kernel.wide` may
@@ -272,11 +281,12 @@ def verify_attributes(op: Operation) -> None:
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
-    if LINKAGE_NAME in names:
-        names.remove(LINKAGE_NAME)
-        symbol = op.attributes[LINKAGE_NAME]
-        if not isinstance(op, Function) or not isinstance(symbol, StringAttr) or not symbol.data:
-            raise VerifyException(f"'{LINKAGE_NAME}' is a string with content on a function, found {symbol}")
+    for name in (LINKAGE_NAME, SOURCE_NAME):
+        if name in names:
+            names.remove(name)
+            text = op.attributes[name]
+            if not isinstance(op, Function) or not isinstance(text, StringAttr) or not text.data:
+                raise VerifyException(f"'{name}' is a string with content on a function, found {text}")
     if not names:
         return
     if OPT_LEVEL in names and integer(op.attributes[OPT_LEVEL], i32) not in (0, 1, 2):
@@ -387,6 +397,7 @@ __all__ = [
     "OPT_LEVEL",
     "PARAMETERS",
     "RANK",
+    "SOURCE_NAME",
     "WIDE",
     "Function",
     "GlobalRangeOp",

@@ -51,7 +51,9 @@ Variables = Sequence[SSAValue | None]
 
 
 def _variables(fn: FunctionLowering, op: Operation) -> Variables:
-    return [fn.variable(fn.type(result.type)) if result.uses else None for result in op.results]
+    return [
+        fn.variable(fn.type(result.type)) if result.first_use is not None else None for result in op.results
+    ]
 
 
 def _store_all(fn: FunctionLowering, variables: Variables, values: Sequence[SSAValue]) -> None:
@@ -88,7 +90,7 @@ SPIR-V's own limit of 1023 counts loops and functions as well."""
 def _check_depth(op: Operation) -> None:
     depth, parent = 0, op.parent_op()
     while parent is not None:
-        depth += isinstance(parent, scf.IfOp)
+        depth += type(parent) is scf.IfOp  # isinstance is a call in Python for every other class
         parent = parent.parent_op()
     if depth == MAXIMUM_SELECTION_DEPTH:
         raise PassError(
@@ -109,7 +111,7 @@ def _if(fn: FunctionLowering, op: Operation) -> None:
     condition = fn.value(op.operands[0])
     variables = _variables(fn, op)
     header, merge, blocks = Block(), _merge_block(fn), list[Block]()
-    for region in (op.true_region, op.false_region):
+    for region in op.regions:
         block = region.first_block
         if block is None:
             blocks.append(merge)

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...ir.create import append, create
+from ...ir.create import append, create, prepend_all
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
@@ -247,12 +247,7 @@ class FunctionLowering:
 
     def finish(self) -> Block:
         """Puts what was kept apart in front of the body and returns it."""
-        front = [*self._constant_ops, *self._variables, *self._first_ops]
-        first = self.body.first_op
-        if first is None:
-            self.body.add_ops(front)
-        elif front:
-            self.body.insert_ops_before(front, first)
+        prepend_all(self.body, [*self._constant_ops, *self._variables, *self._first_ops])
         return self.body
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import get_args
 
 from xdsl.dialects import gpu
@@ -141,7 +142,7 @@ class ModuleLowering:
             self._linked = {
                 function_name(f) for f in graph.functions if is_kernel(f) and graph.reaches_external(f)
             }
-        decisive = {kind for kind in kinds if kind.name in _BARRIERS or issubclass(kind, _DECISIVE)}
+        decisive = {kind for kind in kinds if _is_decisive(kind)}
         for op in (op for op in ops if type(op) in decisive):
             if op.name in _BARRIERS:
                 orders = op.properties.get("memory_semantics")
@@ -361,6 +362,11 @@ class ModuleLowering:
         """Adds a function to the module."""
         lowered.location = origin.location
         self.functions.append(lowered)
+
+
+@cache
+def _is_decisive(kind: type[Operation]) -> bool:
+    return kind.name in _BARRIERS or issubclass(kind, _DECISIVE)
 
 
 def _has_images(kernel: Function) -> bool:

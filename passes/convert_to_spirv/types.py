@@ -127,6 +127,10 @@ class TypeConverter:
     """
 
     _types: dict[Attribute, Attribute] = field(default_factory=dict[Attribute, Attribute])
+    _by_identity: dict[int, tuple[Attribute, Attribute]] = field(
+        default_factory=dict[int, tuple[Attribute, Attribute]]
+    )
+    """The same by the identity of the type, which is kept with it: hashing visits all of an attribute."""
     _pointers: dict[tuple[int, StorageClass], PointerType] = field(
         default_factory=dict[tuple[int, StorageClass], PointerType]
     )
@@ -141,10 +145,13 @@ class TypeConverter:
 
     def __call__(self, type_: Attribute) -> Attribute:
         """Returns the device's type; TypeError says why there is none."""
-        known = self._types.get(type_)
-        if known is None:
-            known = self._types[type_] = self._convert(type_)
-        return known
+        found = self._by_identity.get(id(type_))
+        if found is None:
+            known = self._types.get(type_)
+            if known is None:
+                known = self._types[type_] = self._convert(type_)
+            found = self._by_identity[id(type_)] = type_, known
+        return found[1]
 
     def _convert(self, type_: Attribute) -> Attribute:
         if isinstance(type_, IndexType):

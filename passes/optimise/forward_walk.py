@@ -7,11 +7,13 @@ value is known from where it is computed to the end of its region; loads only un
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...ir.attribute_numbers import AttributeNumbers
 from ...ir.create import create
 from ...ir.dialects.kernel_fields import LoadFieldOp
 from ...ir.walk import operands_of
@@ -47,6 +49,9 @@ _COMMUTATIVE = frozenset(
 
 Key: TypeAlias = tuple[object, ...]
 
+Table: TypeAlias = dict[Key, tuple[Operation, Sequence[SSAValue]]]
+"""Operations by what they compute, each with its operands: kept, so that no other value gets the identity of one."""
+
 
 class ForwardWalk:
     """Folds (`fold`) and removes common subexpressions (`number`) in one function."""
@@ -54,9 +59,9 @@ class ForwardWalk:
     def __init__(self, *, fold: bool, number: bool) -> None:
         self._fold = fold
         self._number = number
-        self._known: dict[Key, Operation] = {}
+        self._known: Table = {}
         """Pure operations and loads of read-only arrays that dominate the current one."""
-        self._loads: dict[Key, Operation] = {}
+        self._loads: Table = {}
         """Loads since memory last changed."""
         self._constants: dict[Key, Operation] = {}
         """Constants of this function; all stand at its start."""
@@ -65,6 +70,7 @@ class ForwardWalk:
         self._writes: dict[Operation, bool] = {}
         """Which operations with regions write memory; what folding has rebuilt since is not in it."""
         self._read_only: frozenset[SSAValue] = frozenset()
+        self._number_of = AttributeNumbers().of
 
     def run(self, function: Operation) -> None:
         """Walks the body of `function`; a body of several blocks is walked block by block."""
@@ -107,15 +113,16 @@ class ForwardWalk:
 
     def _materialise(self, attribute: Attribute, op: Operation) -> SSAValue:
         type_ = op.results[0].type
-        known = self._constants.get(_constant_key(attribute, type_))
+        key = self._constant_key(attribute, type_)
+        known = self._constants.get(key)
         if known is None:
             known = create(arith.ConstantOp, (), (type_,), {"value": attribute}, location=op.location)
-            self._add_constant(known)
+            self._add_constant(key, known)
         return known.results[0]
 
-    def _add_constant(self, op: Operation) -> None:
+    def _add_constant(self, key: Key, op: Operation) -> None:
         assert self._entry is not None
-        self._constants[_constant_key(op.properties["value"], op.results[0].type)] = op
+        self._constants[key] = op
         last = self._last_constant
         if last is not None:
             self._entry.insert_op_after(op, last)
@@ -126,14 +133,15 @@ class ForwardWalk:
         self._last_constant = op
 
     def _unify_constant(self, op: Operation) -> None:
-        key = _constant_key(op.properties["value"], op.results[0].type)
+        (value,) = op.results
+        key = self._constant_key(op.properties["value"], value.type)
         known = self._constants.get(key)
         if known is not None:
             replace(op, known.results)
             return
         if not (op.parent is self._entry and op.prev_op is self._last_constant):
             op.detach()
-            self._add_constant(op)
+            self._add_constant(key, op)
             return
         self._constants[key] = op
         self._last_constant = op
@@ -147,12 +155,33 @@ class ForwardWalk:
         elif is_write_class(kind):
             self._loads.clear()
 
-    def _merge(self, op: Operation, table: dict[Key, Operation]) -> None:
+    def _merge(self, op: Operation, table: Table) -> None:
         if not op.results:
             return
-        known = table.setdefault(_key(op), op)
+        known, _ = table.setdefault(self._key(op), (op, operands_of(op)))
         if known is not op:
             replace(op, known.results)
+
+    def _key(self, op: Operation) -> Key:
+        """Returns what is equal for operations that compute the same: attributes by number, values by identity."""
+        kind, number_of = type(op), self._number_of
+        operands = [id(value) for value in operands_of(op)]
+        if kind in _COMMUTATIVE:
+            operands.sort()
+        types = [number_of(result.type) for result in op.results]
+        if not op.properties and not op.attributes:
+            return (kind, *operands, None, *types)
+        properties = [(name, number_of(value)) for name, value in op.properties.items()]
+        attributes = [(name, number_of(value)) for name, value in op.attributes.items()]
+        return (kind, *operands, None, *types, None, *properties, None, *attributes)
+
+    def _constant_key(self, attribute: Attribute, type_: Attribute) -> Key:
+        """Returns what is equal for equal constants; scalars by their value, as hashing visits all of an attribute."""
+        number = self._number_of(type_)
+        if is_float_attribute(attribute):
+            # By its bits: -0.0 is another constant than 0.0.
+            return number, _DOUBLE.pack(attribute.value.data)
+        return number, attribute.value.data if is_integer_attribute(attribute) else attribute
 
     def _regions(self, op: Operation) -> None:
         writes = self._number and self._writes_memory(op)
@@ -177,23 +206,3 @@ class ForwardWalk:
 
 
 _DOUBLE = struct.Struct("<d")
-
-
-def _constant_key(attribute: Attribute, type_: Attribute) -> Key:
-    """Returns what is equal for equal constants; scalars by their value, as hashing visits all of an attribute."""
-    if is_float_attribute(attribute):
-        return type_, _DOUBLE.pack(attribute.value.data)  # by its bits: -0.0 is another constant than 0.0
-    return type_, attribute.value.data if is_integer_attribute(attribute) else attribute
-
-
-def _key(op: Operation) -> Key:
-    kind = type(op)
-    operands: tuple[SSAValue, ...] = operands_of(op)
-    if kind in _COMMUTATIVE:
-        one, other = operands
-        if id(one) > id(other):
-            operands = (other, one)
-    types = tuple([result.type for result in op.results])
-    if not op.properties and not op.attributes:
-        return (kind, operands, types)
-    return (kind, operands, types, tuple(op.properties.items()), tuple(op.attributes.items()))

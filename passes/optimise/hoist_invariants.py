@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ...ir.walk import block_operations, operands_of
 from .effects import functions_of, is_speculatable, loops_of
 
 _LOOPS = frozenset((scf.ForOp, scf.WhileOp))
@@ -42,8 +43,8 @@ def hoist_invariants(function: Operation) -> None:
 
 def _hoist(body: Block, loop: Operation) -> None:
     assert loop.parent is not None
-    for op in tuple(body.ops):
-        if is_speculatable(op) and not any(_is_inside(value, body) for value in op.operands):
+    for op in block_operations(body):
+        if is_speculatable(op) and not any(_is_inside(value, body) for value in operands_of(op)):
             op.detach()
             loop.parent.insert_op_before(op, loop)
 

@@ -66,7 +66,9 @@ def join_loads(function: Operation) -> None:
     blocks = body_blocks(function)
     if not isinstance(function, Function) or not is_kernel(function) or len(blocks) != 1:
         return
-    arrays = arrays_of_whole_rows(blocks[0]) & _buffers(function, blocks[0])
+    arrays = arrays_of_whole_rows(blocks[0])
+    if arrays:
+        arrays &= _buffers(function, blocks[0])
     if not arrays:
         return
     ForwardWalk(fold=False, number=True).run(function)  # equal rows are one value then

@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ...ir.create import create
+from ...ir.walk import block_operations
 from .constants import constant_integer
 from .effects import functions_of, loops_of
 from .fold_control_flow import replace
@@ -64,10 +65,10 @@ def _products(loop: scf.ForOp) -> list[_Product]:
     counter = body.args[0]
     counters: set[SSAValue] = {counter}
     found: list[_Product] = []
-    for op in body.ops:
-        if isinstance(op, arith.IndexCastOp) and op.operands[0] is counter:
+    for op in block_operations(body):  # classes by type(): isinstance is a call in Python for each other one
+        if type(op) is arith.IndexCastOp and op.operands[0] is counter:
             counters.add(op.results[0])
-        elif isinstance(op, arith.MuliOp):
+        elif type(op) is arith.MuliOp:
             a, b = op.operands
             for value, factor in ((a, b), (b, a)):
                 if value in counters and not _is_inside(factor, body) and not _is_shift(factor):

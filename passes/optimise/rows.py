@@ -49,12 +49,11 @@ def arrays_of_whole_rows(body: Block) -> frozenset[SSAValue]:
     A row of three or five weights does not, and must not keep the kernel from being coarsened.
     """
     last: dict[SSAValue, int] = {}
-    for op in body.ops:
-        for load in instances(op, memref.LoadOp):
-            place = fixed(load)
-            if place is not None:
-                row, number = place
-                last[row.array] = max(number, last.get(row.array, 0))
+    for load in instances(body, memref.LoadOp):
+        place = fixed(load)
+        if place is not None:
+            row, number = place
+            last[row.array] = max(number, last.get(row.array, 0))
     return frozenset(array for array, number in last.items() if (number + 1) % WIDTH == 0)
 
 

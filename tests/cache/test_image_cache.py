@@ -74,7 +74,9 @@ def write(folder: Path, name: str = "program.py", **changes: str) -> Path:
 
 
 class Memory:
-    """A cache that is not on disk."""
+    """A cache that others may read, and that is not on disk."""
+
+    outlives_process = True
 
     def __init__(self) -> None:
         self.entries: dict[str, bytes] = {}
@@ -296,3 +298,23 @@ def test_locations_of_library_functions_are_those_of_their_calls() -> None:
     (found,) = absolute_locations(stored, [runtime])
     assert found.aspect_uses[0].location == Location(code.co_filename, inside.line, 5, "runtime")
     assert relative_locations([kernel(beyond)], [runtime]) is None
+
+
+def test_every_location_of_a_kernel_moves_with_it() -> None:
+    from lapilli.ir.errors import Location
+    from lapilli.ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, LocalArrayInfo, Site
+
+    here, there = Location("here.py", 3, 5, "k"), Location("there.py", 8, 5, "k")
+    kernel = KernelInfo(
+        name="k",
+        entry_point="k",
+        parameters=(),
+        abi=LaunchAbi(rank=1),
+        aspect_uses=(AspectUse(aspect=1, location=here), AspectUse(aspect=2, location=None)),
+        location=here,
+        local_arrays=(LocalArrayInfo(is_shared=True, element_bytes=4, lengths=(), location=here),),
+        sites=(Site(kind="assert", text="", location=here),),
+    )
+    moved = kernel.with_locations(lambda location: there if location == here else location)
+    assert repr(moved) == repr(kernel).replace(repr(here), repr(there))
+    assert repr(here) not in repr(moved)

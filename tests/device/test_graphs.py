@@ -238,6 +238,7 @@ def test_what_is_bound_and_pushed_already_is_not_again(device, monkeypatch):
                 saxpy[64](1.0, z, zeros(device))
             saxpy[64](1.0, z, y)
     assert calls.count("_bind_pipelines") == 2 + 2 + 2, "two for each level"
+    assert calls.count("_push") == 2 + 2 + 2, "what was pushed for another layout is not there"
     g.replay()
     mixed.replay()
     assert np.all(x.numpy() == 12 + 3)

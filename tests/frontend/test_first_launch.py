@@ -27,7 +27,9 @@ def test_only_the_launch_that_made_the_pipeline_is_submitted_at_once(device):
     assert queue.recording is None
     increment[64].on(queue)(x)
     assert queue.recording is not None
-    assert x.numpy().tolist() == [2.0] * 64
+    increment[63].on(queue)(x)  # is prepared anew, for the same local size
+    assert queue.last_value == queue.recording.value and queue.recording.launch_count == 2
+    assert x.numpy().tolist() == [*[3.0] * 63, 2.0]
 
 
 def test_the_cache_is_written_when_the_driver_has_the_kernel(device, tmp_path, monkeypatch):

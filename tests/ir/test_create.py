@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region
 
-from lapilli.ir.create import append, create, move_all
+from lapilli.ir.create import append, create, move_all, prepend_all
 from lapilli.ir.dialects import spirv
 
 LOCATION = FileLineColLoc(StringAttr("k.py"), IntAttr(3), IntAttr(5))
@@ -95,6 +95,15 @@ def test_appends_as_add_op_does():
     assert block.first_op is ours[0] and block.last_op is ours[2] and ours[1].parent is block
     block.detach_op(ours[1])
     assert list(block.ops) == [ours[0], ours[2]]
+
+
+@pytest.mark.parametrize(("new", "before"), [(0, 2), (3, 0), (3, 2)])
+def test_prepends_in_front_of_all_operations(new: int, before: int):
+    front, block = [_constant() for _ in range(new)], Block([_constant() for _ in range(before)])
+    expected = [*front, *block.ops]
+    prepend_all(block, front)
+    assert list(block.ops) == expected and list(reversed(block.ops)) == expected[::-1]
+    assert all(op.parent is block for op in expected)
 
 
 @pytest.mark.parametrize(("moved", "before"), [(0, 2), (3, 0), (3, 2), (1, 1)])

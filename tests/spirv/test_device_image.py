@@ -28,6 +28,7 @@ from lapilli.ir.kernel_info import (
 )
 from lapilli.ir.target_env import BindingModel, TargetEnv
 from lapilli.spirv.device_image import FORMAT_VERSION, DeviceImage
+from lapilli.spirv.image_codec import MAX_TUPLE
 
 SPIRV = struct.pack("<5I", 0x07230203, 0x10500, 0, 5, 0)
 
@@ -219,6 +220,7 @@ FIELD = {"class": "SpecField", "spec_id": 0, "dtype": "f32", "offset_bytes": 0}
         (_set(*KERNEL, "abi", "report_binding", -1), "a report buffer at binding -1"),
         (_set(*KERNEL, "abi", "report_binding", None), "without a report buffer"),
         (_set("imports", ["b", "a"]), "imports are not sorted"),
+        (_set("imports", ["a"] * (MAX_TUPLE + 1)), f"imports: {MAX_TUPLE + 1} entries"),
         (_set("exports", ["a", "a"]), "exports are not sorted"),
         (lambda fields: fields.update(imports=["a"], exports=["a"]), "imports and exports 'a'"),
     ],

@@ -182,6 +182,15 @@ def test_only_what_the_host_reads_has_a_barrier_for_it(staged, host_barriers):
     assert len(host_barriers) == 1, "a copy to staging memory, which the host reads"
 
 
+def test_a_picture_that_the_host_reads_has_one_too(staged, host_barriers):
+    picture = np.arange(24, dtype=np.uint32).reshape(2, 3, 4)
+    image = lp.UnsampledImage(picture, device=staged)
+    staged.default_queue.wait()
+    assert not host_barriers
+    np.testing.assert_array_equal(image.numpy(), picture)
+    assert len(host_barriers) == 1
+
+
 @lp.kernel
 def check(x: lp.Array[lp.f32]):
     assert x[lp.global_id(0)] < 1.0

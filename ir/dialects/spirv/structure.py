@@ -6,6 +6,7 @@ Their constructors call that of `Operation`: IRDL's sorts operands and results i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -34,7 +35,7 @@ from xdsl.traits import (
     SymbolTable,
 )
 
-from ...attributes import i32_attribute, symbol_reference
+from ...attributes import i32_attribute, symbol_reference, text_attribute
 from .attributes import (
     AddressingModelAttr,
     ExecutionModeAttr,
@@ -94,6 +95,11 @@ class ModuleOp(IRDLOperation):
         Operation.__init__(self, properties=properties, regions=[Region(Block(ops))])
 
 
+@cache
+def _control(control: FunctionControl) -> FunctionControlAttr:
+    return FunctionControlAttr(control)
+
+
 @irdl_op_definition
 class FuncOp(IRDLOperation):
     """A function: at most one result, its body a CFG, symbol `sym_name`.
@@ -120,9 +126,9 @@ class FuncOp(IRDLOperation):
         linkage_attributes: LinkageAttributesAttr | None = None,
     ):
         properties: dict[str, Attribute] = {
-            "sym_name": StringAttr(name),
+            "sym_name": text_attribute(name),
             "function_type": function_type,
-            "function_control": FunctionControlAttr(function_control),
+            "function_control": _control(function_control),
         }
         if linkage_attributes is not None:
             properties["linkage_attributes"] = linkage_attributes
@@ -275,7 +281,7 @@ class GlobalVariableOp(IRDLOperation):
         initializer: str | Attribute | None = None,
         built_in: str | None = None,
     ):
-        properties: dict[str, Attribute] = {"sym_name": StringAttr(name), "type": type_}
+        properties: dict[str, Attribute] = {"sym_name": text_attribute(name), "type": type_}
         if binding is not None:
             properties["binding"] = i32_attribute(binding)
         if descriptor_set is not None:
@@ -283,7 +289,7 @@ class GlobalVariableOp(IRDLOperation):
         if initializer is not None:
             is_symbol = isinstance(initializer, str)
             properties["initializer"] = symbol_reference(initializer) if is_symbol else initializer
-        attributes = {} if built_in is None else {"built_in": StringAttr(built_in)}
+        attributes = {} if built_in is None else {"built_in": text_attribute(built_in)}
         Operation.__init__(self, properties=properties, attributes=attributes)
 
     def verify_(self) -> None:
