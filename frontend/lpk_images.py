@@ -128,7 +128,7 @@ def _of_ir(path: Path, env: TargetEnv) -> list[BuiltImage]:
     analysis = analyse(
         parsed.module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets
     )
-    warn_once(analysis.diagnostics, str(path))
+    warn_once((str(path), found) for found in analysis.diagnostics)
     images = [build_image(lower_image(image, env), env) for image in analysis.images]
     for image in images:
         if image.imports:

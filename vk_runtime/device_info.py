@@ -17,6 +17,7 @@ from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_CPU,
     VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
 )
+from .device_habits import DeviceHabits
 from .items import items
 from .physical_device import PhysicalDevice
 
@@ -40,7 +41,7 @@ class DeviceType(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceInfo:
+class DeviceInfo(DeviceHabits):
     """What a device can do, under SYCL's names (``info::device``).  Sizes in SYCL's order, slowest first."""
 
     name: str

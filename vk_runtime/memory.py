@@ -12,7 +12,7 @@ import itertools
 import weakref
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..ir.errors import MemoryAllocationError
 from ..ir.lazy_logging import logger_of
@@ -27,9 +27,10 @@ from .constants import (
 )
 from .headers import NULL, ffi, make
 from .made import Made
-from .memory_blocks import BlockStore, Place
+from .memory_block import Place
+from .memory_blocks import BlockStore
 from .memory_plan import MemoryPlan
-from .memory_stats import Counted, HeapCounts, HeapStats, read_budget
+from .memory_stats import HeapCounts, HeapStats, read_budget
 from .spare_buffers import LARGEST, BufferStorage, SpareBuffers
 from .tracked import Tracked
 
@@ -104,16 +105,6 @@ def shared_view(device: LogicalDevice, buffer: Buffer, nbytes: int) -> Any:
     return ffi.buffer(ffi.gc(address, keep), nbytes)
 
 
-class ImagePlace(NamedTuple):
-    """Memory of an image."""
-
-    memory: Any
-    """The VkDeviceMemory."""
-    offset_bytes: int
-    give_back: Callable[[], None]
-    """Call it when the image is gone."""
-
-
 _Made = TypeVar("_Made")
 
 
@@ -138,7 +129,10 @@ class MemoryAllocator:
     @property
     def used_bytes(self) -> int:
         """Bytes that buffers hold, alignment included."""
-        return sum(counts.used for counts in self._counts.values())
+        return sum(map(self._used_in, tuple(self._counts)))
+
+    def _used_in(self, heap: int) -> int:
+        return self._blocks.used_bytes(heap) - self._spares.bytes_in(heap)
 
     def stats(self) -> tuple[HeapStats, ...]:
         """Returns the state of every heap that memory can be taken from."""
@@ -155,10 +149,10 @@ class MemoryAllocator:
                     size=item.heap_bytes,
                     is_device_local=item.is_heap_device_local,
                     allocated=sum(block.size_bytes for block in blocks),
-                    used=counts.used,
+                    used=self._used_in(index),
                     peak=counts.peak,
                     blocks=len(blocks),
-                    buffers=counts.buffers,
+                    buffers=len(counts.holders),
                     budget=budget,
                     driver_usage=usage,
                 )
@@ -191,22 +185,21 @@ class MemoryAllocator:
         self._check_limits(size, for_host)
         return self.retried(f"{size:,} bytes more", lambda: self._create(size, for_host))
 
-    def place_image(self, needs: Any) -> ImagePlace:
+    def place_image(self, needs: Any, places: list[Place]) -> None:
         """Takes memory for an image.
 
         Args:
             needs: its VkMemoryRequirements.
+            places: gets the one place; `give_back` it when the image is gone, also after Ctrl-C in here.
 
         Raises:
             MemoryAllocationError: as `allocate`.
         """
 
-        def place() -> ImagePlace:
-            place, user = self._place(needs, for_host=False, for_images=True), Counted()
-            self._counts[place.block.memory_type.heap_index].add(user, place.nbytes)
-            return ImagePlace(place.block.raw, place.offset_bytes, lambda: self._give_back(user, [place]))
-
-        return self.retried(f"{needs.size:,} bytes more", place)
+        self.retried(
+            f"{needs.size:,} bytes more",
+            lambda: self._place([needs.size], needs, places, for_host=False, for_images=True),
+        )
 
     def retried(self, what: str, make: Callable[[], _Made], *, waits: bool = True) -> _Made:
         """Returns what `make` makes, after a garbage collection where there is no memory for it at first.
@@ -269,7 +262,7 @@ class MemoryAllocator:
         if storage is not None:
             held.append(storage)  # first: whoever holds it retires it
             self._spares.take(storage)
-            self._counts[storage.heap_index].add(storage, storage.nbytes)
+            self._note_holder(storage.heap, storage.places)
         else:
             storage = BufferStorage(Made(self._device, "Buffer"), key)
             held.append(storage)
@@ -297,8 +290,8 @@ class MemoryAllocator:
         raw = storage.raw
         needs = ffi.new("VkMemoryRequirements*")
         device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
-        storage.places += self._place_parts(needs) if is_sparse else [self._place(needs, for_host)]
-        self._counts[storage.heap_index].add(storage, storage.nbytes)
+        sizes = self._part_sizes(needs) if is_sparse else [needs.size]
+        self._place(sizes, needs, storage.places, for_host=for_host)
         block, offset, _ = storage.places[0]
         if is_sparse:
             from . import sparse_memory
@@ -316,13 +309,14 @@ class MemoryAllocator:
         if device.has_buffer_addresses:
             address_info = make("VkBufferDeviceAddressInfo", buffer=raw)
             storage.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
+        storage.heap = block.memory_type.heap_index
         storage.may_be_spare = size <= LARGEST and not is_sparse
 
     def _retire(self, held: list[BufferStorage]) -> None:
-        """Keeps what a buffer was made of for another, or destroys it; may be called again."""
+        """Keeps what a buffer was made of for another, or destroys it; after Ctrl-C it may be called again."""
         for storage in held:
             if storage.may_be_spare:
-                self._counts[storage.heap_index].remove(storage, storage.nbytes)
+                self._counts[storage.heap].holders.discard(id(storage.places))
                 self._spares.put(storage)
             else:
                 self._destroy(storage)
@@ -331,48 +325,50 @@ class MemoryAllocator:
         for binding in storage.bindings:
             binding.end()
         storage.made.destroy()
-        self._give_back(storage, storage.places)
+        self.give_back(storage.places)
 
-    def _place(self, needs: Any, for_host: bool, *, for_images: bool = False) -> Place:
-        """Finds or makes room for one buffer or image."""
-        (place,) = self._place_all([needs.size], needs, for_host, for_images=for_images)
-        return place
-
-    def _place_parts(self, needs: Any) -> list[Place]:
-        """Finds or makes room for a buffer of several parts."""
+    def _part_sizes(self, needs: Any) -> list[int]:
+        """Returns how a buffer that is too large for one allocation is divided."""
         from .sparse_memory import part_sizes
 
         largest = self._device.physical.limits.max_memory_allocation_bytes
-        return self._place_all(part_sizes(needs.size, needs.alignment, largest), needs, for_host=False)
+        return part_sizes(needs.size, needs.alignment, largest)
 
-    def _place_all(
-        self, sizes: list[int], needs: Any, for_host: bool, *, for_images: bool = False
-    ) -> list[Place]:
+    def _place(
+        self,
+        sizes: list[int],
+        needs: Any,
+        places: list[Place],
+        *,
+        for_host: bool,
+        for_images: bool = False,
+    ) -> None:
         """Finds or makes room for the parts of a buffer or image, all in memory of one type; the last type's failure is
-        the one reported."""
+        the one reported.  `places` gets each as it is taken."""
         types = self.plan.host_types if for_host else self.plan.array_types
         failure: MemoryAllocationError | None = None
         for memory_type in types:
             if not needs.memoryTypeBits >> memory_type.index & 1:
                 continue
             try:
-                places = self._blocks.place(memory_type, sizes, needs.alignment, for_images=for_images)
+                self._blocks.place(memory_type, sizes, needs.alignment, places, for_images=for_images)
             except MemoryAllocationError as error:
                 failure = error
                 continue
-            return places
+            self._note_holder(memory_type.heap_index, places)
+            return
         raise failure or MemoryAllocationError("no memory type suits it")
 
-    def _give_back(self, user: Counted, places: list[Place]) -> None:
-        """Takes back the memory of a buffer or image, and empties the list."""
-        if not places:
-            return
-        self._counts[places[0].block.memory_type.heap_index].remove(
-            user, sum(place.nbytes for place in places)
-        )
-        given = tuple(places)
-        places.clear()
-        self._blocks.free(given)
+    def _note_holder(self, heap: int, places: list[Place]) -> None:
+        counts = self._counts[heap]
+        counts.holders.add(id(places))
+        counts.peak = max(counts.peak, self._used_in(heap))
+
+    def give_back(self, places: list[Place]) -> None:
+        """Takes back the memory of a buffer or image, and empties the list; after Ctrl-C it may be called again."""
+        self._blocks.free(places)
+        for counts in tuple(self._counts.values()):
+            counts.holders.discard(id(places))
 
     def close(self) -> None:
         """Frees every block; call it after the buffers are gone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .headers import chain, make
@@ -40,41 +40,13 @@ class HeapStats:
     """What the driver says this process has taken, other libraries included; None: it does not say."""
 
 
-class Counted:
-    """What may count as a user of memory."""
-
-    __slots__ = ("is_counted",)
-
-    def __init__(self) -> None:
-        self.is_counted = False
-
-
 @dataclass(slots=True)
 class HeapCounts:
-    """What the allocator counts of a heap.
+    """What the allocator counts of a heap."""
 
-    Python looks for Ctrl-C behind calls, of which there are none once something has changed: it counts, or it does not.
-    """
-
-    used: int = 0
     peak: int = 0
-    buffers: int = 0
-
-    def add(self, user: Counted, nbytes: int) -> None:
-        """Notes a buffer or image, unless it counts already."""
-        if not user.is_counted:
-            user.is_counted = True
-            self.buffers += 1
-            self.used = used = self.used + nbytes
-            if used > self.peak:
-                self.peak = used
-
-    def remove(self, user: Counted, nbytes: int) -> None:
-        """Notes that a buffer or image is gone, unless it does not count any more."""
-        if user.is_counted:
-            user.is_counted = False
-            self.buffers -= 1
-            self.used -= nbytes
+    holders: set[int] = field(default_factory=set[int])
+    """The buffers and images, by the `id` of their lists of places: noting one twice changes nothing."""
 
 
 def read_budget(physical: PhysicalDevice, heap_count: int) -> Sequence[tuple[int | None, int | None]]:

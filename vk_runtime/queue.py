@@ -230,7 +230,8 @@ class Queue(VulkanObject, CommandStream):
 
     def _read_reports(self) -> None:
         """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
-        from .reports import is_quiet, show
+        from .quiet import is_quiet
+        from .reports import show
 
         if is_quiet():
             return

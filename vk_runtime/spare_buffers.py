@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .memory_stats import Counted
-
 if TYPE_CHECKING:
     from .made import Made
-    from .memory_blocks import Place
+    from .memory_block import Place
     from .sparse_memory import SparseBinding
 
 LARGEST = 16 << 20
@@ -26,17 +24,18 @@ MOST_BUFFERS = 64
 """Spare buffers of a device: as many as a loop has arrays."""
 
 
-class BufferStorage(Counted):
+class BufferStorage:
     """A VkBuffer with its memory, without the array that uses it.
 
     Args:
         made: the VkBuffer.
-        key: what another buffer must be alike in, to use it.
+        key: what another buffer must be alike in, to use it: size in bytes, and whether it is the host's.
     """
 
     __slots__ = (
         "bindings",
         "device_address",
+        "heap",
         "host_address",
         "key",
         "made",
@@ -45,12 +44,13 @@ class BufferStorage(Counted):
     )
 
     def __init__(self, made: Made, key: tuple[int, bool]) -> None:
-        super().__init__()
         self.made = made
         self.key = key
         self.places: list[Place] = []
         self.host_address = 0
         self.device_address = 0
+        self.heap = 0
+        """The heap that its memory is of."""
         self.bindings: list[SparseBinding] = []
         """Memory that is being put under it."""
         self.may_be_spare = False
@@ -60,16 +60,6 @@ class BufferStorage(Counted):
     def raw(self) -> Any:
         """The VkBuffer."""
         return self.made.raw
-
-    @property
-    def nbytes(self) -> int:
-        """Of its memory."""
-        return sum(place.nbytes for place in self.places)
-
-    @property
-    def heap_index(self) -> int:
-        """The heap that its memory is of."""
-        return self.places[0].block.memory_type.heap_index
 
 
 class SpareBuffers:
@@ -101,8 +91,12 @@ class SpareBuffers:
         """
         if storage not in self._spare:
             self._spare.append(storage)
-        while len(self._spare) > MOST_BUFFERS or sum(s.nbytes for s in self._spare) > MOST_BYTES:
+        while len(self._spare) > MOST_BUFFERS or sum(spare.key[0] for spare in self._spare) > MOST_BYTES:
             self._drop_oldest()
+
+    def bytes_in(self, heap: int) -> int:
+        """Returns the bytes of memory that spare buffers hold of a heap, alignment included."""
+        return sum(place.nbytes for spare in self._spare if spare.heap == heap for place in spare.places)
 
     def clear(self) -> None:
         """Destroys all."""
