@@ -12,7 +12,7 @@ import itertools
 import weakref
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..ir.errors import MemoryAllocationError
 from ..ir.lazy_logging import logger_of
@@ -27,7 +27,8 @@ from .constants import (
 )
 from .headers import NULL, ffi, make
 from .made import Made
-from .memory_blocks import BlockStore, Place
+from .memory_block import Place
+from .memory_blocks import BlockStore
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
 from .tracked import Tracked
@@ -104,16 +105,6 @@ def shared_view(device: LogicalDevice, buffer: Buffer, nbytes: int) -> Any:
     return ffi.buffer(ffi.gc(address, keep), nbytes)
 
 
-class ImagePlace(NamedTuple):
-    """Memory of an image."""
-
-    memory: Any
-    """The VkDeviceMemory."""
-    offset_bytes: int
-    give_back: Callable[[], None]
-    """Call it when the image is gone."""
-
-
 _Made = TypeVar("_Made")
 
 
@@ -137,7 +128,7 @@ class MemoryAllocator:
     @property
     def used_bytes(self) -> int:
         """Bytes that buffers hold, alignment included."""
-        return sum(counts.used for counts in self._counts.values())
+        return sum(map(self._blocks.used_bytes, tuple(self._counts)))
 
     def stats(self) -> tuple[HeapStats, ...]:
         """Returns the state of every heap that memory can be taken from."""
@@ -154,10 +145,10 @@ class MemoryAllocator:
                     size=item.heap_bytes,
                     is_device_local=item.is_heap_device_local,
                     allocated=sum(block.size_bytes for block in blocks),
-                    used=counts.used,
+                    used=self._blocks.used_bytes(index),
                     peak=counts.peak,
                     blocks=len(blocks),
-                    buffers=counts.buffers,
+                    buffers=len(counts.holders),
                     budget=budget,
                     driver_usage=usage,
                 )
@@ -190,21 +181,21 @@ class MemoryAllocator:
         self._check_limits(size, for_host)
         return self.retried(f"{size:,} bytes more", lambda: self._create(size, for_host))
 
-    def place_image(self, needs: Any) -> ImagePlace:
+    def place_image(self, needs: Any, places: list[Place]) -> None:
         """Takes memory for an image.
 
         Args:
             needs: its VkMemoryRequirements.
+            places: gets the one place; `give_back` it when the image is gone, also after Ctrl-C in here.
 
         Raises:
             MemoryAllocationError: as `allocate`.
         """
 
-        def place() -> ImagePlace:
-            place = self._place(needs, for_host=False, for_images=True)
-            return ImagePlace(place.block.raw, place.offset_bytes, lambda: self._give_back([place]))
-
-        return self.retried(f"{needs.size:,} bytes more", place)
+        self.retried(
+            f"{needs.size:,} bytes more",
+            lambda: self._place([needs.size], needs, places, for_host=False, for_images=True),
+        )
 
     def retried(self, what: str, make: Callable[[], _Made], *, waits: bool = True) -> _Made:
         """Returns what `make` makes, after a garbage collection where there is no memory for it at first.
@@ -275,7 +266,7 @@ class MemoryAllocator:
             for binding in bindings:
                 binding.end()
             made.destroy()
-            self._give_back(places)
+            self.give_back(places)
 
         buffer = Buffer(NULL, size, next(self._serials), 0)
         buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns
@@ -284,7 +275,8 @@ class MemoryAllocator:
             buffer.raw = raw = made.raw
             needs = ffi.new("VkMemoryRequirements*")
             device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
-            places += self._place_parts(needs) if is_sparse else [self._place(needs, for_host)]
+            sizes = self._part_sizes(needs) if is_sparse else [needs.size]
+            self._place(sizes, needs, places, for_host=for_host)
             block, offset, _ = places[0]
             if is_sparse:
                 from . import sparse_memory
@@ -309,45 +301,47 @@ class MemoryAllocator:
             buffer.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
         return buffer
 
-    def _place(self, needs: Any, for_host: bool, *, for_images: bool = False) -> Place:
-        """Finds or makes room for one buffer or image."""
-        (place,) = self._place_all([needs.size], needs, for_host, for_images=for_images)
-        return place
-
-    def _place_parts(self, needs: Any) -> list[Place]:
-        """Finds or makes room for a buffer of several parts."""
+    def _part_sizes(self, needs: Any) -> list[int]:
+        """Returns how a buffer that is too large for one allocation is divided."""
         from .sparse_memory import part_sizes
 
         largest = self._device.physical.limits.max_memory_allocation_bytes
-        return self._place_all(part_sizes(needs.size, needs.alignment, largest), needs, for_host=False)
+        return part_sizes(needs.size, needs.alignment, largest)
 
-    def _place_all(
-        self, sizes: list[int], needs: Any, for_host: bool, *, for_images: bool = False
-    ) -> list[Place]:
+    def _place(
+        self,
+        sizes: list[int],
+        needs: Any,
+        places: list[Place],
+        *,
+        for_host: bool,
+        for_images: bool = False,
+    ) -> None:
         """Finds or makes room for the parts of a buffer or image, all in memory of one type; the last type's failure is
-        the one reported."""
+        the one reported.  `places` gets each as it is taken."""
         types = self.plan.host_types if for_host else self.plan.array_types
         failure: MemoryAllocationError | None = None
         for memory_type in types:
             if not needs.memoryTypeBits >> memory_type.index & 1:
                 continue
+            heap = memory_type.heap_index
+            counts = self._counts[heap]
+            counts.holders.add(id(places))
             try:
-                places = self._blocks.place(memory_type, sizes, needs.alignment, for_images=for_images)
+                self._blocks.place(memory_type, sizes, needs.alignment, places, for_images=for_images)
             except MemoryAllocationError as error:
+                counts.holders.discard(id(places))
                 failure = error
                 continue
-            self._counts[memory_type.heap_index].add(sum(sizes))
-            return places
+            counts.peak = max(counts.peak, self._blocks.used_bytes(heap))
+            return
         raise failure or MemoryAllocationError("no memory type suits it")
 
-    def _give_back(self, places: list[Place]) -> None:
-        """Takes back the memory of a buffer or image, and empties the list."""
-        if not places:
-            return
-        given = tuple(places)
-        places.clear()
-        self._counts[given[0].block.memory_type.heap_index].remove(sum(place.nbytes for place in given))
-        self._blocks.free(given)
+    def give_back(self, places: list[Place]) -> None:
+        """Takes back the memory of a buffer or image, and empties the list; after Ctrl-C it may be called again."""
+        self._blocks.free(places)
+        for counts in tuple(self._counts.values()):
+            counts.holders.discard(id(places))
 
     def close(self) -> None:
         """Frees every block; call it after the buffers are gone."""

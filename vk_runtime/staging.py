@@ -7,12 +7,14 @@ empties the next.  Each piece is submitted at once where there are several.
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import profile
 from .headers import make
+from .transfer import mapped
 from .transfer_stream import LEAST_BYTES, TransferStream
 
 if TYPE_CHECKING:
@@ -59,14 +61,18 @@ def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, 
         with device.lock:
             device.require_usable()
             staging = device.memory.allocate(piece.size, for_host=True)
-        with device.visit(), profile.span("copy", "to staging", device=selector, nbytes=piece.size):
-            np.frombuffer(staging.host_bytes(piece.size), np.uint8)[:] = piece
+        with profile.span("copy", "to staging", device=selector, nbytes=piece.size):
+            device.visit(partial(_fill_piece, staging, piece))
         with device.lock:
             value = record_copy(stream, device, staging, buffer, 0, start, piece.size, "upload")
             if not is_whole:
                 stream.flush()
         values.append(value)
     return value
+
+
+def _fill_piece(staging: Buffer, piece: _Bytes) -> None:
+    np.copyto(mapped(staging, piece.dtype, piece.shape), piece)
 
 
 def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, target: _Bytes) -> None:
@@ -90,8 +96,8 @@ def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer
 def _take_piece(stream: CommandStream, piece: _Bytes, staging: Buffer, value: int) -> None:
     stream.wait_for(value)
     span = profile.span("copy", "from staging", device=stream.device.selector, nbytes=piece.size)
-    with stream.device.logical.visit(), span:
-        piece[:] = np.frombuffer(staging.host_bytes(piece.size), np.uint8)
+    with span:
+        stream.device.logical.visit(lambda: np.copyto(piece, mapped(staging, piece.dtype, piece.shape)))
 
 
 def record_copy(
