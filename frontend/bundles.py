@@ -215,7 +215,7 @@ def compile(
 
 
 def link(
-    kb: KernelBundle | Sequence[KernelBundle],
+    kb_or_list: KernelBundle | Sequence[KernelBundle],
     devs: Sequence[Device] | None = None,
     *,
     props: Iterable[object] = (),
@@ -223,7 +223,7 @@ def link(
     """Links object bundles to an executable bundle, and makes its pipelines.
 
     Args:
-        kb: one bundle or several, in state OBJECT, of one context.
+        kb_or_list: one bundle or several, in state OBJECT, of one context.
         devs: devices that each of the bundles has; None: all that they have in common.
         props: `lp.properties.Debug`, `lp.properties.Log`.
 
@@ -233,7 +233,7 @@ def link(
             does not have, specialization constants set to different values, or a property not taken.
         TypeError: a bundle in another state, or an argument of the wrong kind.
     """
-    return link_bundles(kb, devs, props, toolchain)
+    return link_bundles(kb_or_list, devs, props, toolchain)
 
 
 def build(

@@ -108,7 +108,8 @@ class Device(VulkanObject):
     def target_env(self) -> TargetEnv:
         """What the compiler may know of it; a driver that nobody has tried is asked by a kernel at first use."""
         physical = self._physical
-        is_software = physical.driver_id in (VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER)
+        is_swiftshader = physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER
+        is_software = is_swiftshader or physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
         return TargetEnv(
             vulkan_version=physical.api_version,
             max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
@@ -118,7 +119,8 @@ class Device(VulkanObject):
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
             pairs_rounds=is_software,
-            pairs_atomics=physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
+            pairs_atomics=is_swiftshader,
+            masks_indices=is_swiftshader,
             packs_tables=is_software,
         )
 
