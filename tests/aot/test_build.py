@@ -9,9 +9,10 @@ from click.testing import CliRunner
 
 import lapilli as lp
 from lapilli.ir.property_set import requirements_of_properties
+from lapilli.ir.target_env import SPIRV_TARGET
 from lapilli.spirv.empty_module import EMPTY_MODULE
 from lapilli.spirv.file_table import HEADER, read_table
-from lapilli.spirv.lpk import SPIRV_TARGET, LpkFile
+from lapilli.spirv.lpk import LpkFile
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.tools import spirv_tools
 from lapilli.tools.build import command
@@ -209,7 +210,7 @@ def test_native_images_are_tagged_and_hold_no_spirv(make_project, device):
         assert [i.code for i in sources] == [image.code]  # one copy, which the native image refers to
     bundle = lp.load_kernel_bundle(lp.Context([device]), file)
     holding = [image for image in bundle if image.has_kernel("plain")]
-    assert {image.target for image in holding} == {device.selector, "vulkan1.2"} and len(holding) == 2
+    assert {image.target for image in holding} == {device.selector, SPIRV_TARGET} and len(holding) == 2
 
 
 @pytest.mark.device
