@@ -14,7 +14,8 @@ from ..vk_runtime.bundle_image import DeviceImage
 from ..vk_runtime.bundle_state import BundleState
 from ..vk_runtime.bundle_transitions import build_bundle, compile_bundle, join_bundles, link_bundles
 from ..vk_runtime.context import Context
-from ..vk_runtime.device import Device, device
+from ..vk_runtime.device import Device
+from ..vk_runtime.device_list import device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
 from .bundle_arguments import checked_devices, wanted_kernels
