@@ -28,7 +28,7 @@ from .launch_plan import LaunchPlan, plan_launch
 from .launch_record import LaunchRecord
 from .reports import KernelReport, Streams
 from .requirements import require_device, require_limits
-from .specialization import emulated_values, local_entries
+from .specialization import hidden_values, local_entries
 
 if TYPE_CHECKING:
     from ..ir.kernel_info import KernelInfo
@@ -60,7 +60,7 @@ class IndirectRecord(LaunchRecord):
         plan: of a single work-group.
         pipeline: specialised for the values and the local size.
         range_: where the extents are in the array.
-        spec_values: of emulated specialization constants.
+        spec_values: what `hidden_values` returns.
     """
 
     def __init__(
@@ -264,8 +264,8 @@ def prepare_indirect(
     pipeline = kernel_pipeline(
         device, image, kernel, plan, spec_values, local_entries(kernel.parameters, args)
     )
-    emulated = emulated_values(kernel, image.spec_constants, spec_values)
-    return IndirectRecord(device, binding, plan, pipeline, range_, emulated)
+    hidden = hidden_values(kernel, image.spec_constants, spec_values)
+    return IndirectRecord(device, binding, plan, pipeline, range_, hidden)
 
 
 def _local_size(

@@ -47,7 +47,7 @@ class LaunchRecord(KernelCommands):
         binding: of the kernel.
         plan: the checked range.
         pipeline: specialised for the values and the local size.
-        spec_values: of emulated specialization constants.
+        spec_values: what `hidden_values` returns.
         rest: does the part of the range that `plan` leaves out, with the same arguments.
     """
 
