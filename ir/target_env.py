@@ -58,6 +58,9 @@ OPTIMISATION_PASSES = (
 )
 """The passes that only make code faster or smaller; each can be switched off, see `TargetEnv.disabled_passes`."""
 
+SPIRV_TARGET = "spirv"
+"""Target of images of SPIR-V, which are for no device in particular."""
+
 CHECKS = ("none", "asserts", "debug")
 """What a kernel checks as it runs: nothing, its ``assert`` statements, in debug mode also indices, divisors and NaN."""
 

@@ -22,8 +22,9 @@ from .items import items
 from .physical_device import PhysicalDevice
 
 if TYPE_CHECKING:
-    from .device import Device, Platform
+    from .device import Device
     from .kernel_id import KernelId
+    from .platform import Platform
 
 MEMORY_ORDERS = ("relaxed", "acquire", "release", "acq_rel")
 """Orders of atomic operations and fences in kernels, on every device."""
