@@ -60,7 +60,7 @@ class IndirectRecord(LaunchRecord):
         plan: of a single work-group.
         pipeline: specialised for the values and the local size.
         range_: where the extents are in the array.
-        spec_values: what `hidden_values` returns.
+        hidden: what `hidden_values` returns.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class IndirectRecord(LaunchRecord):
         plan: LaunchPlan,
         pipeline: Pipeline | None,
         range_: CheckedIndirectRange,
-        spec_values: tuple[Scalar, ...] = (),
+        hidden: tuple[Scalar, ...] = (),
     ) -> None:
-        super().__init__(device, binding, plan, pipeline, spec_values)
+        super().__init__(device, binding, plan, pipeline, hidden)
         self._range = range_
         self._planner = planner_record(device)
         assert self._first is not None and not is_range_pushed(binding.kernel), "the planner writes the range"

@@ -18,7 +18,7 @@ from ..ir.local_memory import LocalMemory
 from .dtypes import SIZE_BYTES
 from .headers import NULL, ffi, make, make_array
 
-Scalar = int | float
+Scalar = int | float | bytes
 
 _HOST_FORMATS = {
     "bool": "?",
