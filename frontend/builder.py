@@ -201,7 +201,8 @@ def _fill(
     if module.struct_aspects:
         result.attributes[aspect.TYPES_THAT_USE_ASPECTS] = struct_table(module.struct_aspects)
     barriers.check_barriers(module, result)
-    warn_once(module.findings, module.unit, KernelWarning)
+    module.captures.has_findings |= bool(module.findings)
+    warn_once(module.findings, KernelWarning)
     return result
 
 
@@ -236,6 +237,7 @@ def _build_kernel(
     """Compiles one kernel, again with a higher rank as long as it uses more dimensions than assumed."""
     module.is_rank_given = rank is not None
     module.kernel_name = kernel.name
+    module.captures.functions[kernel.name] = kernel.source.function
     module.index_type = i64 if kernel.options.index is i64 else INDEX_TYPE
     module.function_attributes = _option_attributes(kernel.options)
     module.device_functions = kernel.options.device_functions

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -78,6 +79,12 @@ class Captures:
     )
     used: NamesUsed = field(default_factory=NamesUsed)
     """What a compiled kernel depends on in another process."""
+    functions: WeakValueDictionary[str, Callable[..., object]] = field(
+        default_factory=WeakValueDictionary[str, Callable[..., object]]
+    )
+    """What was compiled, by the symbols in the module."""
+    has_findings: bool = False
+    """Whether the compiler warned: a process that takes the code from the disk would not."""
     imports: dict[str, ExternalFunction] = field(default_factory=dict[str, "ExternalFunction"])
     """The functions of other translation units that were called, by the linker's symbol."""
 
@@ -115,6 +122,7 @@ class Captures:
     def include(self, other: Captures) -> None:
         """Watches what `other` watches too: code that was linked in is part of the kernel."""
         self._seen = {**other._seen, **self._seen}
+        self.has_findings |= other.has_findings
 
     @property
     def is_empty(self) -> bool:

@@ -122,7 +122,7 @@ def _build(
     if found is not None:
         return found
     made = _compile(kernel, rank, device, env, constants)
-    if cached is not None:
+    if cached is not None and not made.captures.has_findings:
         when_submitted(partial(cached.keep, made.captures, partial(_relative_bytes, made.image)))
     return made
 
@@ -208,7 +208,7 @@ def _compile_now(
 ) -> Executable:
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
-    from .aspect_warnings import warn_once
+    from .aspect_warnings import findings_of, warn_once
     from .builder import build_module
 
     captures, stages = Captures(), Stages(kernel.name, device.selector)
@@ -223,7 +223,7 @@ def _compile_now(
     stages.done("front end")
     unit = kernel.function.__module__
     analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets, is_ours=True)
-    warn_once(analysis.diagnostics, unit)
+    warn_once(findings_of(analysis.diagnostics, captures, unit))
     (analysed,) = analysis.images
     require_device(device, _needs_of(kernel, analysed), analysed.requirements)
     stages.done("passes")
@@ -274,6 +274,7 @@ def analyse_kernels(
     *,
     rank: int | None = None,
     mode: str | None = None,
+    captures: Captures | None = None,
 ) -> Analysis:
     """Builds the IR of kernels and runs the passes up to where each image's requirements are known.
 
@@ -282,12 +283,15 @@ def analyse_kernels(
         env: the environment to compile for.
         rank: dimensions of the launch range; None: as many as each kernel uses.
         mode: device code split; None: that of the kernels' module.
+        captures: gets what the kernels read from around themselves.
     """
     from ..passes.pipeline import analyse
     from .builder import build_module
 
     options = options_of(kernels[0].function.__module__) if kernels else DEFAULT_OPTIONS
-    module = build_module(kernels, rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
+    module = build_module(
+        kernels, rank=rank, captures=captures, optional_aspects=env.optional_aspects, checks=env.checks
+    )
     split = options.device_code_split if mode is None else mode
     return analyse(module, env, mode=split, fixed_targets=options.fixed_targets, is_ours=True)
 
@@ -306,7 +310,7 @@ def compile_kernels(
     """
     from ..passes.pipeline import lower_image
     from ..spirv.build_image import build_image
-    from .aspect_warnings import warn_once
+    from .aspect_warnings import findings_of, warn_once
     from .builder import refusing_depth
     from .collector_pause import collector_paused
     from .deep_stack import with_deep_stack
@@ -314,9 +318,9 @@ def compile_kernels(
     target = env or TargetEnv()
 
     def build() -> tuple[DeviceImage, ...]:
-        analysis = analyse_kernels(kernels, target, rank=rank, mode=mode)
-        if kernels:
-            warn_once(analysis.diagnostics, kernels[0].function.__module__)
+        captures = Captures()
+        analysis = analyse_kernels(kernels, target, rank=rank, mode=mode, captures=captures)
+        warn_once(findings_of(analysis.diagnostics, captures))
         return tuple(build_image(lower_image(image, target), target) for image in analysis.images)
 
     with compile_lock, collector_paused(), refusing_depth(kernels):

@@ -12,21 +12,27 @@ from ..ir.aspects import aspect_spelling
 from ..ir.errors import Diagnostic
 from ..ir.external_texts import is_declarable, other_fixed_targets, other_sub_group_size, unexpected_aspect
 from ..ir.kernel_info import Requirements
-from .aspect_warnings import warn_once
+from .aspect_warnings import Finding, warn_once
 from .externals import EXTERNALS
 
 
-def warn_of_externals(expected: Requirements, linked: Iterable[tuple[str, Requirements]]) -> None:
+def warn_of_externals(expected: Requirements, linked: Iterable[tuple[str, Requirements]]) -> bool:
     """Warns of what linked functions need and their callers' image does not, once per function and need in the process.
 
     Args:
         expected: what the image of the kernels requires without them.
         linked: the symbol of each exported function, and what its image requires.
+
+    Returns:
+        Whether there was something, told before or not.
     """
+    findings: list[Finding] = []
     for symbol, needed in linked:
-        units = {function.unit for function in EXTERNALS.exporting(symbol)}
-        found = external_diagnostics(symbol, needed, expected)
-        warn_once(found, units.pop() if len(units) == 1 else "")
+        exporting = EXTERNALS.exporting(symbol)
+        owner = exporting[-1].function if exporting else symbol
+        findings += ((owner, found) for found in external_diagnostics(symbol, needed, expected))
+    warn_once(findings)
+    return bool(findings)
 
 
 def external_diagnostics(

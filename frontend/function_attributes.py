@@ -85,9 +85,10 @@ class Attributed(Protocol):
 
 def attributes_of(function: object) -> FunctionAttributes:
     """Returns the attributes of a function, of a kernel or of whatever wraps one."""
-    # A plain function is asked for first: `isinstance` of a protocol looks for each of its members.
-    is_plain = isinstance(function, types.FunctionType)
-    plain = function.function if not is_plain and isinstance(function, Attributed) else function
+    plain = function
+    # Asked for by hand, and of plain functions first: `isinstance` of a protocol takes 15 µs.
+    if not isinstance(function, types.FunctionType) and hasattr(function, "with_function"):
+        plain = cast(Attributed, function).function
     found = getattr(plain, ATTRIBUTE, NO_ATTRIBUTES)
     return found if isinstance(found, FunctionAttributes) else NO_ATTRIBUTES
 

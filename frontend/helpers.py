@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..ir.attributes import function_type, symbol_reference, text_attribute
 from ..ir.create import create, move_all, region_of
-from ..ir.dialects.kernel import LIBRARY, NO_CONTRACTION
+from ..ir.dialects.kernel import LIBRARY, NO_CONTRACTION, SOURCE_NAME
 from . import group_library
 from .analysis import RETURN, VALUE, FunctionFacts
 from .aspect_lowering import ir_attributes, note_struct, use_struct
@@ -183,8 +183,10 @@ def compile_helper(
         helper.append(create(func.ReturnOp, operands=leaves))
     note_lost_stores(helper, values)
     move_all(helper.block, helper.prologue)
+    symbol = module.unique_symbol(source.name)
+    module.captures.functions[symbol] = source.function
     instance = HelperInstance(
-        symbol=module.unique_symbol(source.name),
+        symbol=symbol,
         kernel=module.kernel_name if helper.uses_work_items else None,
         result=result,
         result_types=tuple(leaf.type for leaf in leaves),
@@ -206,6 +208,7 @@ def compile_helper(
                 **module.function_attributes,
                 **ir_attributes(attributes_of(source.function), helper.struct_aspects),
                 **({} if module.library_call is None else _NO_CONTRACTION),
+                **({} if symbol == source.name else {SOURCE_NAME: text_attribute(source.name)}),
                 **(_LIBRARY if source.function.__module__ == group_library.__name__ else {}),
             },
             regions=[region_of(helper.prologue)],

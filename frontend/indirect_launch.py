@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, cast
 
 from ..ir.errors import BuildError
 from ..ir.target_env import BindingModel
-from ..vk_runtime.arguments import check_arguments
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
 from ..vk_runtime.indirect_range import IndirectRange, check_indirect_range, extents_on_host
@@ -23,9 +22,8 @@ from .captures import Captures
 from .compile import environment_of, executable_for
 from .constant_arguments import Constants
 from .launch_local_size import launch_local_size
-from .launch_preparation import RECORD_LIMIT
+from .launch_preparation import RECORD_LIMIT, argument_checker_of
 from .ranges import LaunchRange, NdRange
-from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
     from ..vk_runtime.queue import Queue
@@ -96,7 +94,7 @@ def _prepare(
     model: BindingModel,
 ) -> PreparedIndirect:
     device = queue.device
-    check_arguments(kernel.name, parameters_of(kernel), values, device)
+    argument_checker_of(kernel).check(values, device)
     checked = check_indirect_range(kernel.name, range_, device)
     env = replace(environment_of(kernel, device.target_env), max_push_constant_bytes=0, binding_model=model)
     found = executable_for(

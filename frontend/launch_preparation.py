@@ -14,7 +14,7 @@ from ..ir.config import config
 from ..ir.errors import BuildError
 from ..ir.kernel_info import KernelInfo
 from ..ir.target_env import BindingModel, TargetEnv
-from ..vk_runtime.arguments import check_arguments
+from ..vk_runtime.arguments import ArgumentChecker
 from ..vk_runtime.device import Device
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
@@ -68,7 +68,7 @@ def prepare_launch(
     Args:
         env: what to compile for; None: the device's environment, for some ranges with coarsening.
     """
-    check_arguments(kernel.name, parameters_of(kernel), values, device)
+    argument_checker_of(kernel).check(values, device)
     rank = kernel.signature.rank or _rank_of(range_)
     executable = executable_for(kernel, rank, device, env, constants=constants)
     limit = 1 << (kernel.options.index.bits - 1)
@@ -99,6 +99,14 @@ def prepare_launch(
         is_nd_range=checked.local is not None,
     )
     return Prepared(record, executable.captures)
+
+
+def argument_checker_of(kernel: KernelFunction) -> ArgumentChecker:
+    """Returns what checks arguments against a kernel's parameters, before anything is compiled."""
+    found = kernel.compiled.get("checker")
+    if found is None:
+        found = kernel.compiled["checker"] = ArgumentChecker(kernel.name, parameters_of(kernel))
+    return cast(ArgumentChecker, found)
 
 
 def _read_values(executable: Executable, spec: tuple[tuple[str, bytes], ...]) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ it, so that a kernel needs of a module what it calls and no more.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from ..passes.pipeline import analyse, lower_image
 from ..spirv.build_image import build_image
 from ..spirv.device_image import DeviceImage
 from ..spirv.link_images import link_images
-from .aspect_warnings import warn_once
+from .aspect_warnings import findings_of, warn_once
 from .builder import build_module
 from .captures import Captures
 from .compile_options import options_of
@@ -64,7 +65,7 @@ def link_externals(image: DeviceImage, captures: Captures) -> DeviceImage:
         pending += [(name, compiled.image, compiled.captures.imports) for name in compiled.image.imports]
     if not image.is_object:
         return image
-    warn_of_externals(image.requirements, exported_needs(images[1:]))
+    captures.has_findings |= warn_of_externals(image.requirements, exported_needs(images[1:]))
     return link_images(images)
 
 
@@ -83,6 +84,8 @@ def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunct
     if called is not None and called.is_defined:
         return called
     found = EXTERNALS.exporting(symbol)
+    if len(found) > 1:  # functions of a module that was taken out of `sys.modules` may live on
+        found = tuple(function for function in found if function.unit in sys.modules) or found
     if len(found) == 1:
         return found[0]
     name = ", ".join(
@@ -123,7 +126,7 @@ def object_image(function: ExternalFunction, env: TargetEnv) -> ObjectImage:
             checks=env.checks,
         )
         analysis = analyse(module, env, mode="off", fixed_targets=options.fixed_targets, is_ours=True)
-        warn_once(analysis.diagnostics, function.unit)
+        warn_once(findings_of(analysis.diagnostics, captures, function.unit))
         (analysed,) = analysis.images
         image = build_image(lower_image(analysed, env), env)
         found = function.compiled[env] = ObjectImage(image, captures)

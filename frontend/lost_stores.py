@@ -52,13 +52,10 @@ def note_lost_stores(fb: FunctionBuilder, values: Mapping[str, Value]) -> None:
 
 def _note(fb: FunctionBuilder, name: str, stores: Sequence[ast.stmt]) -> None:
     first = min(stores, key=lambda node: (node.lineno, node.col_offset))
-    fb.module.findings.append(
-        fb.source.diagnostic(
-            first,
-            f"parameter '{name}' of '{fb.source.name}' is the helper's own copy, and nobody sees what is stored into "
-            f"it: the caller's value stays as it is; return '{name}' and assign the result where it is called",
-            severity="warning",
-        )
+    fb.warn(
+        first,
+        f"parameter '{name}' of '{fb.source.name}' is the helper's own copy, and nobody sees what is stored into "
+        f"it: the caller's value stays as it is; return '{name}' and assign the result where it is called",
     )
 
 

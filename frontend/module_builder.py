@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import types as python_types
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -81,8 +81,10 @@ class ModuleBuilder:
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
     )
     """What every work-item of a group must reach: where it stands in the source, by the op's location."""
-    findings: list[Diagnostic] = field(default_factory=list[Diagnostic])
-    """Warnings about what runs, and may not be meant."""
+    findings: list[tuple[Callable[..., object], Diagnostic]] = field(
+        default_factory=list[tuple[Callable[..., object], Diagnostic]]
+    )
+    """Warnings about what runs, and may not be meant, each with the function."""
     _sources: dict[python_types.FunctionType, FunctionSource] = field(
         default_factory=dict[python_types.FunctionType, FunctionSource]
     )

@@ -42,13 +42,10 @@ def _note(fb: FunctionBuilder, name: str, kind: ScalarType, node: ast.AST) -> No
         else f"it wraps beyond {kind.minimum} … {kind.maximum}"
     )
     start = "0.0" if kind.is_float else "0"
-    fb.module.findings.append(
-        fb.source.diagnostic(
-            node,
-            f"variable '{name}' of '{fb.source.name}' is an lp.{kind.name}, as what the loop adds to it is: {loses}; "
-            f"write {name}: lp.{wide.name} = {start} for a wider one, or lp.{kind.name} there if that is meant",
-            severity="warning",
-        )
+    fb.warn(
+        node,
+        f"variable '{name}' of '{fb.source.name}' is an lp.{kind.name}, as what the loop adds to it is: {loses}; "
+        f"write {name}: lp.{wide.name} = {start} for a wider one, or lp.{kind.name} there if that is meant",
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from ..ir.errors import KernelArgumentError
 from .host_values import MISFIT_CODE
 from .struct_types import StructType, dtype_of, scalar_leaves, size_of, value_type_of
-from .struct_values import from_record, to_record, zero_of
+from .struct_values import from_record, struct_of_value, to_record, zero_of
 from .types import ScalarType, Type
 
 if TYPE_CHECKING:
@@ -76,14 +76,19 @@ class SpecializationId:
         self._line: int = frame.f_lineno
         self._qualname: str | None = None
         self._symbol: str | None = None
-        if members:
-            if not isinstance(resolved, StructType):
-                names = ", ".join(members)
-                raise KernelArgumentError(
-                    f"{self._what()} has type {resolved!r}: expected the default by position, found keywords ({names})",
-                    code=MISFIT_CODE,
-                )
-            default = (resolved.python_class(*default, **members),)
+        if isinstance(resolved, StructType):
+            is_whole = len(default) == 1 and (
+                isinstance(default[0], tuple | np.void | np.ndarray)
+                or getattr(struct_of_value(default[0]), "spelling", None) == resolved.spelling
+            )
+            if members or (default and not is_whole):
+                default = (resolved.python_class(*default, **members),)
+        elif members:
+            names = ", ".join(members)
+            raise KernelArgumentError(
+                f"{self._what()} has type {resolved!r}: expected the default by position, found keywords ({names})",
+                code=MISFIT_CODE,
+            )
         if len(default) > 1 and isinstance(resolved, ScalarType):
             raise KernelArgumentError(
                 f"{self._what()} has type {resolved!r}: expected at most one default, found {len(default)}",

@@ -25,7 +25,7 @@ from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.spec_values import SpecConstant
 from ..vk_runtime.trace import record
 from .annotations import Signature
-from .aspect_warnings import warn_once
+from .aspect_warnings import findings_of, warn_once
 from .captures import Captures
 from .checking import checks_of
 from .compile import Executable, compile_lock, environment_of, load_compiler
@@ -79,7 +79,7 @@ class UnitImage:
     error: BuildError | MissingConstantError | None = None
     """Why there is no IR: what compiling the image raises."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Warnings about the unit, which its first compilation tells."""
+    """Warnings about its kernels and the unit's other functions, which its first compilation tells."""
     only_on: Device | None = None
     """The device whose built-in kernels they are; None: any."""
     local_sizes: Mapping[str, tuple[int, ...] | None] = field(
@@ -137,7 +137,7 @@ class UnitImage:
             binding_model=env.binding_model,
         )
         with compile_lock:
-            warn_once(self.diagnostics, self.unit)
+            warn_once(findings_of(self.diagnostics, self.captures, self.unit))
             image = self._compiled.get(env)
             if image is None:
                 image = self._compiled[env] = self._lower(env, devices, log)
@@ -377,6 +377,10 @@ def _images(
     env: TargetEnv,
     exported: Sequence[ExternalFunction] = (),
 ) -> list[UnitImage]:
+    from xdsl.dialects.builtin import StringAttr
+
+    from ..ir.call_graph import function_name, functions
+    from ..ir.dialects.kernel import SOURCE_NAME
     from ..passes.pipeline import analyse
     from .builder import build_module, refusing_depth
 
@@ -393,6 +397,10 @@ def _images(
             any_rank=True,
             externals=exported,
         )
+        for function in functions(ir):
+            kernel = kernels.get(name := function_name(function))
+            if kernel is not None and kernel.name != name:
+                function.attributes[SOURCE_NAME] = StringAttr(kernel.name)
         found = analyse(
             ir,
             env,
@@ -420,6 +428,7 @@ def _image(
 
     symbols = [op.sym_name.data for op in analysed.module.walk() if isinstance(op, DeclareOp)]
     held = {name: kernels[name] for name in analysed.aspect_uses}
+    others = kernels.keys() - held.keys()
     return UnitImage(
         kernel_ids={name: id_of(kernel) for name, kernel in held.items()},
         env=env,
@@ -429,7 +438,7 @@ def _image(
         functions={name: weakref.ref(kernel) for name, kernel in held.items()},
         analysed=analysed,
         unit=module,
-        diagnostics=diagnostics,
+        diagnostics=tuple(found for found in diagnostics if found.function not in others),
         local_sizes={name: default_local_size(kernel) for name, kernel in held.items()},
     )
 

@@ -11,12 +11,12 @@ from functools import cache
 from typing import cast
 
 from xdsl.dialects import func, gpu
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
 from .dialects.aspect import is_external
-from .dialects.kernel import Function, is_kernel
+from .dialects.kernel import SOURCE_NAME, Function, is_kernel
 from .walk import block_operations, enclosing, operations, region_blocks
 
 
@@ -100,6 +100,12 @@ def has_body(function: Function) -> bool:
 def function_name(function: Function) -> str:
     """Returns the function's symbol without the ``@``."""
     return function.sym_name.data
+
+
+def source_name(function: Function) -> str:
+    """Returns what the source calls the function, for messages."""
+    name = function.attributes.get(SOURCE_NAME)
+    return name.data if isinstance(name, StringAttr) else function_name(function)
 
 
 def _calls_of(function: Function, symbols: SymbolTables) -> Iterator[Call]:

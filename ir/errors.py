@@ -77,6 +77,8 @@ class Diagnostic:
     """The text of the source line, printed above the caret."""
     end_column: int | None = None
     """Column after the last character, from 1; the caret is widened up to it."""
+    function: str = ""
+    """Symbol of the function that it is about, in the module that was analysed; empty where none is."""
 
     def __str__(self) -> str:
         head = f"{self.location}: {self.severity}: {self.message}" if self.location else self.message

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from xdsl.ir import Operation
 
 from ..ir.aspects import aspect_spelling
-from ..ir.call_graph import entry_points, function_name, functions
+from ..ir.call_graph import entry_points, function_name, functions, source_name
 from ..ir.device_config import DeviceConfig, Target, device_config
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
@@ -89,7 +89,7 @@ def diagnose_targets(
 
 
 def _size_findings(function: Function, targets: Sequence[Target]) -> Iterator[str]:
-    name = function_name(function)
+    name = source_name(function)
     sub_group = aspect.reqd_sub_group_size(function)
     work_group = aspect.reqd_work_group_size(function)
     if sub_group is not None and (bad := [t.name for t in targets if not t.has_sub_group_size(sub_group)]):
@@ -108,15 +108,15 @@ def _with_chain(
 ) -> Diagnostic:
     """Returns a warning with the calls that lead from a function to the use of an aspect."""
     calls, use = usage.chain(function, number)
-    name = function_name(function)
+    name = source_name(function)
     lines = [f"function '{name}' {head}", "use is from this call chain:", f"  {name}()"]
     for call in calls:
         place = location_of(call.op.location) if with_locations else None
-        lines.append(f"  {function_name(call.callee)}()" + (f" {place}" if place else ""))
+        lines.append(f"  {source_name(call.callee)}()" + (f" {place}" if place else ""))
     location = location_of(use.location) if with_locations else None
     if location is None:
         lines.append("compile with '-g' to get source location")
-    return Diagnostic("\n".join(lines), location, severity="warning")
+    return Diagnostic("\n".join(lines), location, severity="warning", function=function_name(function))
 
 
 def diagnose_image(image: Operation, *, with_locations: bool = True) -> tuple[Diagnostic, ...]:
@@ -132,7 +132,7 @@ def diagnose_image(image: Operation, *, with_locations: bool = True) -> tuple[Di
     names = {number: name for name, number in aspect.aspect_values(image).items()}
     found: list[Diagnostic] = []
     for function in functions(image):
-        name = function_name(function)
+        name = source_name(function)
         for number in filter(is_declarable, sorted(needs(function) - expected)):
             text = unexpected_aspect(name, names.get(number) or aspect_spelling(number))
             found.append(_about(function, text, with_locations))
@@ -153,9 +153,9 @@ def _other_targets(image: Operation, roots: Iterable[Function], with_locations: 
         # No attribute: a pass made the function, nothing is known.  An empty list counts as any target.
         targets = aspect.fixed_targets(function)
         if targets is not None and not targets <= expected:
-            yield _about(function, other_fixed_targets(function_name(function)), with_locations)
+            yield _about(function, other_fixed_targets(source_name(function)), with_locations)
 
 
 def _about(function: Function, message: str, with_locations: bool) -> Diagnostic:
     location = location_of(function.location) if with_locations else None
-    return Diagnostic(message, location, severity="warning")
+    return Diagnostic(message, location, severity="warning", function=function_name(function))

@@ -68,8 +68,8 @@ def _linkage(split: SplitModule) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _check_agreement(emitted: Emitted, split: SplitModule, env: TargetEnv) -> None:
     """Raises SpirvValidationError where a launch would take the binary for something else than it is."""
-    from .image_agreement import disagreements  # only loaded where it is asked for
-    from .reflect import reflect
+    from .image_agreement import disagreements
+    from .reflect import reflect  # both load several modules, which only tests need
 
     faults = disagreements(reflect(emitted.binary), split, env)
     if faults:

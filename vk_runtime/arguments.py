@@ -264,20 +264,6 @@ class ArgumentChecker:
         )
 
 
-def check_arguments(
-    kernel: str, parameters: Sequence[Parameter], args: Sequence[object], device: Device
-) -> None:
-    """Raises KernelArgumentError where arguments do not fit what a kernel declares.
-
-    Args:
-        kernel: its name, for messages.
-        parameters: in signature order, with the access that the user declared.
-        args: in the same order.
-        device: where the kernel is to run.
-    """
-    ArgumentChecker(kernel, parameters).check(args, device)
-
-
 def _places(parameters: Sequence[Parameter]) -> dict[int, BufferParameter | ImageParameter]:
     """Returns the parameter of each position in `Uses`, samplers left out."""
     found: dict[int, BufferParameter | ImageParameter] = {}

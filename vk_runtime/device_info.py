@@ -17,12 +17,14 @@ from .constants import (
     VK_PHYSICAL_DEVICE_TYPE_CPU,
     VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
 )
+from .device_habits import DeviceHabits
 from .items import items
 from .physical_device import PhysicalDevice
 
 if TYPE_CHECKING:
-    from .device import Device, Platform
+    from .device import Device
     from .kernel_id import KernelId
+    from .platform import Platform
 
 MEMORY_ORDERS = ("relaxed", "acquire", "release", "acq_rel")
 """Orders of atomic operations and fences in kernels, on every device."""
@@ -40,7 +42,7 @@ class DeviceType(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceInfo:
+class DeviceInfo(DeviceHabits):
     """What a device can do, under SYCL's names (``info::device``).  Sizes in SYCL's order, slowest first."""
 
     name: str

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from ..ir.kernel_info import KernelInfo
 from ..spirv.device_image import DeviceImage
@@ -35,6 +36,10 @@ class KernelBinding:
         self.kernel = kernel
         self.checker = ArgumentChecker(kernel.name, kernel.parameters)
         self.packer = ArgumentPacker(kernel)
+        self.able_devices: set[Device] = set()
+        """Devices that are known to be able to run the kernel."""
+        self.pipelines: WeakValueDictionary[tuple[object, ...], Pipeline] = WeakValueDictionary()
+        """By device, local size, extents of shared memory that launches give, and specialization values."""
 
 
 class KernelCommands:

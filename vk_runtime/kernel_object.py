@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .backend import VulkanObject
 from .bundle_errors import ConstraintError, no_constructor
@@ -102,6 +102,12 @@ class Kernel(VulkanObject):
         if dev is not None:
             raise ConstraintError("Kernel.get_info: descriptors of lp.info.kernel take no device")
         return answer("Kernel", "kernel", self.info, descriptor)
+
+    def __getitem__(self, range_: object) -> NoReturn:
+        raise ConstraintError(
+            f"kernel '{self.name}' is an lp.Kernel, which a queue of its context launches: "
+            f"queue.parallel_for({range_!r}, kernel, …); kernel[n](…) is for functions with @lp.kernel"
+        )
 
     def bind_arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
         """Returns the arguments of a launch as the runtime takes them: one for each parameter, composites taken apart.

@@ -17,10 +17,11 @@ from .kernel_pipeline import kernel_pipeline
 from .launch_plan import LaunchPlan, normalise_range, plan_launch
 from .launch_record import LaunchRecord
 from .requirements import require_device, require_limits
-from .specialization import emulated_values, local_entries
+from .specialization import SpecEntry, emulated_values, local_entries
 
 if TYPE_CHECKING:
     from .device import Device
+    from .pipeline import Pipeline
     from .queue import Queue
 
 
@@ -92,8 +93,10 @@ def prepare(
         binding = KernelBinding(image, kernel)
         logical.launches.add_binding((id(image), id(kernel)), binding)
     binding.checker.check(args, device)
-    require_device(device, kernel, image.requirements)
-    require_limits(device, kernel)
+    if device not in binding.able_devices:
+        require_device(device, kernel, image.requirements)
+        require_limits(device, kernel)
+        binding.able_devices.add(device)
     plan = plan or plan_launch(
         kernel,
         normalise_range(range_, index_bits=kernel.abi.index_bits),
@@ -103,6 +106,23 @@ def prepare(
         is_nd_range=is_nd_range,
     )
     shapes = local_entries(kernel.parameters, args)
-    pipeline = kernel_pipeline(device, image, kernel, plan, spec_values, shapes)
+    pipeline = _pipeline_of(device, binding, plan, spec_values, shapes)
     emulated = emulated_values(kernel, image.spec_constants, spec_values)
     return LaunchRecord(device, binding, plan, pipeline, emulated, rest)
+
+
+def _pipeline_of(
+    device: Device,
+    binding: KernelBinding,
+    plan: LaunchPlan,
+    spec_values: Mapping[str, bytes],
+    shapes: tuple[SpecEntry, ...],
+) -> Pipeline | None:
+    """Returns what `kernel_pipeline` does: ranges of one local size share a pipeline, and what was checked for it."""
+    key = (device, plan.local, shapes, *spec_values.items())
+    found = None if plan.is_empty else binding.pipelines.get(key)
+    if found is None:
+        found = kernel_pipeline(device, binding.image, binding.kernel, plan, spec_values, shapes)
+        if found is not None:
+            binding.pipelines[key] = found
+    return found

@@ -202,11 +202,11 @@ class LaunchRecord(KernelCommands):
         if not self._takes_scalars_only:
             values = self._packer.values(args, checked)
         if wait_events:
-            self._wait_for_other_devices(wait_events)
+            queue.wait_for_other_devices(wait_events)
         with self.lock:
             self.logical.require_whole()
             if wait_events:
-                self._wait_on_device(queue, wait_events)
+                queue.wait_for_own_device(wait_events)
             latest = queue.latest
             if (
                 latest is not None
@@ -374,18 +374,6 @@ class LaunchRecord(KernelCommands):
     def _report_of(self, queue: Queue, args: Sequence[object]) -> KernelReport:
         binding, streams = self._binding, self._streams(args)
         return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank, streams)
-
-    def _wait_on_device(self, queue: Queue, events: Sequence[Event]) -> None:
-        for event in events:
-            if event.timeline.device is self._device:
-                queue.wait_on_device(event.timeline, event.value)
-
-    def _wait_for_other_devices(self, events: Sequence[Event]) -> None:
-        for event in events:
-            if event.is_recorded:
-                event.wait()  # raises
-            if event.timeline.device is not self._device:
-                event.wait()
 
     def note_launch(self) -> None:
         """Tells running traces of a launch."""

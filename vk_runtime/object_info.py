@@ -10,8 +10,9 @@ from .device_info import MEMORY_ORDERS, MEMORY_SCOPES
 
 if TYPE_CHECKING:
     from .context import Context
-    from .device import Device, Platform
+    from .device import Device
     from .event import Event
+    from .platform import Platform
     from .queue import Queue
 
 

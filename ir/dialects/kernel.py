@@ -57,6 +57,8 @@ MASKED = "kernel.masked"
 """Unit: the body itself skips work-items beyond the range."""
 LINKAGE_NAME = "kernel.linkage_name"
 """String, on functions with `aspect.external`: the linker's symbol, where it is not the function's name."""
+SOURCE_NAME = "kernel.source_name"
+"""String, on any function: what the source calls it, where several functions of the module have that name."""
 LOCAL_SIZE = "kernel.local_size"
 """array<i32>: fixed local size in invocations, slowest dimension first."""
 
@@ -71,6 +73,8 @@ LIBRARY = "kernel.library"
 """Unit, on helpers: a function of lapilli's own, such as a reduction of the work-group; messages name the call."""
 OPT_LEVEL = "kernel.opt_level"
 """i32, on any function: 0 to 2, instead of the environment's level of optimisation."""
+IN_RANGE = "in_range"
+"""Unit, on `arith.minui`: it only keeps an index in range of an extent that is a power of two, any other way does."""
 WIDE = "kernel.wide"
 """Unit, on any function: the launch range and ids in it have 64 bits."""
 _ON_ANY_FUNCTION = (LIBRARY, NO_CONTRACTION, OPT_LEVEL, WIDE)
@@ -269,7 +273,7 @@ def verify_attributes(op: Operation) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
     * they stand on kernels only, but for those named below, and no other name begins with `kernel.`
-    * `kernel.linkage_name` is a string with content, on functions
+    * `kernel.linkage_name` and `kernel.source_name` are strings with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and what may stand on any function are units
     * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction` and `kernel.wide` may
@@ -277,11 +281,12 @@ def verify_attributes(op: Operation) -> None:
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     """
     names = [name for name in op.attributes if name.startswith("kernel.")]
-    if LINKAGE_NAME in names:
-        names.remove(LINKAGE_NAME)
-        symbol = op.attributes[LINKAGE_NAME]
-        if not isinstance(op, Function) or not isinstance(symbol, StringAttr) or not symbol.data:
-            raise VerifyException(f"'{LINKAGE_NAME}' is a string with content on a function, found {symbol}")
+    for name in (LINKAGE_NAME, SOURCE_NAME):
+        if name in names:
+            names.remove(name)
+            text = op.attributes[name]
+            if not isinstance(op, Function) or not isinstance(text, StringAttr) or not text.data:
+                raise VerifyException(f"'{name}' is a string with content on a function, found {text}")
     if not names:
         return
     if OPT_LEVEL in names and integer(op.attributes[OPT_LEVEL], i32) not in (0, 1, 2):
@@ -392,6 +397,7 @@ __all__ = [
     "OPT_LEVEL",
     "PARAMETERS",
     "RANK",
+    "SOURCE_NAME",
     "WIDE",
     "Function",
     "GlobalRangeOp",

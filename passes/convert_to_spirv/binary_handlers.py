@@ -7,9 +7,11 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.dialects.kernel import IN_RANGE
 from ...ir.dialects.spirv.types import StructType
 from ...ir.walk import operands_of
 from ..narrowing import is_float_attribute, is_integer_attribute
+from .float_expression import FloatExpression
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
@@ -34,6 +36,14 @@ def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) ->
         fn.values[result] = fn.emit(chosen, (a, b), type_)
 
     return lower
+
+
+_MINIMUM, _LOW_BITS = _integer(spirv.GLUMinOp, spirv.LogicalAndOp), _integer(spirv.BitwiseAndOp)
+
+
+def _unsigned_minimum(fn: FunctionLowering, op: Operation) -> None:
+    is_mask = fn.module.env.masks_indices and IN_RANGE in op.attributes
+    (_LOW_BITS if is_mask else _MINIMUM)(fn, op)
 
 
 def _float(kind: type[Operation], *, contracts: bool = False) -> Handler:
@@ -99,7 +109,7 @@ def _ordered_extremum(is_maximum: bool) -> Handler:
     """`minimumf` and `maximumf`: NaN wins, and -0.0 is less than 0.0; GLSL.std.450 has neither.
 
     Where the operands compare equal they have the same bits, zeros aside: "and" of the bits is 0.0 if either
-    is, "or" is -0.0 if either is.
+    is, "or" is -0.0 if either is.  Of other floats than f32 the signs alone are put together.
     """
     first, second = (
         (spirv.FOrdGreaterThanOp, spirv.FOrdLessThanOp)
@@ -112,10 +122,14 @@ def _ordered_extremum(is_maximum: bool) -> Handler:
         float_type(op.operands[0].type)
         a, b = (fn.value(value) for value in op.operands)
         type_ = a.type
-        types = fn.module.types
-        condition_type, bits_type = types.bool_like(type_), types.bits_like(type_)
-        bits = [fn.emit(spirv.BitcastOp, (value,), bits_type) for value in (a, b)]
-        combined = fn.emit(spirv.BitcastOp, (fn.emit(combine, bits, bits_type),), type_)
+        expression = FloatExpression(fn, type_)
+        condition_type = expression.bool
+        words = [expression.sign_word(value) for value in (a, b)]
+        word = fn.emit(combine, words, expression.word)
+        if expression.has_words:
+            combined = fn.emit(spirv.BitcastOp, (word,), type_)
+        else:
+            combined = expression.signed(a, word)
         nan = fn.emit(spirv.FAddOp, (a, b), type_)
         equal = fn.emit(spirv.FOrdEqualOp, (a, b), condition_type)
         result = fn.emit(spirv.SelectOp, (equal, combined, nan), type_)
@@ -195,7 +209,7 @@ BINARY_HANDLERS: dict[type[Operation], Handler] = {
     # Signed i1: true is -1, the smaller one.
     arith.MinSIOp: _integer(spirv.GLSMinOp, spirv.LogicalOrOp),
     arith.MaxSIOp: _integer(spirv.GLSMaxOp, spirv.LogicalAndOp),
-    arith.MinUIOp: _integer(spirv.GLUMinOp, spirv.LogicalAndOp),
+    arith.MinUIOp: _unsigned_minimum,
     arith.MaxUIOp: _integer(spirv.GLUMaxOp, spirv.LogicalOrOp),
     arith.AddfOp: _float(spirv.FAddOp, contracts=True),
     arith.SubfOp: _float(spirv.FSubOp, contracts=True),

@@ -73,11 +73,11 @@ def convert_to_spirv(
     Raises:
         PassError: an operation, type or call has no counterpart in Vulkan's SPIR-V.
     """
-    kernels = [function for function in functions(kernel_ir) if is_kernel(function) and has_body(function)]
+    _coarsen(kernel_ir, env)
+    kernels = _kernels(kernel_ir)
     module = ModuleLowering(env, HANDLERS)
     module.has_local_size_constants = any(local_size(kernel) is None for kernel in kernels)
     module.survey(kernel_ir)
-    kernels = _coarsened(kernels, env)
     entries = [KernelEntry(module, kernel) for kernel in kernels]
     for entry in entries:
         # An entry point is called like its function, so kernels take their names before anything else.
@@ -93,21 +93,28 @@ def convert_to_spirv(
     return result, tuple(entry.info() for entry in entries), module.spec_constants.infos()
 
 
-def _coarsened(kernels: list[Function], env: TargetEnv) -> list[Function]:
-    """Returns the kernels, in their coarsened form where the environment asks for it and it pays."""
+def _kernels(kernel_ir: ModuleOp) -> list[Function]:
+    return [function for function in functions(kernel_ir) if is_kernel(function) and has_body(function)]
+
+
+def _coarsen(kernel_ir: ModuleOp, env: TargetEnv) -> None:
+    """Replaces kernels by their coarsened form where the environment asks for it and it pays."""
     lanes = 1 if "coarsen" in env.disabled_passes else env.lanes_per_invocation
     if lanes < 2 or env.optimisation_level < 1 or env.binding_model is not BindingModel.DESCRIPTOR:
-        return kernels
+        return
     from ..coarsen.coarsen import coarsened
     from ..optimise.pipeline import optimise_positions
 
-    found: list[Function] = []
-    for kernel in kernels:
+    for kernel in _kernels(kernel_ir):
         made = coarsened(kernel, lanes, splits_branches=env.splits_branches)
-        if made is not None and WIDE not in kernel.attributes:
+        if made is None:
+            continue
+        if WIDE not in kernel.attributes:
             optimise_positions(made, disabled=env.disabled_passes)
-        found.append(made or kernel)
-    return found
+        block = kernel.parent
+        assert block is not None
+        block.insert_op_before(made, kernel)  # in the module, where symbols are found
+        kernel.detach()
 
 
 def _assemble(module: ModuleLowering, entries: list[KernelEntry]) -> spirv.ModuleOp:

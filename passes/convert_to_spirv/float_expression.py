@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import Float32Type, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from .function_lowering import FunctionLowering
+from .types import scalar_of, with_scalar
 
 
 class FloatExpression:
@@ -17,7 +19,8 @@ class FloatExpression:
         self.fn = fn
         self.type = type_
         self.bool = fn.module.types.bool_like(type_)
-        self.bits = fn.module.types.bits_like(type_)
+        self.word = fn.module.types(with_scalar(type_, i32))
+        self.has_words = isinstance(scalar_of(type_), Float32Type)
 
     def constant(self, number: float) -> SSAValue:
         """Returns the constant `number`."""
@@ -60,13 +63,30 @@ class FloatExpression:
         return self.call(spirv.SelectOp, condition, a, b)
 
     def copy_sign(self, magnitude: SSAValue, sign: SSAValue) -> SSAValue:
-        """|magnitude| with the sign bit of `sign`"""
-        emit, bits, width = self.fn.emit, self.bits, self._width()
-        sign_mask = self.fn.constant(bits, -(1 << (width - 1)))
-        rest_mask = self.fn.constant(bits, (1 << (width - 1)) - 1)
-        first = emit(spirv.BitwiseAndOp, (emit(spirv.BitcastOp, (magnitude,), bits), rest_mask), bits)
-        second = emit(spirv.BitwiseAndOp, (emit(spirv.BitcastOp, (sign,), bits), sign_mask), bits)
-        return emit(spirv.BitcastOp, (emit(spirv.BitwiseOrOp, (first, second), bits),), self.type)
+        """|magnitude| with the sign of `sign`"""
+        if self.has_words:
+            sign_mask, rest_mask = (
+                self.fn.constant(self.word, -(1 << 31)),
+                self.fn.constant(self.word, (1 << 31) - 1),
+            )
+            first = self.fn.emit(spirv.BitwiseAndOp, (self.sign_word(magnitude), rest_mask), self.word)
+            second = self.fn.emit(spirv.BitwiseAndOp, (self.sign_word(sign), sign_mask), self.word)
+            return self.call(spirv.BitcastOp, self.fn.emit(spirv.BitwiseOrOp, (first, second), self.word))
+        return self.signed(magnitude, self.sign_word(sign))
+
+    def sign_word(self, value: SSAValue) -> SSAValue:
+        """An integer of 32 bits that is negative where `value` is: devices with f64 or f16 may lack other integers"""
+        if not self.has_words:
+            value = self.fn.emit(
+                spirv.FConvertOp, (value,), self.fn.module.types(with_scalar(self.type, f32))
+            )
+        return self.fn.emit(spirv.BitcastOp, (value,), self.word)
+
+    def signed(self, magnitude: SSAValue, word: SSAValue) -> SSAValue:
+        """|magnitude|, negative where `word` is"""
+        is_negative = self.fn.emit(spirv.SLessThanOp, (word, self.fn.constant(self.word, 0)), self.bool)
+        size = self.absolute(magnitude)
+        return self.select(is_negative, self.call(spirv.FNegateOp, size), size)
 
     def polynomial(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
         """c[0] + c[1] x + c[2] x² …, by Horner's rule"""
@@ -74,8 +94,3 @@ class FloatExpression:
         for coefficient in reversed(coefficients[:-1]):
             result = self.add(self.multiply(result, x), self.constant(coefficient))
         return result
-
-    def _width(self) -> int:
-        from .cast_handlers import scalar_width
-
-        return scalar_width(self.bits)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -65,6 +68,98 @@ def test_once_per_function_and_aspect_and_process(device, make_module):
         masked = device.masked(without=[lp.Aspect.VK_FLOAT_ATOMIC_ADD, lp.Aspect.FP64])
         module.foo[1](lp.ones(1, device=masked), lp.zeros(1, device=masked))
         module.foo[(1, 1)](lp.ones(1, device=device), lp.zeros(1, device=device))
+
+
+def compiled_helper(v):
+    return lp.f32(lp.f64(v))
+
+
+@pytest.mark.behaviour("WRN-09")
+def test_functions_of_one_name_are_told_apart(device):
+    """Also those of one `def`, which makes a new function each time; a helper with two argument types is one."""
+    masked = device.masked(without=[lp.Aspect.FP64])
+    kernels: list[object] = []  # in the images of the module the second one has another name
+    for _ in range(2):
+
+        @lp.device_has()
+        def helper(v):
+            return compiled_helper(v)
+
+        @lp.kernel
+        def k(x: lp.Array[lp.f32], y: lp.Array[lp.i32]):
+            x[0] = helper(x[0]) + helper(y[0])
+
+        for times in (1, 0):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                with pytest.raises(lp.KernelNotSupportedError):
+                    k[1](lp.zeros(1, device=masked), lp.zeros(1, lp.i32, device=masked))
+            heads = [str(warning.message).partition("\n")[0] for warning in caught]
+            expected = "warning: function 'helper' uses aspect 'fp64' not listed in 'sycl::device_has'"
+            assert heads == [expected] * times
+
+        @lp.device_has()
+        @lp.kernel
+        def folded(x: lp.Array[lp.f32]):
+            x[0] = lp.f32(lp.f64(2.5))
+
+        with pytest.warns(lp.AspectWarning, match="function 'folded' uses") as found:
+            context = lp.Context([masked])
+            lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=folded)
+            folded[1](lp.zeros(1, device=masked))
+        assert len(found) == 1
+        kernels.append(folded)
+
+
+TOLD_IN_EACH_PROCESS = """
+import os
+import subprocess
+import sys
+import warnings
+import lapilli as lp
+
+@lp.device_has()
+@lp.kernel
+def k(x: lp.Array[lp.f32]):
+    x[0] = lp.f32(lp.f64(2.5))
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    k[1](lp.zeros(1))
+print(*(warning.category.__name__ for warning in caught))
+"""
+
+
+@pytest.mark.behaviour("WRN-01")
+def test_a_warning_does_not_depend_on_the_cache(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(TOLD_IN_EACH_PROCESS, encoding="utf-8")
+    env = {**os.environ, "LAPILLI_CACHE": "1", "LAPILLI_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, program], env=env, capture_output=True, text=True, timeout=120, check=True
+        )
+        assert done.stdout == "AspectWarning\n"
+
+
+TWO = """
+@lp.device_has()
+@lp.kernel
+def other(x: lp.Array[lp.f32]):
+    x[0] = lp.f32(lp.f64(x[0]))
+
+@lp.kernel
+def plain(x: lp.Array[lp.f32]):
+    x[0] = 1.0
+"""
+
+
+@pytest.mark.behaviour("WRN-09")
+def test_a_bundle_warns_of_its_own_kernels_only(device, make_module):
+    module = make_module(TWO)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lp.get_kernel_bundle(lp.Context([device]), state=lp.BundleState.EXECUTABLE, kernel=module.plain)
 
 
 def test_as_an_error_it_stays_one(device, make_module):

@@ -259,6 +259,11 @@ def test_devices_and_platforms_say_what_they_have(device):
             owner.has("fp64")
     assert info.max_compute_units >= 1 and info.max_work_item_dimensions == 3
     assert info.max_num_sub_groups >= 1 and info.local_mem_size > 0 and info.is_compiler_available
+    for widths in ("preferred_vector_width", "native_vector_width"):
+        found = {name: getattr(info, f"{widths}_{name}") for name in ("float", "int", "double", "half")}
+        expected = {"double": device.has(lp.Aspect.FP64), "half": device.has(lp.Aspect.FP16)}
+        assert found == {"float": 1, "int": 1, **expected}
+    assert "inf_nan" in info.single_fp_config and bool(info.half_fp_config) is device.has(lp.Aspect.FP16)
     without = device.masked(without=[lp.Aspect.ONLINE_COMPILER, lp.Aspect.ONLINE_LINKER])
     assert not without.info.is_compiler_available and not without.info.is_linker_available
     limits = device.masked(limits={lp.info.device.max_work_group_size: 32, lp.info.device.local_mem_size: 64})
@@ -271,7 +276,7 @@ def test_devices_and_platforms_say_what_they_have(device):
 def test_a_platform_has_what_all_of_its_devices_have(device, monkeypatch):
     """As on machines where one driver has several devices, and one of them lacks something."""
     lesser = device.masked(without=[lp.Aspect.IMAGE])
-    monkeypatch.setattr("lapilli.vk_runtime.device.devices", lambda: (device, lesser))
+    monkeypatch.setattr("lapilli.vk_runtime.device_list.devices", lambda: (device, lesser))
     assert device.platform.get_devices() == [device, lesser]
     assert device.has(lp.Aspect.IMAGE) and not device.platform.has(lp.Aspect.IMAGE)
     assert device.platform.has(lp.Aspect.ONLINE_COMPILER)

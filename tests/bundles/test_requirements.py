@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 import lapilli as lp
-from lapilli.frontend import aspect_warnings
 from lapilli.frontend.unit_images import images_of_kernel
 from lapilli.ir.property_set import requirement_properties
 from lapilli.vk_runtime.compatibility import is_environment_supported
@@ -255,10 +254,9 @@ def k(x: lp.Array[lp.f64]): x[lp.global_id(0)] = 1.0
 """
 
     @pytest.fixture
-    def module(self, device, make_module, monkeypatch):
+    def module(self, device, make_module):
         if not device.has(lp.Aspect.FP64):
             pytest.skip("the device has no fp64")
-        monkeypatch.setattr(aspect_warnings, "_reported", set())
         return make_module(self.TEXT)
 
     def test_the_first_compilation_of_a_bundle_warns(self, device, module):

@@ -401,3 +401,29 @@ def test_rows_of_loops_are_left_alone_where_they_do_not_gain(device: lp.Device, 
         kernel[64](x, y)
         assert was_coarsened(kernel) is rows_of_loops
         assert y.numpy().tolist() == [64.0] * 64
+
+
+FACTOR = lp.SpecializationId(lp.f32, 3.0)
+
+
+def test_specialization_constants_of_coarsened_kernels(
+    device: lp.Device, coarsening: Callable[[Coarsening], None]
+):
+    def scale() -> KernelFunction:
+        @lp.kernel
+        def scale(x: lp.In[lp.f32], y: lp.Out[lp.f32], *, SHIFT: lp.Spec[lp.f32] = 1.0):
+            i = lp.global_id(0)
+            y[i] = FACTOR * x[i] + SHIFT
+
+        return scale
+
+    x = lp.asarray(np.arange(40, dtype=np.float32), device=device)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        outputs = [lp.zeros_like(x) for _ in range(2)]
+        kernel[40](x, outputs[0])
+        kernel[40].spec({FACTOR: 0.5})(x, outputs[1], SHIFT=-2.0)
+        return [y.numpy() for y in outputs]
+
+    both(scale, coarsening, launch)
+    np.testing.assert_array_equal(launch(scale())[1], 0.5 * x.numpy() - 2)

@@ -306,3 +306,21 @@ def test_functions_that_split_numbers_are_not_fused_where_they_are_inlined():
     exact = set(re.findall(r"OpDecorate (%\S+) NoContraction", text))
     made = re.findall(r"(%\S+) = Op(?:FAdd|FSub|FMul) ", text)
     assert len(made) - len(exact & set(made)) == 2  # the product and the sum of the kernel itself
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("call", ["copysign(x, y)", "modf(x)[0]", "asin(x)", "atan2(x, y)"])
+def test_signs_need_no_integers_of_the_width(device, tmp_path, dtype, call):
+    """A kernel that does nothing else asks for the aspects of its floats only: other integers may be missing."""
+    if dtype != "f32" and not device.has({"f16": lp.Aspect.FP16, "f64": lp.Aspect.FP64}[dtype]):
+        pytest.skip(f"the device lacks {dtype}")
+    kernel = _kernel(tmp_path, dtype, [f"lp.math.{call}"])
+    kind = np.dtype(dtype.replace("f", "float")).type
+    edges = np.array([0.0, -0.0, 0.75, -0.75, 1e-7, -1e-7, 0.5, -1.0], kind)
+    x, y = (part.ravel() for part in np.meshgrid(edges, [*edges, kind(np.inf), kind(-np.inf)]))
+    (found,) = _run(kernel, device, x, y, 1)
+    function = {"copysign(x, y)": np.copysign, "modf(x)[0]": lambda x, _: np.modf(x)[0],
+                "asin(x)": lambda x, _: np.arcsin(x), "atan2(x, y)": np.arctan2}[call]  # fmt: skip
+    expected = function(x.astype(np.float64), y.astype(np.float64)).astype(kind)
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(kind).eps, atol=np.finfo(kind).tiny)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))

@@ -66,6 +66,9 @@ def test_members_of_a_struct_by_name() -> None:
 
     assert SpecializationId(Window, high=2.0).default == Window(0.0, 2.0)
     assert SpecializationId(Window, 1.0, high=3.0).default == Window(1.0, 3.0)
+    assert SpecializationId(Window, 2.0).default == Window(2.0, 1.0)
+    for default in ((2.0, 3.0), ((2.0, 3.0),), (Window(2.0, 3.0),)):
+        assert SpecializationId(Window, *default).default == Window(2.0, 3.0)
     with pytest.raises(KernelArgumentError, match="no member 'width'"):
         SpecializationId(Window, width=1.0)
     with pytest.raises(KernelArgumentError, match=r"by position, found keywords \(default\)"):

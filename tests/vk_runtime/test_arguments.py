@@ -11,7 +11,7 @@ import pytest
 import lapilli as lp
 from lapilli.ir.kernel_info import BufferParameter, KernelInfo, LaunchAbi, ScalarParameter
 from lapilli.vk_runtime.argument_packer import ArgumentPacker
-from lapilli.vk_runtime.arguments import check_arguments
+from lapilli.vk_runtime.arguments import ArgumentChecker
 from lapilli.vk_runtime.scalars import scalar_value
 
 from . import kernels
@@ -73,7 +73,7 @@ def test_nan_keeps_being_nan():
 @pytest.fixture
 def check(device):
     _, kernel = kernels.saxpy()
-    return lambda *args: check_arguments("saxpy", kernel.parameters, args, device)
+    return lambda *args: ArgumentChecker("saxpy", kernel.parameters).check(args, device)
 
 
 @pytest.fixture
@@ -139,11 +139,11 @@ def test_in_and_written_array_may_not_be_one(device, x):
     ]
 
     def check(*args):
-        check_arguments("saxpy", declared, args, device)
+        ArgumentChecker("saxpy", declared).check(args, device)
 
     refused(check, (x, x), "'x'", "'y'", "same array")
-    check_arguments("k", [replace(p, may_alias=True) for p in declared], (x, x), device)
-    check_arguments("k", [replace(p, access="read") for p in declared], (x, x), device)
+    ArgumentChecker("k", [replace(p, may_alias=True) for p in declared]).check((x, x), device)
+    ArgumentChecker("k", [replace(p, access="read") for p in declared]).check((x, x), device)
 
 
 def test_block_is_packed_in_offset_order_and_widened():

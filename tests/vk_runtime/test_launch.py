@@ -12,6 +12,7 @@ import lapilli as lp
 from lapilli.ir.aspects import Aspect
 from lapilli.ir.errors import Location
 from lapilli.ir.kernel_info import AspectUse
+from lapilli.vk_runtime import launch as launch_module
 from lapilli.vk_runtime import launch_plan
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.launch import launch, prepare
@@ -215,6 +216,28 @@ def test_launch_record_is_reusable(device, pair):
         record.launch(device.default_queue, (1.0, x, 3))
 
 
+def test_what_does_not_depend_on_the_range_is_done_once(device, pair, monkeypatch):
+    x, y = pair
+    calls: list[str] = []
+    for name in ("require_device", "require_limits", "kernel_pipeline"):
+        original = getattr(launch_module, name)
+
+        def noted(*args, _name=name, _original=original):
+            calls.append(_name)
+            return _original(*args)
+
+        monkeypatch.setattr(launch_module, name, noted)
+    image, kernel = kernels.saxpy()
+    device.logical.launches.clear()
+    for n in (0, 300, 400, 500):
+        prepare(device, image, kernel, (n,), None, (1.0, x, y), {}).launch(device.default_queue, (1.0, x, y))
+    # Of the empty range there is no pipeline that the others could share.
+    assert calls == ["require_device", "require_limits", "kernel_pipeline", "kernel_pipeline"]
+    np.testing.assert_array_equal(
+        y.numpy(), x.numpy() * ((np.arange(1000)[:, None] < (300, 400, 500)).sum(1))
+    )
+
+
 def test_default_local_size_reaches_the_driver_as_a_specialization(device, pair):
     """The range of one work-item shares the pipeline of every range up to 32."""
     with lp.trace() as trace:
@@ -271,3 +294,8 @@ def test_traces_nest_and_stop(device, pair):
     assert (event.kernel, event.device) == ("saxpy", device.selector)
     with pytest.raises(dataclasses.FrozenInstanceError):
         event.kind = "link"
+
+
+def test_a_kind_of_event_that_there_is_not_is_refused():
+    with lp.trace() as trace, pytest.raises(lp.InvalidError, match="'pipelines'"):
+        trace.count("pipelines")  # type: ignore[arg-type]
