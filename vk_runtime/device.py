@@ -15,7 +15,6 @@ from ..ir.aspects import FIRST_TARGET, Aspect
 from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .backend import VulkanObject
-from .bundle_errors import ConstraintError, type_name
 from .coarsening import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
@@ -161,6 +160,8 @@ class Device(VulkanObject):
         if aspect in self.aspects:
             return True
         if not isinstance(aspect, int):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+            from .bundle_errors import ConstraintError, type_name
+
             raise ConstraintError(
                 f"Device.has takes an aspect such as lp.Aspect.FP64, found {aspect!r} of type {type_name(aspect)}"
             )
