@@ -18,7 +18,7 @@ LARGEST = 16 << 20
 """Bytes of the largest buffer that is kept: larger ones have memory of their own, which `memory_blocks` keeps."""
 
 MOST_BYTES = 64 << 20
-"""Of all spare buffers of a device together."""
+"""Of all spare buffers of a device together, looked at when one comes that is larger than the average of the most."""
 
 MOST_BUFFERS = 64
 """Spare buffers of a device: as many as a loop has arrays."""
@@ -91,8 +91,13 @@ class SpareBuffers:
         """
         if storage not in self._spare:
             self._spare.append(storage)
-        while len(self._spare) > MOST_BUFFERS or sum(spare.key[0] for spare in self._spare) > MOST_BYTES:
+        # So many small ones cannot be too much.
+        is_large = storage.key[0] > MOST_BYTES // MOST_BUFFERS
+        while len(self._spare) > MOST_BUFFERS or (is_large and self._bytes() > MOST_BYTES):
             self._drop_oldest()
+
+    def _bytes(self) -> int:
+        return sum(spare.key[0] for spare in self._spare)
 
     def bytes_in(self, heap: int) -> int:
         """Returns the bytes of memory that spare buffers hold of a heap, alignment included."""
