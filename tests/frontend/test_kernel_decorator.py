@@ -39,6 +39,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """Replaces the composition root by one that records."""
     recorded: list[tuple[Any, ...]] = []
     import lapilli.frontend
+    import lapilli.frontend.kernel as kernel_module
 
     for name in ("launch", "inspection"):
         root = types.ModuleType(f"lapilli.frontend.{name}")
@@ -46,6 +47,8 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         root.inspect = lambda kernel, stage: f"{kernel.name} as {stage}"  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, root.__name__, root)
         monkeypatch.setattr(lapilli.frontend, name, root, raising=False)
+    # Another test may have launched something, which looks the module up once and for all.
+    monkeypatch.setattr(kernel_module, "_launching", lambda: lapilli.frontend.launch)
     return recorded
 
 
