@@ -14,11 +14,20 @@ from ..vk_runtime.bundle_image import DeviceImage
 from ..vk_runtime.bundle_state import BundleState
 from ..vk_runtime.bundle_transitions import build_bundle, compile_bundle, join_bundles, link_bundles
 from ..vk_runtime.context import Context
-from ..vk_runtime.device import Device, device
+from ..vk_runtime.device import Device
+from ..vk_runtime.device_list import device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
 from .bundle_arguments import checked_devices, wanted_kernels
-from .bundle_images import Selector, bundle_of, input_images, is_representable, lacking, selected_bundle
+from .bundle_images import (
+    Selector,
+    bundle_of,
+    input_images,
+    is_representable,
+    lacking,
+    selected_bundle,
+    unmet_by,
+)
 from .bundle_toolchain import toolchain
 from .units import all_kernels, find_id, id_of
 
@@ -117,7 +126,7 @@ def _require_kernel(
     what: str, id_: KernelId, images: Sequence[DeviceImage], devices: Sequence[Device]
 ) -> None:
     if not any(image.has_kernel(id_) for image in images):
-        names = ", ".join(f"'{item.selector}'" for item in devices)
+        names = ", ".join(f"'{item.selector}'{unmet_by(what, id_, item)}" for item in devices)
         raise InvalidError(
             f"{what}: kernel '{id_.qualified_name}' runs on none of the devices {names}; "
             "lp.is_compatible tells which kernels a device supports"
@@ -214,7 +223,7 @@ def compile(
 
 
 def link(
-    kb: KernelBundle | Sequence[KernelBundle],
+    kb_or_list: KernelBundle | Sequence[KernelBundle],
     devs: Sequence[Device] | None = None,
     *,
     props: Iterable[object] = (),
@@ -222,7 +231,7 @@ def link(
     """Links object bundles to an executable bundle, and makes its pipelines.
 
     Args:
-        kb: one bundle or several, in state OBJECT, of one context.
+        kb_or_list: one bundle or several, in state OBJECT, of one context.
         devs: devices that each of the bundles has; None: all that they have in common.
         props: `lp.properties.Debug`, `lp.properties.Log`.
 
@@ -232,7 +241,7 @@ def link(
             does not have, specialization constants set to different values, or a property not taken.
         TypeError: a bundle in another state, or an argument of the wrong kind.
     """
-    return link_bundles(kb, devs, props, toolchain)
+    return link_bundles(kb_or_list, devs, props, toolchain)
 
 
 def build(

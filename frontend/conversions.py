@@ -10,9 +10,10 @@ import ast
 import math
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32, i64
+from xdsl.ir import Operation, SSAValue
 
+from ..ir.dialects.kernel import IN_RANGE
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, F64, I32, ir_type
 from .promotion import fits, low_bits, rounded, saturated, settled
@@ -267,16 +268,15 @@ def as_index(fb: FunctionBuilder, value: Scalar, node: ast.AST, what: str) -> Sc
 
 
 def kept_in_range(fb: FunctionBuilder, index: Scalar, extent: Scalar) -> Scalar:
-    """Returns a number between 0 and an extent that is the index where that is in range.
-
-    Where the extent is a power of two it is the index's low bits: one instruction, where SwiftShader makes ten of the
-    minimum of unsigned numbers.
-    """
-    last = _last(fb, extent, index.type)
-    if extent.const is not None and int(extent.const).bit_count() == 1:
-        return Scalar(index.type, fb.emit(arith.AndIOp, [fb.ssa(index), last], ir_type(index.type)))
+    """Returns a number between 0 and an extent that is the index where that is in range."""
     # As unsigned numbers, negative indices are the largest: one minimum keeps both ends.
-    return Scalar(index.type, fb.emit(arith.MinUIOp, [fb.ssa(index), last], ir_type(index.type)))
+    last = _last(fb, extent, index.type)
+    ssa = fb.emit(arith.MinUIOp, [fb.ssa(index), last], ir_type(index.type))
+    if ssa is not None and extent.const is not None and int(extent.const).bit_count() == 1:
+        op = ssa.owner
+        assert isinstance(op, Operation)
+        op.attributes[IN_RANGE] = UnitAttr()
+    return Scalar(index.type, ssa)
 
 
 def _last(fb: FunctionBuilder, extent: Scalar, scalar: ScalarType) -> SSAValue | None:

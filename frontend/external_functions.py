@@ -12,7 +12,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
-from ..ir.dialects.aspect import DECLARED, EXTERNAL, UNIT, USED, aspects_attribute
+from ..ir.dialects.aspect import DECLARED, EXTERNAL, UNIT, USED, aspects_attribute, declared
 from ..ir.dialects.kernel import LINKAGE_NAME
 from .composites import convert_composite, typed_value_of
 from .errors import compile_error
@@ -128,7 +128,16 @@ def _declared(fb: FunctionBuilder, function: ExternalFunction, node: ast.Call) -
             location=fb.location(),
         )
         module.functions.append(declaration)
+    elif known is not function:
+        _declare_more(next(f for f in module.functions if f.sym_name.data == symbol), function)
     return symbol
+
+
+def _declare_more(declaration: func.FuncOp, function: ExternalFunction) -> None:
+    """Adds what another declaration of the same function says that it needs: all of them hold, as in C++."""
+    if function.declared_aspects is not None:
+        known = declared(declaration) or frozenset()
+        declaration.attributes[DECLARED] = aspects_attribute(known | function.declared_aspects)
 
 
 def _differ(one: ExternalFunction, other: ExternalFunction) -> bool:

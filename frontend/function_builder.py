@@ -291,6 +291,11 @@ class FunctionBuilder:
             notes=[*notes, *self.module.call_notes()],
         )
 
+    def warn(self, node: ast.AST, message: str) -> None:
+        """Adds a warning: what stands at `node` runs, and may not be meant."""
+        found = self.source.diagnostic(node, message, severity="warning")
+        self.module.findings.append((self.source.function, found))
+
     def too_large(self, node: ast.AST, what: str) -> CompileError:
         """Makes the error for an integer that is longer than literals may be."""
         return self.error(

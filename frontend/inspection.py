@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.errors import InvalidError, RuntimeFailure
 from ..ir.target_env import TargetEnv
-from ..vk_runtime.device import device
+from ..vk_runtime.device_list import device
 from .compile import analyse_kernels, compile_kernels, compile_lock, environment_of
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from ..ir.stream import Stream
 from ..vk_runtime import trace
 from ..vk_runtime.event import Event
 from ..vk_runtime.print_order import Line
-from ..vk_runtime.reports import HostReport, Output, quiet, show
+from ..vk_runtime.quiet import quiet
+from ..vk_runtime.reports import HostReport, Output, show
 from .arguments import LaunchArguments, bind_arguments, taken_apart
 from .captures import Captures
 from .checking import checks_of

@@ -151,6 +151,8 @@ class KernelFunction:
 
         return cast(str, inspection.inspect(self, stage))
 
+    __iter__ = None  # otherwise iterating would ask for kernel[0], kernel[1], … without end
+
     def __getitem__(self, launch_range: object) -> LaunchConfiguration:
         last = self._last
         if launch_range is last[0]:
@@ -341,6 +343,7 @@ def kernel(
     return decorate
 
 
+@functools.cache
 def _launching() -> types.ModuleType:
     with deferred_definitions():
         from . import launch
@@ -377,8 +380,11 @@ def _get_libraries() -> None:
 
 
 def _define(function: object, options: KernelOptions, frame: types.FrameType) -> KernelFunction:
-    plain = plain_function(function)
-    return KernelFunction(plain, options, enclosing_names(plain, frame))
+    try:
+        plain = plain_function(function)
+        return KernelFunction(plain, options, enclosing_names(plain, frame))
+    except CompileError as error:  # without the frames of the front end, as for a launch
+        raise error.with_traceback(None) from error.__cause__
 
 
 def func(function: FunctionT) -> FunctionT:

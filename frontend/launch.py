@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from ..ir.config import config
 from ..ir.errors import InvalidError, KernelArgumentError, NdRangeError
 from ..vk_runtime.array import Array
-from ..vk_runtime.device import device
+from ..vk_runtime.device_list import device
 from ..vk_runtime.errors import ArrayRangeError
 from ..vk_runtime.event import Event
 from ..vk_runtime.image_base import ImageBase

@@ -6,6 +6,7 @@ it, so that a kernel needs of a module what it calls and no more.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -83,6 +84,8 @@ def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunct
     if called is not None and called.is_defined:
         return called
     found = EXTERNALS.exporting(symbol)
+    if len(found) > 1:  # functions of a module that was taken out of `sys.modules` may live on
+        found = tuple(function for function in found if function.unit in sys.modules) or found
     if len(found) == 1:
         return found[0]
     name = ", ".join(

@@ -52,13 +52,11 @@ def note_lost_stores(fb: FunctionBuilder, values: Mapping[str, Value]) -> None:
 
 def _note(fb: FunctionBuilder, name: str, stores: Sequence[ast.stmt]) -> None:
     first = min(stores, key=lambda node: (node.lineno, node.col_offset))
-    found = fb.source.diagnostic(
+    fb.warn(
         first,
         f"parameter '{name}' of '{fb.source.name}' is the helper's own copy, and nobody sees what is stored into "
         f"it: the caller's value stays as it is; return '{name}' and assign the result where it is called",
-        severity="warning",
     )
-    fb.module.findings.append((fb.source.function, found))
 
 
 def _parts_of(value: Composite | FixedArray) -> frozenset[str]:

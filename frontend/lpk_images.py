@@ -99,7 +99,36 @@ def _of_modules(modules: Sequence[str], env: TargetEnv) -> list[BuiltImage]:
         linked = [(item.image, item.parts) for item in link_kernels(compiled, is_whole_program=True)]
     else:
         linked = [(image, (position,)) for position, image in enumerate(compiled)]
-    return [_built(image, [sources[part] for part in parts]) for image, parts in linked]
+    built = [_built(image, [sources[part] for part in parts]) for image, parts in linked]
+    units_of = [{sources[part].unit for part in parts} for _, parts in linked]
+    return _brought_together(built, units_of)
+
+
+def _brought_together(images: Sequence[BuiltImage], units_of: Sequence[set[str]]) -> list[BuiltImage]:
+    """Returns the images with those of several modules in one, where all of these say ``off`` and a device that can
+    run one can run the others (of equal fixed targets: in any case).  What was one module's stays apart: it has been
+    divided as it must be."""
+    groups: list[tuple[object, set[str], list[BuiltImage]]] = []
+    for number, (image, modules) in enumerate(zip(images, units_of, strict=True)):
+        may_share = all(options_of(module).device_code_split == "off" for module in modules)
+        key = (image.requirements, image.is_source_of_native) if may_share else number
+        for other, taken, members in groups:
+            names = {name for member in members for name in member.ids}
+            if key == other and not modules & taken and not names & image.ids.keys():
+                taken |= modules
+                members.append(image)
+                break
+        else:
+            groups.append((key, set(modules), [image]))
+    return [members[0] if len(members) == 1 else _one_of(members) for _, _, members in groups]
+
+
+def _one_of(images: Sequence[BuiltImage]) -> BuiltImage:
+    from ..spirv.link_images import link_images
+
+    ids = {name: id_ for image in images for name, id_ in image.ids.items()}
+    symbols = {symbol: constant for image in images for symbol, constant in image.symbols.items()}
+    return BuiltImage(link_images([image.image for image in images]), ids, symbols)
 
 
 def _built(image: DeviceImage, parts: Sequence[UnitImage]) -> BuiltImage:

@@ -10,7 +10,8 @@ from ..ir.device_config import Target, device_config
 from ..ir.errors import Error, InvalidError
 from ..ir.kernel_info import Requirements
 from ..vk_runtime.compatibility import is_supported
-from ..vk_runtime.device import Device, device, devices
+from ..vk_runtime.device import Device
+from ..vk_runtime.device_list import device, devices
 
 _HARDWARE = re.compile(r"(?:vk_)?([0-9a-f]{4,8})[_:]([0-9a-f]{4,8})")
 

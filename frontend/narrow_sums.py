@@ -42,13 +42,11 @@ def _note(fb: FunctionBuilder, name: str, kind: ScalarType, node: ast.AST) -> No
         else f"it wraps beyond {kind.minimum} … {kind.maximum}"
     )
     start = "0.0" if kind.is_float else "0"
-    found = fb.source.diagnostic(
+    fb.warn(
         node,
         f"variable '{name}' of '{fb.source.name}' is an lp.{kind.name}, as what the loop adds to it is: {loses}; "
         f"write {name}: lp.{wide.name} = {start} for a wider one, or lp.{kind.name} there if that is meant",
-        severity="warning",
     )
-    fb.module.findings.append((fb.source.function, found))
 
 
 _Store = tuple[str, ast.AST | None, bool]

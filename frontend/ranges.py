@@ -75,6 +75,28 @@ class NdRange:
             object.__setattr__(self, "global_", global_)
             object.__setattr__(self, "local", local)
 
+    def get_global_range(self) -> Range:
+        """Returns the number of work-items in each dimension; `global_range` is the same."""
+        return Range(*_integers(self.global_, "global range"))
+
+    def get_local_range(self) -> Range:
+        """Returns the number of work-items of a work-group in each dimension; `local_range` is the same."""
+        return Range(*_integers(self.local, "local range"))
+
+    def get_group_range(self) -> Range:
+        """Returns the number of work-groups in each dimension; `group_range` is the same.
+
+        Raises:
+            NdRangeError: the range is none of whole work-groups.
+        """
+        checked = launch_range(self)
+        assert checked.local is not None, "an NdRange has a local size"
+        return Range(*(n // m for n, m in zip(checked.extents, checked.local, strict=True)))
+
+    global_range = property(get_global_range)
+    local_range = property(get_local_range)
+    group_range = property(get_group_range)
+
     @property
     def __lapilli_key__(self) -> object:
         global_, local = exact_key(self.global_), exact_key(self.local)

@@ -193,16 +193,26 @@ def kernel_named(what: str, name: str) -> KernelFunction:
     kernels = all_kernels()
     qualified = [kernel for kernel in kernels if kernel.qualified_name == name]
     if qualified:
-        return qualified[-1]
-    named = {kernel.qualified_name: kernel for kernel in kernels if kernel.name == name}
-    if len(named) > 1:
+        return _meant(qualified)
+    named = [kernel for kernel in kernels if kernel.name == name]
+    candidates = sorted({kernel.qualified_name for kernel in named})
+    if len(candidates) > 1:
         raise InvalidError(
-            f"{what}: {name!r} is the name of several kernels; name one of {', '.join(sorted(named))}",
+            f"{what}: {name!r} is the name of several kernels; name one of {', '.join(candidates)}",
             code="LP1032",
         )
     if not named:
         raise UnknownKernelError(f"{what}: there is no kernel {name!r}{_candidates(name, kernels)}")
-    return next(iter(named.values()))
+    return _meant(named)
+
+
+def _meant(kernels: list[KernelFunction]) -> KernelFunction:
+    """Returns the kernel that a name means of several of one qualified name, as decorators make of one function: the
+    one that the program has under it, else the newest."""
+    from ..vk_runtime.bundle_kernels import bound_to
+
+    found = bound_to(kernels[0].qualified_name) if len(kernels) > 1 else None
+    return next((kernel for kernel in kernels if kernel is found), kernels[-1])
 
 
 def _candidates(name: str, kernels: list[KernelFunction]) -> str:

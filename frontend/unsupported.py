@@ -26,7 +26,10 @@ _CONSTRUCTS: dict[str, tuple[str, str]] = {
     "SetComp": ("set comprehensions", "use a for loop"),
     "DictComp": ("dict comprehensions", "use a for loop"),
     "GeneratorExp": ("generator expressions", "use a for loop"),
-    "List": ("lists", "use a tuple for a few values, an array parameter for many"),
+    "List": (
+        "lists",
+        "use a tuple for a few values, lp.FixedArray[lp.f32, n]() or lp.private.array(n, lp.f32) for more",
+    ),
     "Dict": ("dicts", "use a tuple or separate variables"),
     "Set": ("sets", "use a tuple or separate variables"),
     "FunctionDef": ("nested functions", "define the function outside of the kernel; it may be called there"),

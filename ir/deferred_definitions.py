@@ -3,7 +3,7 @@
 CPython 3.11 and 3.12 compile the text of each method that a dataclass gets, one by one, which is half of the time
 that importing xDSL takes and half of lapilli's own: 1400 methods, of which a program calls a few dozen.  Within
 `deferred_definitions` a class gets a small function instead, which compiles the real method when it is called and puts
-it in its own place; an ``__init__`` serves some calls before (`assigned_fields`).  It gets no docstring that spells out
+it in its own place; some calls before are served without it (`served_methods`).  It gets no docstring that spells out
 its signature.  Newer versions of Python build a class with one compilation and are left alone, and so is every other
 thread; the garbage collector pauses.  Standard library only.
 """
@@ -17,8 +17,8 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
-from .assigned_fields import INIT_PARAMETERS, Assign, assign_fields
 from .collector import collector_off
+from .served_methods import INIT_PARAMETERS, NOT_SERVED, Serve, assign_fields, serve_text
 
 _PARAMETERS = ("name", "args", "body", "globals", "locals", "return_type")
 
@@ -26,7 +26,7 @@ MANY_OBJECTS = 1_000
 """So many new objects come of importing a few modules; importing one small one leaves the collector as it was."""
 
 CALLS_BEFORE_COMPILING = 16
-"""So often an ``__init__`` works without being compiled, which takes as long as 30 calls."""
+"""So often a method works without being compiled, which takes as long as 30 calls."""
 
 _lock = threading.RLock()
 
@@ -52,13 +52,18 @@ def deferred_definitions() -> Generator[None]:
     names = ("_create_fn", "_init_fn", "_process_class")
     originals = create_function, make_init, process_class = [getattr(module, name) for name in names]
     thread = threading.get_ident()
-    assign: list[Assign | None] = [None]
+    assign: list[Serve | None] = [None]
     """What the ``__init__`` that is being made would do."""
 
     def create(name: str, args: Any, body: Any, **scope: Any) -> Any:
         if threading.get_ident() != thread:
             return create_function(name, args, body, **scope)
-        return _deferred(name, lambda: create_function(name, args, body, **scope), assign[0])
+        assigns = assign[0]
+        return _deferred(
+            name,
+            lambda: create_function(name, args, body, **scope),
+            lambda: assigns or serve_text(name, body),
+        )
 
     def init(*description: Any) -> Any:
         if threading.get_ident() != thread:
@@ -101,18 +106,22 @@ def resume_collecting() -> None:
 
 
 def _deferred(
-    name: str, make: Callable[[], Callable[..., Any]], assign: Assign | None = None
+    name: str, make: Callable[[], Callable[..., Any]], find_serve: Callable[[], Serve | None]
 ) -> Callable[..., Any]:
-    """Returns a function that becomes what `make` returns: at its first call, or after some that `assign` serves."""
+    """Returns a function that becomes what `make` returns: at its first call, or after some that are served."""
     made: list[Callable[..., Any]] = []
+    serve: Serve | None = None
     served = 0
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        nonlocal served
+        nonlocal serve, served
         if not made:
-            if assign is not None and served < CALLS_BEFORE_COMPILING and assign(self, args, kwargs):
-                served += 1
-                return None
+            serve = serve or find_serve()
+            if serve is not None and served < CALLS_BEFORE_COMPILING:
+                result = serve(self, args, kwargs)
+                if result is not NOT_SERVED:
+                    served += 1
+                    return result
             made.append(make())
             _replace(type(self).__mro__, name, method, made[0])
         return made[0](self, *args, **kwargs)

@@ -14,7 +14,8 @@ import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
 if TYPE_CHECKING:
     from xdsl.irdl import OpDef, ParamAttrDef
@@ -80,14 +81,27 @@ class DeferredParameters:
     def _definition(self) -> ParamAttrDef:
         return self._read(self._kind)
 
-    @property
+    @cached_property
     def parameters(self) -> list[tuple[str, Any]]:
         """As `ParamAttrDef` has them."""
-        return self._definition.parameters
+        # xDSL makes one of each of 20 float types when it is imported, and none of them has any.
+        return [] if _has_constants_alone(self._kind) else self._definition.parameters
 
     def verify(self, attr: Any) -> None:
         """Raises VerifyException where an attribute does not satisfy the definition."""
-        self._definition.verify(attr)
+        if self.parameters:
+            self._definition.verify(attr)
+
+
+def _has_constants_alone(kind: Any) -> bool:
+    """Whether a class and its parents annotate nothing but class variables and what xDSL does not look at."""
+    return all(
+        name in ("name", "parameters")
+        or get_origin(meaning) is ClassVar
+        or str(meaning).startswith("ClassVar[")
+        for parent in kind.__mro__
+        for name, meaning in get_annotations(parent).items()
+    )
 
 
 @contextlib.contextmanager

@@ -203,6 +203,16 @@ class SpecField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantTable:
+    """Numbers that the code looks up in the argument block, the same at every launch."""
+
+    offset_bytes: int
+    """Where they go in the argument block."""
+    data: bytes
+    """Words of 32 bits, at least one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchAbi:
     """Hidden fields that the runtime writes into the argument block, and the local size's SpecIds."""
 
@@ -226,6 +236,8 @@ class LaunchAbi:
     """Whether the kernel itself skips work-items beyond the range; otherwise the range must be a multiple."""
     spec_fields: tuple[SpecField, ...] = ()
     """Scalars of emulated specialization constants that the kernel reads."""
+    tables: tuple[ConstantTable, ...] = ()
+    """What lies in the block behind the fields; it is a buffer then."""
     argument_block_bytes: int = 0
     """Size of the argument block, a multiple of 4."""
     argument_block_binding: int | None = None

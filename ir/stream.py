@@ -122,6 +122,11 @@ class Stream:
         """Returns `work_item_buffer_size`."""
         return self._statement_size
 
+    @property
+    def max_statement_size(self) -> int:
+        """`work_item_buffer_size`, under SYCL's deprecated name."""
+        return self._statement_size
+
     def get_max_statement_size(self) -> int:
         """Returns `work_item_buffer_size`; SYCL's older name of it."""
         return self._statement_size

@@ -58,6 +58,9 @@ OPTIMISATION_PASSES = (
 )
 """The passes that only make code faster or smaller; each can be switched off, see `TargetEnv.disabled_passes`."""
 
+SPIRV_TARGET = "spirv"
+"""Target of images of SPIR-V, which are for no device in particular."""
+
 CHECKS = ("none", "asserts", "debug")
 """What a kernel checks as it runs: nothing, its ``assert`` statements, in debug mode also indices, divisors and NaN."""
 
@@ -101,6 +104,9 @@ class TargetEnv:
     """Whether short loops do two rounds in one, see `passes.pair_rounds`."""
     pairs_atomics: bool = False
     """Whether those with atomic operations do, too."""
+    masks_indices: bool = False
+    """Whether an index into memory that no robustness covers is kept in range by its low bits where the extent is a
+    power of two, not by a minimum: Subzero makes ten instructions of that.  On lavapipe a minimum is faster."""
     packs_tables: bool = False
     """Whether constant tables of small integers become words of several, see
     `passes.convert_to_spirv.packed_tables`."""
@@ -154,6 +160,7 @@ class TargetEnv:
                 hides_loop_starts=first.hides_loop_starts or other.hides_loop_starts,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,
+                masks_indices=first.masks_indices and other.masks_indices,
                 packs_tables=first.packs_tables or other.packs_tables,
                 checks=most_checks((first, other)),
             )

@@ -24,8 +24,6 @@ from ..ir.errors import Diagnostic
 from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
 from ..ir.split_module import SplitModule
 from ..ir.target_env import BindingModel, TargetEnv
-from ..ir.verify import verify_module
-from ..ir.verify_attributes import verify_attributes
 from .aspect_usage import AspectUsage
 from .limit_loops import limit_loops
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
@@ -100,10 +98,11 @@ def analyse(
         InvalidError: unknown mode, or a fixed target that the configuration does not have.
         PassError: a pass found something that it cannot transform.
     """
-    from .optimise.pipeline import optimise
-
     done = after_pass or _ignore
     if options.verify or not is_ours:
+        from ..ir.verify import verify_module  # seldom needed
+        from ..ir.verify_attributes import verify_attributes
+
         verify_module(module)
         verify_attributes(module)
     select_instructions(module, env)
@@ -119,28 +118,7 @@ def analyse(
         config=config,
     )
     done("propagate-aspects", module)
-    if env.checks == "debug":
-        from .traps.traps import trap_cooperation
-
-        trap_cooperation(module)
-        done("trap-cooperation", module)
-    keeps = env.lanes_per_invocation > 1
-    optimise(
-        module,
-        env.optimisation_level,
-        disabled=env.disabled_passes,
-        keeps_dimensions=keeps,
-        joins_loads=env.binding_model is BindingModel.DESCRIPTOR,
-    )
-    done("optimise", module)
-    if _pairs_rounds(env):
-        from .pair_rounds import pair_rounds
-
-        pair_rounds(module, with_atomics=env.pairs_atomics)
-        done("pair-rounds", module)
-    if env.loop_iteration_cap is not None:
-        limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
-        done("limit-loops", module)
+    _change_functions(module, env, done)
     # Only the traps bring in aspects: what used none needs no second look.
     is_plain = usage.is_empty and env.checks != "debug"
     usage = AspectUsage.none(module) if is_plain else AspectUsage.of(module)
@@ -162,6 +140,33 @@ def analyse(
             )
         )
     return Analysis(images=tuple(found), diagnostics=warnings)
+
+
+def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None:
+    """Runs the passes that change the bodies of functions."""
+    from .optimise.pipeline import optimise
+
+    if env.checks == "debug":
+        from .traps.traps import trap_cooperation
+
+        trap_cooperation(module)
+        done("trap-cooperation", module)
+    optimise(
+        module,
+        env.optimisation_level,
+        disabled=env.disabled_passes,
+        keeps_dimensions=env.lanes_per_invocation > 1,
+        joins_loads=env.binding_model is BindingModel.DESCRIPTOR,
+    )
+    done("optimise", module)
+    if _pairs_rounds(env):
+        from .pair_rounds import pair_rounds
+
+        pair_rounds(module, with_atomics=env.pairs_atomics)
+        done("pair-rounds", module)
+    if env.loop_iteration_cap is not None:
+        limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
+        done("limit-loops", module)
 
 
 def _pairs_rounds(env: TargetEnv) -> bool:

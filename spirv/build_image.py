@@ -21,8 +21,6 @@ from ..ir.target_env import TargetEnv
 from .device_image import DeviceImage
 from .emit import Emitted, emit
 from .errors import SpirvValidationError
-from .image_agreement import disagreements
-from .reflect import reflect
 from .tools import spirv_tools
 
 logger = logger_of(__name__)
@@ -70,6 +68,9 @@ def _linkage(split: SplitModule) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _check_agreement(emitted: Emitted, split: SplitModule, env: TargetEnv) -> None:
     """Raises SpirvValidationError where a launch would take the binary for something else than it is."""
+    from .image_agreement import disagreements
+    from .reflect import reflect  # both load several modules, which only tests need
+
     faults = disagreements(reflect(emitted.binary), split, env)
     if faults:
         names = ", ".join(kernel.name for kernel in split.kernels)

@@ -166,6 +166,10 @@ def _abi_problems(abi: LaunchAbi) -> Iterator[str]:
     for field in abi.spec_fields:
         if field.dtype not in DTYPE_BYTES:
             yield f"no data type is called {field.dtype!r}"
+    if any(not table.data or len(table.data) % 4 for table in abi.tables):
+        yield "a table that is not made of words"
+    if abi.tables and abi.argument_block_binding is None:
+        yield "tables among push constants"
     yield from _local_size_problems(abi)
     for what, binding in (
         ("an argument block", abi.argument_block_binding),
@@ -195,6 +199,7 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
     yield from ((offset, kernel.abi.index_bits // 8) for offset in hidden if offset is not None)
     for field in kernel.abi.spec_fields:
         yield (field.offset_bytes, max(4, DTYPE_BYTES.get(field.dtype, 4)))
+    yield from ((table.offset_bytes, len(table.data)) for table in kernel.abi.tables)
     for parameter in kernel.parameters:
         if isinstance(parameter, BufferParameter):
             extents = parameter.extent_offsets_bytes

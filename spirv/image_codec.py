@@ -107,8 +107,9 @@ def _record_decoder(kind: type[object]) -> _Decoder:
         values: dict[str, object] = {}
         name = ""
         try:
-            for name, decode_field in _field_decoders(kind):
-                values[name] = decode_field(found[name])
+            for name, plain, decode_field in _field_decoders(kind):
+                value = found[name]
+                values[name] = value if type(value) in plain else decode_field(value)
         except _Misfit as error:
             error.where = f".{name}{error.where}"
             raise
@@ -118,10 +119,20 @@ def _record_decoder(kind: type[object]) -> _Decoder:
 
 
 @cache
-def _field_decoders(kind: type[object]) -> list[tuple[str, _Decoder]]:
-    """Returns what decodes the fields of a class; apart, for classes that contain themselves."""
-    fields = [field for field in dataclasses.fields(cast(Any, kind)) if field.init]
-    return [(field.name, _decoder(_meaning(field.type, kind.__module__))) for field in fields]
+def _field_decoders(kind: type[object]) -> list[tuple[str, tuple[type, ...], _Decoder]]:
+    """Returns, for each field of a class, its name, the types whose values it takes as they are, and what decodes the
+    others; apart, for classes that contain themselves."""
+    found: list[tuple[str, tuple[type, ...], _Decoder]] = []
+    for field in dataclasses.fields(cast(Any, kind)):
+        if field.init:
+            meaning = _meaning(field.type, kind.__module__)
+            parts = get_args(meaning) if get_origin(meaning) in (Union, types.UnionType) else (meaning,)
+            found.append((field.name, tuple(_PLAIN.intersection(parts)), _decoder(meaning)))
+    return found
+
+
+_PLAIN: Final = frozenset((str, bool, float, type(None)))
+"""Types of JSON's values that need no other check."""
 
 
 @cache

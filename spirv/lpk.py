@@ -23,7 +23,7 @@ from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo, SpecConstantInfo
 from ..ir.lpk_records import ConstantRecord, KernelRecord, NativeTag, PropertyRecord
 from ..ir.property_set import requirements_of_properties
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import SPIRV_TARGET, TargetEnv
 from .device_image import DeviceImage
 from .image_codec import decode, encode
 
@@ -35,9 +35,6 @@ MAX_HEADER_BYTES: Final = 8 << 20
 MAX_BLOB_BYTES: Final = 256 << 20
 MAX_FILE_BYTES: Final = 1 << 30
 MAX_IMAGES: Final = 4096
-
-SPIRV_TARGET: Final = "spirv"
-"""`ImageRecord.target` of code that is for no device in particular."""
 
 _PREFIX: Final = struct.Struct("<8sII32s")
 """Magic, format version, bytes of the header, SHA-256 of the header."""

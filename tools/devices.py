@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..ir.aspects import Aspect
-from ..vk_runtime.device import Device, devices
+from ..vk_runtime.device import Device
+from ..vk_runtime.device_list import devices
 from .console import make_console, print_table
 
 HEADINGS = ("selector", "name", "type", "driver", "Vulkan", "memory", "work-group", "shared", "aspects")

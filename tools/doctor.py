@@ -150,7 +150,7 @@ def _print_devices(console: Console, records: tuple[DriverRecord, ...], section:
 
 def _choice() -> Iterable[Finding]:
     """Yields which device LAPILLI_DEVICE chooses, where it is set, or why it chooses none."""
-    from ..vk_runtime.device import device
+    from ..vk_runtime.device_list import device
 
     if not os.environ.get("LAPILLI_DEVICE"):
         return

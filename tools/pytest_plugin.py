@@ -74,7 +74,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if FIXTURE in getattr(item, "fixturenames", ()) or item.get_closest_marker("aspects") is None:
         return
     from ..ir.errors import Error
-    from ..vk_runtime.device import device
+    from ..vk_runtime.device_list import device
 
     try:
         _skip_without(_required(item), device())
@@ -100,7 +100,7 @@ def _skip_without(required: list[Aspect], device: Device) -> None:
 def _devices(config: pytest.Config) -> tuple[tuple[Device, ...], str]:
     """Returns the devices to run on, or none and the reason."""
     from ..ir.errors import Error
-    from ..vk_runtime.device import device, devices
+    from ..vk_runtime.device_list import device, devices
 
     selectors = cast("list[str]", config.getoption("--lapilli-device"))
     try:

@@ -44,7 +44,7 @@ class ArgumentPacker:
     """Writes the argument block of a kernel: hidden fields, extents, scalars, addresses.
 
     Fields are packed by one `struct.Struct`; their values arrive in the order range, base, emulated specialization
-    constants, then parameter by parameter: address, extents, scalar.
+    constants, tables, then parameter by parameter: address, extents, scalar.
     """
 
     def __init__(self, kernel: KernelInfo) -> None:
@@ -56,6 +56,7 @@ class ArgumentPacker:
         fields += [(offset, index) for offset in abi.range_offsets_bytes if offset is not None]
         fields += [(offset, index) for offset in abi.base_offsets_bytes if offset is not None]
         fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
+        fields += [(table.offset_bytes, f"{len(table.data)}s") for table in abi.tables]
         self.has_addresses = False
         # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
         sources: list[tuple[str, int, int]] = []

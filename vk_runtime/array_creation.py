@@ -25,7 +25,7 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
         DeviceLostError: the queue's device is gone.
     """
     runtime()  # before the imports, many of which it does while the drivers start
-    from .device import resolve_device
+    from .device_list import resolve_device
     from .queue import Queue
 
     if queue is None:

@@ -12,8 +12,9 @@ from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo, Requirements
 from ..ir.lpk_records import ConstantRecord, KernelRecord, PropertyRecord
 from ..ir.property_set import requirement_properties
+from ..ir.target_env import SPIRV_TARGET
 from ..spirv.device_image import DeviceImage as SpirvImage
-from ..spirv.lpk import SPIRV_TARGET, BlobTable, ImageRecord, to_bytes, write_file
+from ..spirv.lpk import BlobTable, ImageRecord, to_bytes, write_file
 from .kernel_id import KernelId
 from .native_code import NativeCode
 from .spec_values import SpecConstant

@@ -13,7 +13,7 @@ from typing import Literal
 from ..ir.kernel_info import KernelInfo, Requirements
 from ..ir.kernel_info import SpecConstantInfo as ConstantInfo
 from ..ir.property_set import requirement_properties
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import SPIRV_TARGET, TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, no_constructor, type_name
 from .bundle_state import BundleState
@@ -166,10 +166,8 @@ class DeviceImage:
 
     @property
     def target(self) -> str:
-        """The environment that it is for, ``vulkan1.3``; of a native image the target's name."""
-        if self._native is not None:
-            return self._native.target
-        return self._env.spirv_tools_name
+        """The target's name of a native image; ``spirv`` of all others, which are for any device."""
+        return SPIRV_TARGET if self._native is None else self._native.target
 
     @property
     def frozen(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from ..ir.errors import InvalidError
@@ -25,12 +26,29 @@ def find_kernel(what: str, ids: Sequence[KernelId], kernel: object) -> KernelId 
         if found is None:
             raise no_kernel(what, kernel)
         return found if found in ids else None
-    qualified = [id_ for id_ in ids if id_.qualified_name == kernel]
-    named = qualified[-1:] or [id_ for id_ in ids if id_.name == kernel]
-    if len(named) > 1:
-        candidates = ", ".join(sorted(id_.qualified_name for id_ in named))
-        raise InvalidError(f"{what}: {kernel!r} is the name of several kernels; name one of {candidates}")
-    return named[0] if named else None
+    named = [id_ for id_ in ids if id_.qualified_name == kernel] or [id_ for id_ in ids if id_.name == kernel]
+    candidates = sorted({id_.qualified_name for id_ in named})
+    if len(candidates) > 1:
+        raise InvalidError(
+            f"{what}: {kernel!r} is the name of several kernels; name one of {', '.join(candidates)}"
+        )
+    if len(named) <= 1:
+        return named[0] if named else None
+    meant = given_id(bound_to(candidates[0]))
+    return meant if meant in named else named[-1]
+
+
+def bound_to(qualified_name: str) -> object:
+    """Returns what the program has under a qualified name, None where it has nothing: which one of several kernels that
+    decorators made of one function the name means."""
+    module, parts = qualified_name, list[str]()
+    while module and module not in sys.modules:
+        module, _, part = module.rpartition(".")
+        parts.insert(0, part)
+    found: object = sys.modules.get(module)
+    for part in parts:
+        found = getattr(found, part, None)
+    return found
 
 
 def stands_for(kernel: object, id_: KernelId) -> bool:

@@ -81,7 +81,14 @@ def launch_kernel(
             local = bundle_local_size(info, device, kernel.kernel_id, spec)
             return launch_over(queue, binary, info, range_, local, values, read, wait_events)
         is_nd_range = isinstance(range_, GroupedRange)
-        extents, local = _range(info, range_)
+        try:
+            extents, local = _range(info, range_)
+        except NdRangeError:
+            if (
+                kernel.preset is None
+            ):  # a launch over nothing checks what comes before the range: the arguments
+                launch(queue, binary, info, (0,) * info.abi.rank, None, values, read)
+            raise
         local = local or bundle_local_size(info, device, kernel.kernel_id, spec)
         if kernel.preset is not None:
             return launch_preset(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .barriers import Barriers
     from .command_buffer import CommandBuffer
     from .device import Device
+    from .event import Event
     from .graph_commands import Batch
     from .memory import Buffer
     from .timeline import Timeline
@@ -191,6 +192,22 @@ class CommandStream(SubmittedCommands):
             return
         other.submit_up_to(value)
         self._waits[other] = max(value, self._waits.get(other, 0))
+
+    def wait_for_other_devices(self, events: Sequence[Event]) -> None:
+        """Waits on the host for the events that no command of this device can wait for, before anything is recorded.
+
+        Raises:
+            InvalidError: one stands for a command of a graph.
+        """
+        for event in events:
+            if event.is_recorded or event.timeline.device is not self._device:
+                event.wait()  # of a graph it raises
+
+    def wait_for_own_device(self, events: Sequence[Event]) -> None:
+        """Makes what is recorded from here on wait for the other events."""
+        for event in events:
+            if event.timeline.device is self._device:
+                self.wait_on_device(event.timeline, event.value)
 
     def argument_block(self, nbytes: int) -> tuple[Buffer, int]:
         """Returns memory for an argument block of the command buffer that is open after this call."""

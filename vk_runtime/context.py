@@ -11,7 +11,8 @@ from ..ir.errors import InvalidError
 from .backend import VulkanObject
 from .bundle_errors import ConstraintError, type_name
 from .bundle_state import BundleState
-from .device import Device, Platform, device
+from .device import Device
+from .device_list import Platform, device
 from .info_descriptors import answer
 from .items import items
 from .object_info import ContextInfo

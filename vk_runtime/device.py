@@ -1,4 +1,4 @@
-"""Device and Platform: SYCL's view of physical devices, and choosing one.
+"""Device: SYCL's view of a physical device.
 
 A `Device` is cheap: its VkDevice is made at the first array, queue or launch on it.
 """
@@ -6,102 +6,37 @@ A `Device` is cheap: its VkDevice is made at the first array, queue or launch on
 from __future__ import annotations
 
 import operator
-import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ..ir.aspects import FIRST_TARGET, Aspect
-from ..ir.config import config
 from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .backend import VulkanObject
-from .bundle_errors import ConstraintError, type_name
 from .coarsening import COARSENING, NO_COARSENING, Coarsening
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
-    VK_PHYSICAL_DEVICE_TYPE_CPU,
-    VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU,
-    VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
-    VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
 )
 from .device_creation import AdoptedDevice
 from .device_features import aspects_of
-from .items import items
 from .logical_device import LogicalDevice, forked_error
-from .masking import NO_MASK, LimitValue, Mask, aspect_named
+from .masking import NO_MASK, LimitValue, Mask
 from .physical_device import PhysicalDevice
 from .quirks import WILD_ATOMICS, loop_iteration_cap
-from .runtime import require_devices
 
 if TYPE_CHECKING:
     from ..ir.device_config import Target
     from ..ir.image_formats import ImageFormat
     from .context import Context
     from .device_info import DeviceInfo
+    from .device_list import Platform
     from .image_support import ImageSupport
     from .kernel_id import KernelId
     from .memory_stats import HeapStats
-    from .object_info import PlatformInfo
     from .queue import Queue
-    from .runtime import Runtime
-
-_SHORT_NAMES = {VK_DRIVER_ID_MESA_LLVMPIPE: "lavapipe", VK_DRIVER_ID_GOOGLE_SWIFTSHADER: "swiftshader"}
-"""Selectors of software drivers, which have no stable vendor and device number."""
-
-_MASKED_SELECTOR = r"(.*)\[((?:-|\w+=).*)\]"
-"""A regular expression, compiled where a program names devices: a selector and, in brackets, the text of a mask."""
-
-_TYPE_RANK = {
-    VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: 0,
-    VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: 1,
-    VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: 2,
-    VK_PHYSICAL_DEVICE_TYPE_CPU: 3,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Platform(VulkanObject):
-    """One driver."""
-
-    name: str
-    """The driver's name."""
-    version: str
-    """The driver's own version text."""
-    source: str
-    """``loader``, or ``embedded`` for a driver that was opened without one."""
-    library: str
-    """The library that was opened: the loader's, or the driver's."""
-
-    @property
-    def devices(self) -> tuple[Device, ...]:
-        """Its devices, best first."""
-        return items(device for device in devices() if device.platform == self)
-
-    def get_devices(self) -> list[Device]:
-        """Returns `devices` as a list."""
-        return list(self.devices)
-
-    def has(self, aspect: Aspect | int) -> bool:
-        """Returns whether every one of its devices has an aspect."""
-        return all(device.has(aspect) for device in self.devices)
-
-    @property
-    def info(self) -> PlatformInfo:
-        """Names, under those of SYCL's ``info::platform``."""
-        from .object_info import PlatformInfo
-
-        vendor = next((device.info.vendor for device in self.devices), "")
-        return PlatformInfo(self.name, vendor, self.version)
-
-    def get_info(self, descriptor: object) -> Any:
-        """Returns what ``lp.info.platform.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
-        from .info_descriptors import answer
-
-        return answer("Platform", "platform", self.info, descriptor)
 
 
 class Device(VulkanObject):
@@ -136,13 +71,6 @@ class Device(VulkanObject):
         self._own_transfers = own_transfers
         self.selector = selector
         """A text that `device` and LAPILLI_DEVICE accept for this device."""
-        self.platform = Platform(
-            physical.driver_name,
-            physical.driver_info,
-            physical.instance.entry.source,
-            physical.instance.entry.library,
-        )
-        """The driver it belongs to."""
         of_driver = aspects_of(
             physical.features,
             device_type=physical.device_type,
@@ -169,10 +97,19 @@ class Device(VulkanObject):
         return device_info(self._physical, self)
 
     @cached_property
+    def platform(self) -> Platform:
+        """The driver it belongs to."""
+        from .device_list import Platform
+
+        physical, entry = self._physical, self._physical.instance.entry
+        return Platform(physical.driver_name, physical.driver_info, entry.source, entry.library)
+
+    @cached_property
     def target_env(self) -> TargetEnv:
         """What the compiler may know of it; a driver that nobody has tried is asked by a kernel at first use."""
         physical = self._physical
-        is_software = physical.driver_id in (VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER)
+        is_swiftshader = physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER
+        is_software = is_swiftshader or physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
         return TargetEnv(
             vulkan_version=physical.api_version,
             max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
@@ -182,7 +119,8 @@ class Device(VulkanObject):
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
             pairs_rounds=is_software,
-            pairs_atomics=physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
+            pairs_atomics=is_swiftshader,
+            masks_indices=is_swiftshader,
             packs_tables=is_software,
         )
 
@@ -223,6 +161,8 @@ class Device(VulkanObject):
         if aspect in self.aspects:
             return True
         if not isinstance(aspect, int):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+            from .bundle_errors import ConstraintError, type_name
+
             raise ConstraintError(
                 f"Device.has takes an aspect such as lp.Aspect.FP64, found {aspect!r} of type {type_name(aspect)}"
             )
@@ -445,122 +385,3 @@ class Device(VulkanObject):
 
     def __repr__(self) -> str:
         return f"<lapilli.Device {self.selector}: {self.name}>"
-
-
-def rank_of(physical: PhysicalDevice) -> tuple[int, int]:
-    """Orders devices, best first: discrete, integrated, virtual, CPU; SwiftShader after any other."""
-    return (
-        _TYPE_RANK.get(physical.device_type, 4),
-        int(physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER),
-    )
-
-
-def make_devices(found: Sequence[PhysicalDevice]) -> tuple[Device, ...]:
-    """Makes the list of devices, best first, each with a selector of its own."""
-    mask = mask_of_options()
-    counts: dict[str, int] = {}
-    made: list[Device] = []
-    for physical in sorted(found, key=rank_of):
-        short = _SHORT_NAMES.get(physical.driver_id)
-        stem = short or f"{physical.vendor_id:04x}:{physical.device_id:04x}"
-        index = counts.get(stem, 0)
-        counts[stem] = index + 1
-        is_plain = short is not None and index == 0
-        made.append(Device(physical, stem if is_plain else f"{stem}:{index}", mask=mask))
-    return items(made)
-
-
-def mask_of_options() -> Mask:
-    """Returns what the option `disable_aspects` hides of every device; InvalidError for names that are no aspects."""
-    return Mask(frozenset(aspect_named(name, "LAPILLI_DISABLE_ASPECTS") for name in config.disable_aspects))
-
-
-def devices() -> tuple[Device, ...]:
-    """Returns every Vulkan device of every driver, best first.
-
-    Raises:
-        RuntimeFailure: there is none; the text says what was looked at and what to install.
-    """
-    return require_devices().devices
-
-
-def platforms() -> tuple[Platform, ...]:
-    """Returns every driver that has a device; raises as `devices`."""
-    return items(dict.fromkeys(device.platform for device in devices()))
-
-
-def device(selector: Device | str | None = None) -> Device:
-    """Returns one device.
-
-    Args:
-        selector: a device's `Device.selector`, a part of its name or of its driver's name, ``gpu`` or
-            ``cpu``, or a Device.  None: LAPILLI_DEVICE, else the best device.  A text may end with a mask:
-            ``lavapipe[-fp64,max_work_group_size=64]``, see `Device.masked`.
-
-    Raises:
-        InvalidError: nothing, or more than one device, matches.
-        RuntimeFailure: there is no device at all.
-    """
-    if isinstance(selector, Device):
-        return selector
-    runtime = require_devices()
-    if selector is None:
-        return runtime.default_device
-    if not isinstance(selector, str):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
-        raise InvalidError(
-            f"lp.device: expected the selector of a device as a text or None, found {selector!r}"
-        )
-    return select(runtime.devices, selector)
-
-
-def default_device_of(runtime: Runtime) -> Device:
-    """Returns the device that the option `device` names, else the best one."""
-    wanted = config.device
-    return select(runtime.devices, wanted, "LAPILLI_DEVICE=") if wanted else runtime.devices[0]
-
-
-def visible_devices(found: Sequence[Device]) -> tuple[Device, ...]:
-    """Returns the devices that the option `visible_devices` names, in its order; all of them without it.
-
-    Raises:
-        InvalidError: a name matches nothing, or more than one device.
-    """
-    wanted = config.visible_devices
-    if wanted is None:
-        return tuple(found)
-    return tuple(dict.fromkeys(select(found, name, "LAPILLI_VISIBLE_DEVICES: ") for name in wanted))
-
-
-def select(found: Sequence[Device], selector: str, prefix: str = "") -> Device:
-    """Returns the one device of `found` that `selector` names; see `device`."""
-    text = selector.strip().lower()
-    if masked := re.fullmatch(_MASKED_SELECTOR, text):
-        listed = select(found, masked[1], prefix)
-        return listed.with_mask(listed.mask.joined(Mask.parsed(masked[2])))
-    matches = [d for d in found if d.selector == text] or [d for d in found if _is_match(d, text)]
-    if len(matches) == 1:
-        return matches[0]
-    listing = "\n".join(f"  {d.selector:20} {d.name} ({d.platform.name})" for d in matches or found)
-    problem = "matches several devices; name one of" if matches else "matches no device; there are"
-    raise InvalidError(f"{prefix}{selector!r} {problem}:\n{listing}")
-
-
-def _is_match(candidate: Device, text: str) -> bool:
-    if not text:
-        return False
-    if text in ("gpu", "cpu"):
-        return candidate.has(Aspect[text.upper()])
-    return text in candidate.name.lower() or text in candidate.platform.name.lower()
-
-
-def resolve_device(choice: Device | str | None) -> Device:
-    """Returns the device that a ``device=`` argument means.
-
-    Raises:
-        InvalidError: `choice` is neither a Device, nor a selector, nor None.
-    """
-    if choice is None or isinstance(choice, Device | str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        return device(choice)
-    raise InvalidError(
-        f"device= takes an lp.Device, a selector string or None; found {type(choice).__name__}"
-    )

@@ -22,7 +22,8 @@ from .items import items
 from .physical_device import PhysicalDevice
 
 if TYPE_CHECKING:
-    from .device import Device, Platform
+    from .device import Device
+    from .device_list import Platform
     from .kernel_id import KernelId
 
 MEMORY_ORDERS = ("relaxed", "acquire", "release", "acq_rel")

@@ -7,7 +7,8 @@ from typing import cast
 
 from ..ir.aspects import Aspect, aspect_spelling
 from ..ir.errors import InvalidError, RuntimeFailure
-from .device import Device, devices
+from .device import Device
+from .device_list import devices
 
 
 def select_device(

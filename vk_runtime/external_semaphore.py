@@ -19,7 +19,7 @@ from .constants import (
     VK_SEMAPHORE_TYPE_TIMELINE,
 )
 from .device import Device
-from .device import device as device_of
+from .device_list import device as device_of
 from .file_descriptors import require_shared_fd
 from .handle import Handle
 from .headers import NULL, chain, ffi, make

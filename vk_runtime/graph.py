@@ -18,7 +18,7 @@ from ..ir.config import config
 from ..ir.errors import InvalidError, KernelArgumentError
 from . import graph_recording, profile, trace, tracked
 from .array import Array
-from .device import device as default_device
+from .device_list import device as default_device
 from .event import Event
 from .graph_nodes import (
     CopyNode,
@@ -279,9 +279,7 @@ class Graph(GraphProgram):
                 f"g.replay: the graph runs on device '{device.selector}', the queue on '{queue.device.selector}'"
             )
         events = tuple(wait)
-        for event in events:
-            if event.is_recorded or event.timeline.device is not device:
-                event.wait()
+        queue.wait_for_other_devices(events)
         with device.logical.lock:
             self._require_ready()  # another thread may have released it
             was_replaying, self._is_replaying = self._is_replaying, True

@@ -61,12 +61,13 @@ class GraphProgram:
 
     def _replace(self, nodes: Mapping[int, Node]) -> None:
         """Puts changed commands in the place of others.  Call it with the device's lock held."""
+        replaced = [*self._nodes]
         for index, node in nodes.items():
-            if node.arrays != self._nodes[index].arrays:
-                self._order = None
-            node.waits = self._nodes[index].waits
-            self._nodes[index] = node
-        self._is_stale = True
+            node.waits = replaced[index].waits
+            replaced[index] = node
+        if any(node.arrays != self._nodes[index].arrays for index, node in nodes.items()):
+            self._order = None
+        self._nodes, self._is_stale = replaced, True
 
     def _note_moves(self) -> None:
         """Has the commands recorded again where an array has other memory than they use, as after `Array.export_fd`."""
@@ -85,12 +86,11 @@ class GraphProgram:
         logical.require_usable()
         if self._pool is None:
             self._pool = CommandPool(logical)
+        nodes = self._nodes  # a finaliser may change arguments meanwhile, and then there is another list
         order = self._order or self._plan()
         self._require_arrays()
         # What came before on the queue, an earlier replay too, ends first.
-        steps = [
-            (self._nodes[i], has_barrier or position == 0) for position, (i, has_barrier) in enumerate(order)
-        ]
+        steps = [(nodes[i], has_barrier or position == 0) for position, (i, has_barrier) in enumerate(order)]
         made: list[Segment] = []
         for number, start in enumerate(range(0, len(steps), SEGMENT_COMMANDS)):
             piece = tuple(steps[start : start + SEGMENT_COMMANDS])
@@ -100,24 +100,27 @@ class GraphProgram:
             made.append(old if old is not None and is_same else Segment(logical, self._pool, piece, is_last))
         self._segments = tuple(made)
         self._submitted = ffi.new("VkCommandBuffer[]", [segment.raw for segment in made])
-        launches = [node for node in self._nodes if isinstance(node, LaunchNode)]
+        launches = [node for node in nodes if isinstance(node, LaunchNode)]
         self._reporting = tuple(node for node in launches if node.reports)
         self._kernel_names = tuple(dict.fromkeys(node.record.kernel.name for node in launches))
         self._memory = self._serials()
-        self._is_stale = False
+        self._is_stale = self._nodes is not nodes
 
     def _plan(self) -> list[tuple[int, bool]]:
         """Returns in which order the commands run, and notes what they touch."""
+        nodes = self._nodes
         written: dict[Array | Image, bool] = {}
-        for node in self._nodes:
+        for node in nodes:
             for array, writes in node.arrays:
                 written[array] = written.get(array, False) or writes
         self._arrays, self._writes = tuple(written), tuple(written.values())
         self._require_arrays()
         first: dict[int, int] = {}
-        kinds = [first.setdefault(node.kind, index) for index, node in enumerate(self._nodes)]
-        self._order = plan_order([(node.uses(), node.waits) for node in self._nodes], kinds)
-        return self._order
+        kinds = [first.setdefault(node.kind, index) for index, node in enumerate(nodes)]
+        order = plan_order([(node.uses(), node.waits) for node in nodes], kinds)
+        if self._nodes is nodes:
+            self._order = order
+        return order
 
     def _require_arrays(self) -> None:
         if any(array.is_released for array in self._arrays):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
+from .bundle_errors import ConstraintError
 from .event import Event
 from .group_constants import GroupConstants
 from .launchable import SINGLE_TASK, LaunchRequest, Selector, with_set_arguments
@@ -78,7 +79,7 @@ class Handler:
                 "use_kernel_bundle: expected one kernel bundle in a command group, found a second; join them first"
             )
         if selector is not None and not callable(selector):  # pyright: ignore[reportUnnecessaryComparison]
-            raise InvalidError(f"use_module(…, selector=…) expects a function, found {selector!r}")
+            raise ConstraintError(f"use_module(…, selector=…) expects a function, found {selector!r}")
         self._constants.bind(bundle)
         self._bundle = bundle
         self._selector = selector if selector is not None else self._selector
@@ -211,7 +212,8 @@ class Handler:
             InvalidError: something that is no event.
         """
         self._require_open()
-        found = list(cast("Iterable[object]", [events] if isinstance(events, Event) else events))
+        several = isinstance(events, Iterable) and not isinstance(events, Event)
+        found = list(cast("Iterable[object]", events if several else [events]))
         for event in found:
             if not isinstance(event, Event):
                 raise InvalidError(

@@ -28,7 +28,7 @@ from .tracked import Tracked
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
-    from .memory import ImagePlace
+    from .memory_block import Place
 
 _VIEW_TYPES = {1: VK_IMAGE_VIEW_TYPE_1D, 2: VK_IMAGE_VIEW_TYPE_2D, 3: VK_IMAGE_VIEW_TYPE_3D}
 
@@ -58,13 +58,12 @@ class ImageMemory(Tracked):
         self.is_copied_from = self.is_copied_to = True
         """Whether its usage lets commands copy from it, and to it; not every VkImage of an application has that."""
         image, view = Made(device, "Image"), Made(device, "ImageView")
-        places: list[ImagePlace] = []
+        places: list[Place] = []
 
         def destroy() -> None:
             view.destroy()
             image.destroy()
-            while places:
-                places.pop().give_back()
+            device.memory.give_back(places)
 
         self._own(device.graveyard, destroy)
         try:
@@ -101,7 +100,7 @@ def xyz(shape: tuple[int, ...]) -> tuple[int, int, int]:
 def _create(
     device: LogicalDevice,
     image: Made,
-    places: list[ImagePlace],
+    places: list[Place],
     support: ImageSupport,
     shape: tuple[int, ...],
 ) -> None:
@@ -124,9 +123,8 @@ def _create(
     device.memory.retried("one image more", lambda: image.create(info))
     needs = ffi.new("VkMemoryRequirements*")
     vk.vkGetImageMemoryRequirements(device.raw, image.raw, needs)
-    place = device.memory.place_image(needs)
-    places.append(place)
-    result = vk.vkBindImageMemory(device.raw, image.raw, place.memory, place.offset_bytes)
+    device.memory.place_image(needs, places)
+    result = vk.vkBindImageMemory(device.raw, image.raw, places[0].block.raw, places[0].offset_bytes)
     device.check(result, "vkBindImageMemory")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .graph_recording import refuse
 from .headers import NULL, make
 from .image_memory import xyz
 from .staging import PIECE_BYTES
-from .transfer import wait_for_uses
+from .transfer import mapped, wait_for_uses
 
 if TYPE_CHECKING:
     from .command_buffer import CommandBuffer
@@ -90,7 +91,7 @@ def upload_image(
             device.require_usable()
             staging = device.memory.allocate(nbytes, for_host=True)
             with profile.span("copy", "to staging", device=queue.device.selector, nbytes=nbytes):
-                np.copyto(np.frombuffer(staging.host_bytes(nbytes), rows.dtype).reshape(rows.shape), rows)
+                np.copyto(mapped(staging, rows.dtype, rows.shape), rows)
             _record(queue, device, memory, staging, first, len(rows), is_upload=True)
         if nbytes < source.nbytes:
             queue.wait()
@@ -114,9 +115,12 @@ def download_image(
             value = staging.last_write
         queue.wait_for(value)
         span = profile.span("copy", "from staging", device=queue.device.selector, nbytes=nbytes)
-        with device.visit(), span:
-            staged = np.frombuffer(staging.host_bytes(nbytes), rows.dtype.newbyteorder("="))
-            np.copyto(rows, staged.reshape(rows.shape))
+        with span:
+            device.visit(partial(_take_rows, staging, rows))
+
+
+def _take_rows(staging: Buffer, rows: np.ndarray[Any, Any]) -> None:
+    np.copyto(rows, mapped(staging, rows.dtype.newbyteorder("="), rows.shape))
 
 
 def _slabs(host: np.ndarray[Any, Any]) -> list[tuple[int, np.ndarray[Any, Any]]]:

@@ -28,7 +28,7 @@ from .launch_plan import LaunchPlan, plan_launch
 from .launch_record import LaunchRecord
 from .reports import KernelReport, Streams
 from .requirements import require_device, require_limits
-from .specialization import emulated_values, local_entries
+from .specialization import hidden_values, local_entries
 
 if TYPE_CHECKING:
     from ..ir.kernel_info import KernelInfo
@@ -60,7 +60,7 @@ class IndirectRecord(LaunchRecord):
         plan: of a single work-group.
         pipeline: specialised for the values and the local size.
         range_: where the extents are in the array.
-        spec_values: of emulated specialization constants.
+        hidden: what `hidden_values` returns.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class IndirectRecord(LaunchRecord):
         plan: LaunchPlan,
         pipeline: Pipeline | None,
         range_: CheckedIndirectRange,
-        spec_values: tuple[Scalar, ...] = (),
+        hidden: tuple[Scalar, ...] = (),
     ) -> None:
-        super().__init__(device, binding, plan, pipeline, spec_values)
+        super().__init__(device, binding, plan, pipeline, hidden)
         self._range = range_
         self._planner = planner_record(device)
         assert self._first is not None and not is_range_pushed(binding.kernel), "the planner writes the range"
@@ -264,8 +264,8 @@ def prepare_indirect(
     pipeline = kernel_pipeline(
         device, image, kernel, plan, spec_values, local_entries(kernel.parameters, args)
     )
-    emulated = emulated_values(kernel, image.spec_constants, spec_values)
-    return IndirectRecord(device, binding, plan, pipeline, range_, emulated)
+    hidden = hidden_values(kernel, image.spec_constants, spec_values)
+    return IndirectRecord(device, binding, plan, pipeline, range_, hidden)
 
 
 def _local_size(

@@ -17,7 +17,7 @@ from .kernel_pipeline import kernel_pipeline
 from .launch_plan import LaunchPlan, normalise_range, plan_launch
 from .launch_record import LaunchRecord
 from .requirements import require_device, require_limits
-from .specialization import SpecEntry, emulated_values, local_entries
+from .specialization import SpecEntry, hidden_values, local_entries
 
 if TYPE_CHECKING:
     from .device import Device
@@ -107,8 +107,8 @@ def prepare(
     )
     shapes = local_entries(kernel.parameters, args)
     pipeline = _pipeline_of(device, binding, plan, spec_values, shapes)
-    emulated = emulated_values(kernel, image.spec_constants, spec_values)
-    return LaunchRecord(device, binding, plan, pipeline, emulated, rest)
+    hidden = hidden_values(kernel, image.spec_constants, spec_values)
+    return LaunchRecord(device, binding, plan, pipeline, hidden, rest)
 
 
 def _pipeline_of(

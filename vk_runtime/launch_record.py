@@ -47,7 +47,7 @@ class LaunchRecord(KernelCommands):
         binding: of the kernel.
         plan: the checked range.
         pipeline: specialised for the values and the local size.
-        spec_values: of emulated specialization constants.
+        hidden: what `hidden_values` returns.
         rest: does the part of the range that `plan` leaves out, with the same arguments.
     """
 
@@ -57,13 +57,13 @@ class LaunchRecord(KernelCommands):
         binding: KernelBinding,
         plan: LaunchPlan,
         pipeline: Pipeline | None,
-        spec_values: tuple[Scalar, ...] = (),
+        hidden: tuple[Scalar, ...] = (),
         rest: LaunchRecord | None = None,
     ) -> None:
         super().__init__(device, binding, pipeline)
         self.serial = next(_serials)
         """Names it in caches; never used again."""
-        self._spec_values = spec_values
+        self._hidden = hidden
         self._rest = rest
         self.logical = device.logical
         self.lock, self.locking = device.logical.lock, device.logical.locking
@@ -94,7 +94,7 @@ class LaunchRecord(KernelCommands):
         packer = self._packer
         range_ = [self.plan.range_[d] for d in packer.range_dimensions]
         base = [piece.base[d] for d in packer.base_dimensions]
-        return (*range_, *base, *self._spec_values), piece.groups
+        return (*range_, *base, *self._hidden), piece.groups
 
     def launch_again(self, queue: object, args: Sequence[object]) -> Event | None:
         """Records the kernel, or returns None where its arguments need a closer look: by `launch`, or by that of
@@ -202,11 +202,11 @@ class LaunchRecord(KernelCommands):
         if not self._takes_scalars_only:
             values = self._packer.values(args, checked)
         if wait_events:
-            self._wait_for_other_devices(wait_events)
+            queue.wait_for_other_devices(wait_events)
         with self.lock:
             self.logical.require_whole()
             if wait_events:
-                self._wait_on_device(queue, wait_events)
+                queue.wait_for_own_device(wait_events)
             latest = queue.latest
             if (
                 latest is not None
@@ -374,18 +374,6 @@ class LaunchRecord(KernelCommands):
     def _report_of(self, queue: Queue, args: Sequence[object]) -> KernelReport:
         binding, streams = self._binding, self._streams(args)
         return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank, streams)
-
-    def _wait_on_device(self, queue: Queue, events: Sequence[Event]) -> None:
-        for event in events:
-            if event.timeline.device is self._device:
-                queue.wait_on_device(event.timeline, event.value)
-
-    def _wait_for_other_devices(self, events: Sequence[Event]) -> None:
-        for event in events:
-            if event.is_recorded:
-                event.wait()  # raises
-            if event.timeline.device is not self._device:
-                event.wait()
 
     def note_launch(self) -> None:
         """Tells running traces of a launch."""

@@ -17,9 +17,9 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..ir.config import config
 from ..ir.errors import DeviceLostError, Error, InvalidError
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from .transfer_stream import TransferStream
 
 logger = logger_of(__name__)
+
+_T = TypeVar("_T")
 
 
 _PATIENCE_S = 10.0
@@ -288,19 +290,22 @@ class LogicalDevice:
             )
         return DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
 
-    @contextlib.contextmanager
-    def visit(self) -> Generator[None]:
-        """Keeps the device from being destroyed while the block uses it without the lock.
+    def visit(self, use: Callable[[], _T]) -> _T:
+        """Returns what `use` returns, and keeps the device from being destroyed while that uses it without the lock.
+
+        No context manager: Ctrl-C may come before the first line of an `__exit__`, and the visit would never end.
 
         Raises:
             DeviceLostError: as `require_usable`.
         """
+        visits = self.visits
         try:  # around the call, behind which Ctrl-C may come
-            self.visits.append(None)  # before the question, so that `close` either sees it or is seen by it
+            visits.append(None)  # before the question, so that `close` either sees it or is seen by it
             self.require_usable()
-            yield
+            result = use()
         finally:
-            self.visits.pop()
+            visits.pop()
+        return result
 
     def collect(self) -> None:
         """Retires finished submissions, destroys what nobody needs any more.  Call it with the lock held."""
@@ -318,8 +323,7 @@ class LogicalDevice:
 
     def progress(self) -> int:
         """Returns a number that grows as submissions end."""
-        with self.visit():
-            return sum(queue.progress for queue in self._streams())
+        return self.visit(lambda: sum(queue.progress for queue in self._streams()))
 
     def running_kernels(self) -> list[str]:
         """Returns the names of kernels that are submitted and have not ended; none where the lock is not free."""
@@ -377,7 +381,7 @@ class LogicalDevice:
                 self.collect()
             if self.busy:
                 return False
-        from .reports import quiet
+        from .quiet import quiet
 
         with contextlib.suppress(Error), quiet():
             self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog

@@ -12,7 +12,7 @@ import itertools
 import weakref
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..ir.errors import MemoryAllocationError
 from ..ir.lazy_logging import logger_of
@@ -27,15 +27,16 @@ from .constants import (
 )
 from .headers import NULL, ffi, make
 from .made import Made
-from .memory_blocks import BlockStore, Place
+from .memory_block import Place
+from .memory_blocks import BlockStore
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
+from .spare_buffers import LARGEST, BufferStorage, SpareBuffers
 from .tracked import Tracked
 
 if TYPE_CHECKING:
     from .array import Array
     from .logical_device import LogicalDevice
-    from .sparse_memory import SparseBinding
 
 logger = logger_of(__name__)
 
@@ -104,16 +105,6 @@ def shared_view(device: LogicalDevice, buffer: Buffer, nbytes: int) -> Any:
     return ffi.buffer(ffi.gc(address, keep), nbytes)
 
 
-class ImagePlace(NamedTuple):
-    """Memory of an image."""
-
-    memory: Any
-    """The VkDeviceMemory."""
-    offset_bytes: int
-    give_back: Callable[[], None]
-    """Call it when the image is gone."""
-
-
 _Made = TypeVar("_Made")
 
 
@@ -133,11 +124,15 @@ class MemoryAllocator:
         self._blocks = BlockStore(device, () if plan.is_unified else plan.host_types)
         self._serials = itertools.count(1)
         self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
+        self._spares = SpareBuffers(self._destroy)
 
     @property
     def used_bytes(self) -> int:
         """Bytes that buffers hold, alignment included."""
-        return sum(counts.used for counts in self._counts.values())
+        return sum(map(self._used_in, tuple(self._counts)))
+
+    def _used_in(self, heap: int) -> int:
+        return self._blocks.used_bytes(heap) - self._spares.bytes_in(heap)
 
     def stats(self) -> tuple[HeapStats, ...]:
         """Returns the state of every heap that memory can be taken from."""
@@ -154,10 +149,10 @@ class MemoryAllocator:
                     size=item.heap_bytes,
                     is_device_local=item.is_heap_device_local,
                     allocated=sum(block.size_bytes for block in blocks),
-                    used=counts.used,
+                    used=self._used_in(index),
                     peak=counts.peak,
                     blocks=len(blocks),
-                    buffers=counts.buffers,
+                    buffers=len(counts.holders),
                     budget=budget,
                     driver_usage=usage,
                 )
@@ -190,21 +185,21 @@ class MemoryAllocator:
         self._check_limits(size, for_host)
         return self.retried(f"{size:,} bytes more", lambda: self._create(size, for_host))
 
-    def place_image(self, needs: Any) -> ImagePlace:
+    def place_image(self, needs: Any, places: list[Place]) -> None:
         """Takes memory for an image.
 
         Args:
             needs: its VkMemoryRequirements.
+            places: gets the one place; `give_back` it when the image is gone, also after Ctrl-C in here.
 
         Raises:
             MemoryAllocationError: as `allocate`.
         """
 
-        def place() -> ImagePlace:
-            place = self._place(needs, for_host=False, for_images=True)
-            return ImagePlace(place.block.raw, place.offset_bytes, lambda: self._give_back([place]))
-
-        return self.retried(f"{needs.size:,} bytes more", place)
+        self.retried(
+            f"{needs.size:,} bytes more",
+            lambda: self._place([needs.size], needs, places, for_host=False, for_images=True),
+        )
 
     def retried(self, what: str, make: Callable[[], _Made], *, waits: bool = True) -> _Made:
         """Returns what `make` makes, after a garbage collection where there is no memory for it at first.
@@ -225,6 +220,7 @@ class MemoryAllocator:
         if waits and self._device.half_way is None:  # nothing can be submitted in the middle of a command
             self._device.wait_idle()
         self._device.collect()
+        self._spares.clear()
         self._blocks.release_empty()
         try:
             return make()
@@ -258,97 +254,123 @@ class MemoryAllocator:
         )
 
     def _create(self, size: int, for_host: bool) -> Buffer:
-        device = self._device
+        key = (_padded(size), for_host)
+        held: list[BufferStorage] = []
+        buffer = Buffer(NULL, size, next(self._serials), 0)
+        buffer._own(self._device.graveyard, lambda: self._retire(held))  # pyright: ignore[reportPrivateUsage] - the maker owns
+        storage = self._spares.find(key)
+        if storage is not None:
+            held.append(storage)  # first: whoever holds it retires it
+            self._spares.take(storage)
+            self._note_holder(storage.heap, storage.places)
+        else:
+            storage = BufferStorage(Made(self._device, "Buffer"), key)
+            held.append(storage)
+            try:
+                self._fill(storage)
+            except MemoryAllocationError:
+                buffer.close()  # before the next attempt, also where the error's traceback keeps it
+                raise
+        buffer.raw, buffer.padded_nbytes = storage.raw, key[0]
+        buffer.host_address, buffer.device_address = storage.host_address, storage.device_address
+        buffer.is_concurrent = True
+        return buffer
+
+    def _fill(self, storage: BufferStorage) -> None:
+        """Makes a VkBuffer with its memory."""
+        device, (size, for_host) = self._device, storage.key
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )
-        physical = device.physical
         # An array within the limit may be beyond it with its padding, which is then the driver's to judge.
-        limit = max(physical.limits.max_memory_allocation_bytes, SPARSE_BLOCK_BYTES)
-        is_sparse = physical.can_bind_sparse and not for_host and _padded(size) > limit
+        limit = max(device.physical.limits.max_memory_allocation_bytes, SPARSE_BLOCK_BYTES)
+        is_sparse = device.physical.can_bind_sparse and not for_host and size > limit
         flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT if is_sparse else 0
-        info = make("VkBufferCreateInfo", flags=flags, size=_padded(size), usage=usage, **device.sharing)
-        made, places = Made(device, "Buffer"), list[Place]()
-        bindings: list[SparseBinding] = []
+        storage.made.create(make("VkBufferCreateInfo", flags=flags, size=size, usage=usage, **device.sharing))
+        raw = storage.raw
+        needs = ffi.new("VkMemoryRequirements*")
+        device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
+        sizes = self._part_sizes(needs) if is_sparse else [needs.size]
+        self._place(sizes, needs, storage.places, for_host=for_host)
+        block, offset, _ = storage.places[0]
+        if is_sparse:
+            from . import sparse_memory
 
-        def destroy() -> None:
-            for binding in bindings:
-                binding.end()
-            made.destroy()
-            self._give_back(places)
-
-        buffer = Buffer(NULL, size, next(self._serials), 0)
-        buffer._own(device.graveyard, destroy)  # pyright: ignore[reportPrivateUsage] - the maker owns
-        try:
-            made.create(info)
-            buffer.raw = raw = made.raw
-            needs = ffi.new("VkMemoryRequirements*")
-            device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
-            places += self._place_parts(needs) if is_sparse else [self._place(needs, for_host)]
-            block, offset, _ = places[0]
-            if is_sparse:
-                from . import sparse_memory
-
-                bindings.append(sparse_memory.SparseBinding(device, raw, places))
-                bindings[0].begin()
-                bindings[0].wait()
-            else:
-                result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
-                device.check(result, "vkBindBufferMemory")
-        except MemoryAllocationError:
-            buffer.close()  # before the next attempt, also where the error's traceback keeps it
-            raise
-        bindings.clear()
+            storage.bindings.append(sparse_memory.SparseBinding(device, raw, storage.places))
+            storage.bindings[0].begin()
+            storage.bindings[0].wait()
+            storage.bindings.clear()
+        else:
+            result = device.vk.vkBindBufferMemory(device.raw, raw, block.raw, offset)
+            device.check(result, "vkBindBufferMemory")
         # A GPU may show the host its own memory, but over the bus: arrays there are copied through staging memory.
         if block.host_address and (for_host or self.plan.is_unified) and not is_sparse:
-            buffer.host_address = block.host_address + offset
-        buffer.padded_nbytes = _padded(size)
-        buffer.is_concurrent = True
+            storage.host_address = block.host_address + offset
         if device.has_buffer_addresses:
             address_info = make("VkBufferDeviceAddressInfo", buffer=raw)
-            buffer.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
-        return buffer
+            storage.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
+        storage.heap = block.memory_type.heap_index
+        storage.may_be_spare = size <= LARGEST and not is_sparse
 
-    def _place(self, needs: Any, for_host: bool, *, for_images: bool = False) -> Place:
-        """Finds or makes room for one buffer or image."""
-        (place,) = self._place_all([needs.size], needs, for_host, for_images=for_images)
-        return place
+    def _retire(self, held: list[BufferStorage]) -> None:
+        """Keeps what a buffer was made of for another, or destroys it; after Ctrl-C it may be called again."""
+        for storage in held:
+            if storage.may_be_spare:
+                self._counts[storage.heap].holders.discard(id(storage.places))
+                self._spares.put(storage)
+            else:
+                self._destroy(storage)
 
-    def _place_parts(self, needs: Any) -> list[Place]:
-        """Finds or makes room for a buffer of several parts."""
+    def _destroy(self, storage: BufferStorage) -> None:
+        for binding in storage.bindings:
+            binding.end()
+        storage.made.destroy()
+        self.give_back(storage.places)
+
+    def _part_sizes(self, needs: Any) -> list[int]:
+        """Returns how a buffer that is too large for one allocation is divided."""
         from .sparse_memory import part_sizes
 
         largest = self._device.physical.limits.max_memory_allocation_bytes
-        return self._place_all(part_sizes(needs.size, needs.alignment, largest), needs, for_host=False)
+        return part_sizes(needs.size, needs.alignment, largest)
 
-    def _place_all(
-        self, sizes: list[int], needs: Any, for_host: bool, *, for_images: bool = False
-    ) -> list[Place]:
+    def _place(
+        self,
+        sizes: list[int],
+        needs: Any,
+        places: list[Place],
+        *,
+        for_host: bool,
+        for_images: bool = False,
+    ) -> None:
         """Finds or makes room for the parts of a buffer or image, all in memory of one type; the last type's failure is
-        the one reported."""
+        the one reported.  `places` gets each as it is taken."""
         types = self.plan.host_types if for_host else self.plan.array_types
         failure: MemoryAllocationError | None = None
         for memory_type in types:
             if not needs.memoryTypeBits >> memory_type.index & 1:
                 continue
             try:
-                places = self._blocks.place(memory_type, sizes, needs.alignment, for_images=for_images)
+                self._blocks.place(memory_type, sizes, needs.alignment, places, for_images=for_images)
             except MemoryAllocationError as error:
                 failure = error
                 continue
-            self._counts[memory_type.heap_index].add(sum(sizes))
-            return places
+            self._note_holder(memory_type.heap_index, places)
+            return
         raise failure or MemoryAllocationError("no memory type suits it")
 
-    def _give_back(self, places: list[Place]) -> None:
-        """Takes back the memory of a buffer or image, and empties the list."""
-        if not places:
-            return
-        given = tuple(places)
-        places.clear()
-        self._counts[given[0].block.memory_type.heap_index].remove(sum(place.nbytes for place in given))
-        self._blocks.free(given)
+    def _note_holder(self, heap: int, places: list[Place]) -> None:
+        counts = self._counts[heap]
+        counts.holders.add(id(places))
+        counts.peak = max(counts.peak, self._used_in(heap))
+
+    def give_back(self, places: list[Place]) -> None:
+        """Takes back the memory of a buffer or image, and empties the list; after Ctrl-C it may be called again."""
+        self._blocks.free(places)
+        for counts in tuple(self._counts.values()):
+            counts.holders.discard(id(places))
 
     def close(self) -> None:
         """Frees every block; call it after the buffers are gone."""
+        self._spares.clear()
         self._blocks.close()

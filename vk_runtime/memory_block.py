@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .constants import VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
 from .free_list import FreeList
@@ -83,6 +83,12 @@ class MemoryBlock:
         raw, memory[0] = memory[0], NULL  # as `Made`
         free(device.raw, raw, NULL)
 
+    def allocate(self, size_bytes: int, alignment: int, places: list[Place]) -> bool:
+        """Takes a part of it, which `places` gets as it is taken; returns whether there is room."""
+        return self.free_list.allocate(
+            size_bytes, alignment, lambda offset: Place(self, offset, size_bytes), places
+        )
+
     def is_like(self, other: MemoryBlock) -> bool:
         """Whether what lies in one may lie in the other."""
         return self.memory_type is other.memory_type and self.for_images == other.for_images
@@ -91,6 +97,14 @@ class MemoryBlock:
     def is_empty(self) -> bool:
         """Whether nothing lies in it."""
         return self.free_list.is_empty
+
+
+class Place(NamedTuple):
+    """A part of a block."""
+
+    block: MemoryBlock
+    offset_bytes: int
+    nbytes: int
 
 
 def _ask_for_huge_pages(address: int, size_bytes: int) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..ir.errors import MemoryAllocationError
 from ..ir.lazy_logging import logger_of
 from .headers import NULL
-from .memory_block import MemoryBlock
+from .memory_block import MemoryBlock, Place
 from .physical_device import MemoryType
 
 if TYPE_CHECKING:
@@ -25,14 +25,6 @@ FIRST_PINNED_BYTES = 1 << 20
 
 SPARE_BYTES = 256 << 20
 """Memory of large arrays that is kept when they go, for the next ones of their size; an eighth of the heap at most."""
-
-
-class Place(NamedTuple):
-    """A part of a block."""
-
-    block: MemoryBlock
-    offset_bytes: int
-    nbytes: int
 
 
 class BlockStore:
@@ -53,43 +45,59 @@ class BlockStore:
         """Bytes taken from the driver."""
         return sum(block.size_bytes for block in self._blocks)
 
+    def used_bytes(self, heap: int) -> int:
+        """Returns how many bytes of a heap buffers and images hold."""
+        return sum(block.free_list.used_bytes for block in self.of_heap(heap))
+
     def of_heap(self, heap: int) -> list[MemoryBlock]:
         """Returns the blocks of a heap."""
         return [block for block in self._blocks if block.memory_type.heap_index == heap]
 
     def place(
-        self, memory_type: MemoryType, sizes: Sequence[int], alignment: int, *, for_images: bool
-    ) -> list[Place]:
+        self,
+        memory_type: MemoryType,
+        sizes: Sequence[int],
+        alignment: int,
+        places: list[Place],
+        *,
+        for_images: bool,
+    ) -> None:
         """Finds or makes room for each of `sizes` in memory of one type.
+
+        Args:
+            memory_type: where.
+            sizes: in bytes.
+            alignment: of each.
+            places: an empty list of whoever frees what is in it, also after Ctrl-C: it gets each part as it is taken.
+            for_images: or for buffers.
 
         Raises:
             MemoryAllocationError: there is none for all of them; nothing was taken.
         """
-        places: list[Place] = []
         try:
             for size in sizes:
-                places.append(self._place_part(memory_type, size, alignment, for_images=for_images))
-        except BaseException:
+                self._place_part(memory_type, size, alignment, places, for_images=for_images)
+        except MemoryAllocationError:
             self.free(places)
             raise
-        return places
 
-    def _place_part(self, memory_type: MemoryType, size: int, alignment: int, *, for_images: bool) -> Place:
+    def _place_part(
+        self, memory_type: MemoryType, size: int, alignment: int, places: list[Place], *, for_images: bool
+    ) -> None:
         largest = self._device.physical.limits.max_memory_allocation_bytes
         block_bytes = min(BLOCK_BYTES, memory_type.heap_bytes // 8, largest)
         if size <= block_bytes // 2:
             for block in self._blocks:
                 is_shared = block.size_bytes <= BLOCK_BYTES and block.for_images == for_images
-                if is_shared and block.memory_type is memory_type:
-                    offset = block.free_list.allocate(size, alignment)
-                    if offset is not None:
-                        return Place(block, offset, size)
+                is_alike = is_shared and block.memory_type is memory_type
+                if is_alike and block.allocate(size, alignment, places):
+                    return
         else:
             for block in self._blocks:
                 fits = size <= block.size_bytes <= size + size // 4 and block.is_empty
-                if fits and block.memory_type is memory_type and block.for_images == for_images:
-                    block.free_list.allocate(size, 1)
-                    return Place(block, 0, size)
+                is_alike = fits and block.memory_type is memory_type and block.for_images == for_images
+                if is_alike and block.allocate(size, 1, places):
+                    return
         wanted = block_bytes if size <= block_bytes // 2 else size
         if size <= FIRST_PINNED_BYTES // 2 and memory_type in self._pinned:
             is_first = not any(block.memory_type is memory_type for block in self._blocks)
@@ -113,19 +121,19 @@ class BlockStore:
                 block.give_back()
             raise
         logger.debug("took %d bytes of heap %d on %s", wanted, memory_type.heap_index, self._device.name)
-        offset = block.free_list.allocate(size, 1)
-        assert offset == 0, "a new block starts empty"
-        return Place(block, 0, size)
+        is_placed = block.allocate(size, 1, places)
+        assert is_placed, "a new block is empty"
 
     def _bytes_in_heap(self, memory_type: MemoryType) -> int:
         """Returns what was taken from the heap of a memory type."""
         return sum(block.size_bytes for block in self.of_heap(memory_type.heap_index))
 
-    def free(self, places: Sequence[Place]) -> None:
-        """Takes back what `place` returned."""
-        for place in places:
-            place.block.free_list.free(place.offset_bytes, place.nbytes)
-            self._keep_or_free(place.block)
+    def free(self, places: list[Place]) -> None:
+        """Takes back what `place` took, and empties the list; after Ctrl-C it may be called again."""
+        while places:
+            block, offset, nbytes = places[-1]
+            block.free_list.free(offset, nbytes, places.pop)
+            self._keep_or_free(block)
 
     def _keep_or_free(self, block: MemoryBlock) -> None:
         if not block.is_empty:

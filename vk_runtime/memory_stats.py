@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .headers import chain, make
@@ -44,20 +44,9 @@ class HeapStats:
 class HeapCounts:
     """What the allocator counts of a heap."""
 
-    used: int = 0
     peak: int = 0
-    buffers: int = 0
-
-    def add(self, nbytes: int) -> None:
-        """Notes a new buffer."""
-        self.used += nbytes
-        self.buffers += 1
-        self.peak = max(self.peak, self.used)
-
-    def remove(self, nbytes: int) -> None:
-        """Notes that a buffer is gone."""
-        self.used -= nbytes
-        self.buffers -= 1
+    holders: set[int] = field(default_factory=set[int])
+    """The buffers and images, by the `id` of their lists of places: noting one twice changes nothing."""
 
 
 def read_budget(physical: PhysicalDevice, heap_count: int) -> Sequence[tuple[int | None, int | None]]:

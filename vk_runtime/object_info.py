@@ -10,7 +10,8 @@ from .device_info import MEMORY_ORDERS, MEMORY_SCOPES
 
 if TYPE_CHECKING:
     from .context import Context
-    from .device import Device, Platform
+    from .device import Device
+    from .device_list import Platform
     from .event import Event
     from .queue import Queue
 

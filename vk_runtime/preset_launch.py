@@ -127,14 +127,10 @@ def launch_preset(
     event = Event(queue, 0)
     if bound is None:
         return event
-    for earlier in wait_events:
-        if earlier.is_recorded or earlier.timeline.device is not device:
-            earlier.wait()  # raises for a command of a graph
+    queue.wait_for_other_devices(wait_events)
 
     def encode(command_buffer: CommandBuffer) -> None:
-        for earlier in wait_events:
-            if earlier.timeline.device is device:
-                queue.wait_on_device(earlier.timeline, earlier.value)
+        queue.wait_for_own_device(wait_events)
         queue.barrier()
         event.value = command_buffer.value
         if command_buffer.is_timed:

@@ -60,7 +60,7 @@ class Queue(VulkanObject, CommandStream):
         profiling: bool = False,
         async_handler: AsyncHandler | None = None,
     ) -> None:
-        from .device import resolve_device
+        from .device_list import resolve_device
 
         if device is None and context is not None:
             device = context.devices[0]
@@ -183,14 +183,10 @@ class Queue(VulkanObject, CommandStream):
         """Makes later commands wait for events; returns an event that is done once they, and all before, are."""
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
             return graph.add_marker(self, events)
-        for event in events:
-            if event.is_recorded or event.timeline.device is not self._device:
-                event.wait()
+        self.wait_for_other_devices(events)
 
         def encode(_: CommandBuffer) -> None:
-            for event in events:
-                if event.timeline.device is self._device:
-                    self.wait_on_device(event.timeline, event.value)
+            self.wait_for_own_device(events)
             if self.transfers is not None:
                 self.wait_on_device(*self.transfers)
 
@@ -230,7 +226,8 @@ class Queue(VulkanObject, CommandStream):
 
     def _read_reports(self) -> None:
         """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
-        from .reports import is_quiet, show
+        from .quiet import is_quiet
+        from .reports import show
 
         if is_quiet():
             return

@@ -9,9 +9,7 @@ host sees.  Nothing is read while kernels run: whoever waits for the queue reads
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
@@ -260,27 +258,3 @@ def _print(text: str) -> None:
         stdout.write(text)
     except UnicodeEncodeError as error:  # a wait is no place for it
         stdout.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
-
-
-class _Quiet(threading.local):
-    """Whether this thread's waits leave reports for later."""
-
-    depth = 0
-
-
-_quiet = _Quiet()
-
-
-def is_quiet() -> bool:
-    """Whether waits of this thread show no reports."""
-    return _quiet.depth > 0
-
-
-@contextmanager
-def quiet() -> Generator[None]:
-    """Waits of this thread show no reports while the context lasts: nobody asked for them."""
-    _quiet.depth += 1
-    try:
-        yield
-    finally:
-        _quiet.depth -= 1

@@ -18,7 +18,8 @@ from .constants import (
     VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
     VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC,
 )
-from .device import Device, devices
+from .device import Device
+from .device_list import devices
 from .image_descriptors import DESCRIPTOR_TYPES
 from .pipeline import binding_table
 

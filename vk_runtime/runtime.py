@@ -74,7 +74,7 @@ class Runtime:
         else:
             _load_libraries()
             attempts = side_by_side(self._open_drivers, self._import_the_rest)
-        from .device import make_devices, visible_devices
+        from .device_list import make_devices, visible_devices
 
         found = make_devices([physical for attempt in attempts for physical in attempt.found])
         self.devices = visible_devices(found)
@@ -184,7 +184,7 @@ class Runtime:
         """The device of the option `device`, else the best one."""
         found = self._defaults.get(config.device)
         if found is None:
-            from .device import default_device_of
+            from .device_list import default_device_of
 
             found = self._defaults[config.device] = default_device_of(self)
             logger.info("default device: %s (%s)", found.selector, found.name)

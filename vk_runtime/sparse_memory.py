@@ -17,7 +17,7 @@ from .timeline_semaphore import TimelineSemaphore
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
-    from .memory_blocks import Place
+    from .memory_block import Place
 
 
 def part_sizes(nbytes: int, alignment: int, max_allocation_bytes: int) -> list[int]:

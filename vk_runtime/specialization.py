@@ -18,7 +18,7 @@ from ..ir.local_memory import LocalMemory
 from .dtypes import SIZE_BYTES
 from .headers import NULL, ffi, make, make_array
 
-Scalar = int | float
+Scalar = int | float | bytes
 
 _HOST_FORMATS = {
     "bool": "?",
@@ -107,10 +107,10 @@ def local_entries(parameters: Sequence[Parameter], args: Sequence[object]) -> tu
     )
 
 
-def emulated_values(
+def hidden_values(
     kernel: KernelInfo, constants: Sequence[SpecConstantInfo], values: Mapping[str, bytes]
 ) -> tuple[Scalar, ...]:
-    """Returns what goes into the hidden fields `LaunchAbi.spec_fields`, as `struct` packs it.
+    """Returns what goes into `LaunchAbi.spec_fields` and `LaunchAbi.tables`, as `struct` packs it.
 
     Args:
         kernel: has the fields.
@@ -120,8 +120,9 @@ def emulated_values(
     Raises:
         InvalidError: the image describes a field of a constant that is none of it.
     """
+    tables = tuple(table.data for table in kernel.abi.tables)
     if not kernel.abi.spec_fields:
-        return ()
+        return tables
     known: dict[int, Scalar] = {}
     for constant in constants:
         data = values.get(constant.symbol, constant.default)
@@ -129,7 +130,7 @@ def emulated_values(
             raw = data[leaf.offset_bytes : leaf.offset_bytes + leaf.size_bytes]
             (known[leaf.spec_id],) = struct.unpack("<" + _HOST_FORMATS[leaf.dtype], raw)
     try:
-        return tuple(known[field.spec_id] for field in kernel.abi.spec_fields)
+        return (*(known[field.spec_id] for field in kernel.abi.spec_fields), *tables)
     except KeyError as error:
         raise InvalidError(
             f"kernel '{kernel.name}': its image has no specialization constant with SpecId {error}; build it again"

@@ -1,18 +1,20 @@
 """Copies through staging memory, for arrays that the host does not see.
 
-A copy goes in pieces through a small ring of staging buffers: while the device copies one piece, the host fills or
-empties the next.  Each piece is submitted at once where there are several.
+A copy goes in pieces through a few staging buffers, which `spare_buffers` keeps for the next copy: while the device
+copies one piece, the host fills or empties the next.  Each piece is submitted at once where there are several.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import profile
 from .headers import make
+from .transfer import mapped
 from .transfer_stream import LEAST_BYTES, TransferStream
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ PIECE_BYTES = 8 << 20
 
 PIECES = 4
 """Staging buffers of one copy that are in use at a time."""
+
+LEAST_ROOM_BYTES = 1 << 16
+"""Bytes of the smallest staging buffer."""
 
 _Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -58,15 +63,19 @@ def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, 
             stream.block_until(values.popleft())
         with device.lock:
             device.require_usable()
-            staging = device.memory.allocate(piece.size, for_host=True)
-        with device.visit(), profile.span("copy", "to staging", device=selector, nbytes=piece.size):
-            np.frombuffer(staging.host_bytes(piece.size), np.uint8)[:] = piece
+            staging = device.memory.allocate(_room(piece.size), for_host=True)
+        with profile.span("copy", "to staging", device=selector, nbytes=piece.size):
+            device.visit(partial(_fill_piece, staging, piece))
         with device.lock:
             value = record_copy(stream, device, staging, buffer, 0, start, piece.size, "upload")
             if not is_whole:
                 stream.flush()
         values.append(value)
     return value
+
+
+def _fill_piece(staging: Buffer, piece: _Bytes) -> None:
+    np.copyto(mapped(staging, piece.dtype, piece.shape), piece)
 
 
 def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, target: _Bytes) -> None:
@@ -78,7 +87,7 @@ def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer
         piece = target[start : start + PIECE_BYTES]
         with device.lock:
             device.require_usable()
-            staging = device.memory.allocate(piece.size, for_host=True)
+            staging = device.memory.allocate(_room(piece.size), for_host=True)
             value = record_copy(stream, device, buffer, staging, start, 0, piece.size, "download")
             if target.size > PIECE_BYTES:
                 stream.flush()
@@ -87,11 +96,16 @@ def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer
         _take_piece(stream, *waiting.popleft())
 
 
+def _room(nbytes: int) -> int:
+    """Returns the size of the staging buffer of a piece: of few sizes, so that one that was used before fits."""
+    return max(1 << (nbytes - 1).bit_length(), LEAST_ROOM_BYTES)
+
+
 def _take_piece(stream: CommandStream, piece: _Bytes, staging: Buffer, value: int) -> None:
     stream.wait_for(value)
     span = profile.span("copy", "from staging", device=stream.device.selector, nbytes=piece.size)
-    with stream.device.logical.visit(), span:
-        piece[:] = np.frombuffer(staging.host_bytes(piece.size), np.uint8)
+    with span:
+        stream.device.logical.visit(lambda: np.copyto(piece, mapped(staging, piece.dtype, piece.shape)))
 
 
 def record_copy(

@@ -7,7 +7,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, get_args
+
+from ..ir.errors import InvalidError
 
 TraceKind = Literal["compile", "link", "module", "pipeline", "cache_hit", "launch"]
 """``compile``: source to SPIR-V; ``link``: modules joined; ``module``: a VkShaderModule; ``pipeline``: a
@@ -47,7 +49,9 @@ class Trace:
         self.events.append(event)
 
     def count(self, kind: TraceKind) -> int:
-        """Returns how many events are of `kind`."""
+        """Returns how many events are of `kind`; InvalidError for what is no kind."""
+        if kind not in get_args(TraceKind):
+            raise InvalidError(f"trace.count takes one of {', '.join(get_args(TraceKind))}, found {kind!r}")
         return sum(event.kind == kind for event in self.events)
 
     def __enter__(self) -> Self:

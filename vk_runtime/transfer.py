@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,12 @@ from .logical_device import LogicalDevice
 from .memory import Buffer
 from .queue import Queue
 from .tracked import Tracked
+
+
+def mapped(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Returns the beginning of mapped memory as an array, valid while `buffer` and its device live."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    return np.frombuffer(buffer.host_bytes(nbytes), dtype).reshape(shape)
 
 
 def wait_for_uses(device: LogicalDevice, buffer: Tracked, *, writes_only: bool) -> None:
@@ -44,12 +51,8 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
         return None
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
-        with (
-            device.visit(),
-            profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes),
-        ):
-            mapped = np.frombuffer(buffer.host_bytes(source.nbytes), dtype=source.dtype)
-            np.copyto(mapped.reshape(source.shape), source)
+        with profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes):
+            device.visit(lambda: np.copyto(mapped(buffer, source.dtype, source.shape), source))
         return None
     from .staging import stream_for, upload_pieces
     from .transfer_stream import TransferEvent, TransferStream
@@ -73,12 +76,8 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
     native = out.dtype.newbyteorder("=")
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=True)
-        with (
-            device.visit(),
-            profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes),
-        ):
-            mapped = np.frombuffer(buffer.host_bytes(out.nbytes), dtype=native)
-            np.copyto(out, mapped.reshape(out.shape))
+        with profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes):
+            device.visit(lambda: np.copyto(out, mapped(buffer, native, out.shape)))
         return
     from .staging import download_pieces, stream_for
 
@@ -106,8 +105,8 @@ def fill(
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
         nbytes = count * pattern.itemsize
-        with device.visit(), profile.span("copy", "fill", device=queue.device.selector, nbytes=nbytes):
-            np.frombuffer(buffer.host_bytes(nbytes), dtype=pattern.dtype)[:] = pattern
+        with profile.span("copy", "fill", device=queue.device.selector, nbytes=nbytes):
+            device.visit(lambda: np.copyto(mapped(buffer, pattern.dtype, (count,)), pattern))
         return
     if pattern.itemsize not in (1, 2, 4, 8):
         upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))

@@ -73,6 +73,8 @@ LIBRARY = "kernel.library"
 """Unit, on helpers: a function of lapilli's own, such as a reduction of the work-group; messages name the call."""
 OPT_LEVEL = "kernel.opt_level"
 """i32, on any function: 0 to 2, instead of the environment's level of optimisation."""
+IN_RANGE = "in_range"
+"""Unit, on `arith.minui`: it only keeps an index in range of an extent that is a power of two, any other way does."""
 WIDE = "kernel.wide"
 """Unit, on any function: the launch range and ids in it have 64 bits."""
 _ON_ANY_FUNCTION = (LIBRARY, NO_CONTRACTION, OPT_LEVEL, WIDE)

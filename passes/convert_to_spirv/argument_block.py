@@ -1,21 +1,24 @@
-"""The argument block of a kernel: scalars, array extents, the launch range, and where each lies.
+"""The argument block of a kernel: scalars, array extents, the launch range, tables, and where each lies.
 
 The kernel asks for fields as it is lowered, so only what it uses gets a place.  Hidden fields come first,
-then those of the parameters in signature order, each at its natural alignment.
+then those of the parameters in signature order, each at its natural alignment; tables of constants come last.
 """
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import UnitAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.enums import StorageClass
-from ...ir.dialects.spirv.types import StructMember, StructType
+from ...ir.dialects.spirv.types import ArrayType, StructMember, StructType
+from ...ir.kernel_info import ConstantTable
 from ..errors import PassError
 from .function_lowering import FunctionLowering
 from .types import scalar_bytes
@@ -42,6 +45,8 @@ class FieldKind(IntEnum):
 
 MOST_FIELDS = 16_383
 """Members that a struct of SPIR-V may have (SPIR-V 1.6 §2.16.1)."""
+MOST_TABLE_WORDS = 1 << 17
+"""Words of all tables of a kernel: each launch writes them."""
 HIDDEN = -1
 """Stands for the parameter's number in fields that the runtime fills by itself."""
 
@@ -71,6 +76,9 @@ class ArgumentBlock:
     def __init__(self, fn: FunctionLowering) -> None:
         self._fn = fn
         self._fields: dict[FieldKey, _Field] = {}
+        self._tables: dict[tuple[int, ...], Operation] = {}
+        """The words of each table, and the access chain to it, without operands until the block is laid out."""
+        self._table_offsets: list[int] = []
         self.size_bytes = 0
         """A multiple of 4; of 8 where a field has 8 bytes."""
 
@@ -81,6 +89,29 @@ class ArgumentBlock:
             load = create(spirv.LoadOp, result_types=(type_,), location=self._fn.location)
             known = self._fields[key] = _Field(type_, load)
         return known.load.results[0]
+
+    def table(self, words: Sequence[int]) -> SSAValue:
+        """Returns a pointer to an array of unsigned words that are the same at every launch."""
+        key = tuple(words)
+        known = self._tables.get(key)
+        if known is None:
+            if sum(map(len, self._tables)) + len(key) > MOST_TABLE_WORDS:
+                raise PassError(
+                    f"the constant tables that kernel '{self._fn.name}' looks numbers up in have more than "
+                    f"{4 * MOST_TABLE_WORDS:,} bytes; pass some of them as arrays"
+                )
+            pointer = self._fn.module.types.pointer(_table_type(key), StorageClass.StorageBuffer)
+            known = create(spirv.AccessChainOp, result_types=(pointer,), location=self._fn.location)
+            self._tables[key] = known
+        return known.results[0]
+
+    @property
+    def tables(self) -> tuple[ConstantTable, ...]:
+        """The tables and where they lie; after `finish`."""
+        return tuple(
+            ConstantTable(offset_bytes=offset, data=struct.pack(f"<{len(words)}I", *words))
+            for offset, words in zip(self._table_offsets, self._tables, strict=True)
+        )
 
     def offset_bytes(self, key: FieldKey) -> int | None:
         """Returns where a field lies, None where the kernel does not use it; after `finish`."""
@@ -93,7 +124,7 @@ class ArgumentBlock:
         Returns:
             None if the block is push constants, else the binding of its storage buffer.
         """
-        if not self._fields:
+        if not self._fields and not self._tables:
             return None
         count = len(self._fields)
         if count > MOST_FIELDS:
@@ -102,11 +133,11 @@ class ArgumentBlock:
                 f"{MOST_FIELDS:,}, as many as a SPIR-V struct has members; pass large values as arrays"
             )
         order = sorted(self._fields)
-        struct = self._lay_out(order)
-        spills = self.size_bytes > max_push_constant_bytes
+        block = self._lay_out(order)
+        spills = bool(self._tables) or self.size_bytes > max_push_constant_bytes
         storage_class = StorageClass.StorageBuffer if spills else StorageClass.PushConstant
         module = self._fn.module
-        pointer = module.types.pointer(struct, storage_class)
+        pointer = module.types.pointer(block, storage_class)
         if spills:
             variable = spirv.GlobalVariableOp(variable_name, pointer, binding=spill_binding, descriptor_set=0)
             variable.attributes["non_writable"] = UnitAttr()
@@ -127,6 +158,11 @@ class ArgumentBlock:
             members.append(StructMember(field.type, offset))
             offset += size
             alignment = max(alignment, size)
+        for words in self._tables:
+            offset = -(-offset // 4) * 4
+            self._table_offsets.append(offset)
+            members.append(StructMember(_table_type(words), offset))
+            offset += 4 * len(words)
         self.size_bytes = -(-offset // alignment) * alignment
         return StructType.get(members)
 
@@ -150,4 +186,11 @@ class ArgumentBlock:
             )
             field.load.operands = [chain.results[0]]
             ops += (chain, field.load)
+        for number, chain in enumerate(self._tables.values(), len(order)):
+            chain.operands = [base.results[0], fn.index(number)]
+            ops.append(chain)
         fn.prepend(ops)
+
+
+def _table_type(words: Sequence[int]) -> ArrayType:
+    return ArrayType.get(i32, len(words), 4)

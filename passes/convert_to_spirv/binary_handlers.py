@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.dialects.kernel import IN_RANGE
 from ...ir.dialects.spirv.types import StructType
 from ...ir.walk import operands_of
 from ..narrowing import is_float_attribute, is_integer_attribute
@@ -48,6 +49,14 @@ def _integer(
             fn.values[result] = fn.emit(chosen, (a, b), type_)
 
     return lower
+
+
+_MINIMUM, _LOW_BITS = _integer(spirv.GLUMinOp, spirv.LogicalAndOp), _integer(spirv.BitwiseAndOp)
+
+
+def _unsigned_minimum(fn: FunctionLowering, op: Operation) -> None:
+    is_mask = fn.module.env.masks_indices and IN_RANGE in op.attributes
+    (_LOW_BITS if is_mask else _MINIMUM)(fn, op)
 
 
 def _float(kind: type[Operation], *, contracts: bool = False) -> Handler:
@@ -213,7 +222,7 @@ BINARY_HANDLERS: dict[type[Operation], Handler] = {
     # Signed i1: true is -1, the smaller one.
     arith.MinSIOp: _integer(spirv.GLSMinOp, spirv.LogicalOrOp, is_first=spirv.SLessThanOp),
     arith.MaxSIOp: _integer(spirv.GLSMaxOp, spirv.LogicalAndOp, is_first=spirv.SGreaterThanOp),
-    arith.MinUIOp: _integer(spirv.GLUMinOp, spirv.LogicalAndOp),
+    arith.MinUIOp: _unsigned_minimum,
     arith.MaxUIOp: _integer(spirv.GLUMaxOp, spirv.LogicalOrOp),
     arith.AddfOp: _float(spirv.FAddOp, contracts=True),
     arith.SubfOp: _float(spirv.FSubOp, contracts=True),

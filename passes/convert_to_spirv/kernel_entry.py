@@ -238,6 +238,10 @@ class KernelEntry:
             raise PassError(f"a value of type {value.type} is used that nothing has lowered", self._kernel)
         return self._narrowed(FieldKey(number, FieldKind.SCALAR), self._fn.type(value.type))
 
+    def table(self, words: Sequence[int]) -> SSAValue:
+        """Returns a pointer to constant words in the argument block, see `ArgumentBlock.table`."""
+        return self._block.table(words)
+
     def spec_constant(self, spec_id: int, type_: Attribute) -> SSAValue:
         """Returns a scalar of an emulated specialization constant, in its type on the device."""
         return self._narrowed(FieldKey(HIDDEN, FieldKind.SPEC_CONSTANT, spec_id), type_)
@@ -459,6 +463,7 @@ class KernelEntry:
             index_bits=64 if WIDE in kernel.attributes else 32,
             is_masked=MASKED in kernel.attributes,
             spec_fields=self._spec_fields(),
+            tables=block.tables,
             argument_block_bytes=block.size_bytes,
             argument_block_binding=self._block_binding,
             report_binding=self._report_binding,

@@ -36,6 +36,7 @@ from ..errors import PassError
 from ..narrowing import is_memref_type
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
+from .packed_tables import needs_block
 from .spec_constant_table import SpecConstantTable
 from .types import TypeConverter, integer_attribute, scalar_of, with_scalar
 
@@ -299,6 +300,8 @@ class ModuleLowering:
         for op in operations(function.body):
             if type(op) in _NEEDS_KERNEL or op.name in NEEDS_KERNEL_NAMES:
                 answer = True
+            elif needs_block(self.env, op):
+                answer = True  # a table among the kernel's arguments
             elif type(op) is GetOp and self.spec_constants.is_emulated(op):
                 answer = True  # its value is among the kernel's arguments
             reference = op.properties.get("callee") if op.name == "func.call" else None

@@ -1,23 +1,28 @@
-"""Tables of small integers that are read at run-time indices: several of them in each word of 32 bits.
+"""Tables of constants that are read at run-time indices: words of 32 bits in the argument block of the kernel.
 
-Software drivers keep a table in memory of each work-item, and llvmpipe compiles one in about the square of its length.
-Measured on lavapipe 22.3 with 256 bytes held as 32-bit integers: 0.95 s to compile, as 64 words 0.03 s, and a kernel
-that looks up one number for each work-item takes 0.4 of the time; 0.35 on SwiftShader.  A table of as many vectors of
-four, of arrays, or in a private variable is as slow as the plain one.
+Software drivers keep a table of the code in memory of each work-item, and llvmpipe compiles one in the square of its
+length or worse.  CPU time of the first launch and of each launch of 2^16 work-items with 1024 floats: lavapipe 22.3
+33 s and 7.5 ms, with the words in the block 0.15 s and 0.5 to 1.0 ms; SwiftShader 0.24 s and 30 ms, then 0.13 s and
+1.1 ms.  A table of as many vectors of four, of arrays, or in a private variable is as slow as the plain one.
+
+Small integers share words.  Functions that are no kernels, exported ones, have no argument block: they keep these words
+in a variable (256 bytes: 0.95 s to compile as 32-bit integers, 0.03 s as 64 words), and other tables as they are.
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import Float32Type, Float64Type, VectorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import ArrayType, PointerType
-from ..narrowing import is_integer_attribute, is_integer_type
+from ...ir.target_env import TargetEnv
+from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type
 from ..optimise.constants import wrap
 from .function_lowering import FunctionLowering
 
@@ -30,42 +35,57 @@ _WORD = 32
 
 @dataclass(frozen=True, slots=True)
 class PackedTable:
-    """A variable of words that holds the numbers of a table."""
+    """Words that hold the numbers of a table."""
 
     words: SSAValue
-    """Pointer to the variable."""
+    """Pointer to the array of them."""
+    storage_class: StorageClass
+    """Of the pointer."""
     shape: tuple[int, ...]
     """Of the table, the slowest dimension first."""
     bits: int
-    """Of each number in a word, 1 to 16, the first one lowest."""
+    """Of each number: 1 to 16 in a word, the first number lowest; 32; 64 in two words, the lower one first."""
     lowest: int
-    """What was subtracted from each number."""
+    """What was subtracted from each number; 0 of those that do not share words."""
 
 
 def is_packed(fn: FunctionLowering, op: Operation) -> bool:
     """Whether a composite is a table to be packed or a row of one and nothing else, or a variable holds one."""
-    if not fn.module.env.packs_tables:
+    return _is_packed(fn.module.env, op, has_block=fn.entry is not None)
+
+
+def needs_block(env: TargetEnv, op: Operation) -> bool:
+    """Whether a variable becomes words in the argument block where there is one."""
+    return isinstance(op, spirv.VariableOp) and _is_packed(env, op, has_block=True)
+
+
+def _is_packed(env: TargetEnv, op: Operation, *, has_block: bool) -> bool:
+    if not env.packs_tables:
         return False
     if isinstance(op, spirv.VariableOp):
-        return _is_packed_variable(op)
+        return _is_packed_variable(op, has_block=has_block)
     users = [use.operation for use in op.results[0].uses]
     return (
         isinstance(op.results[0].type, ArrayType)
         and bool(users)
         and all(
-            _is_packed_variable(user)
+            _is_packed_variable(user, has_block=has_block)
             if isinstance(user, spirv.VariableOp)
-            else isinstance(user, spirv.CompositeConstructOp) and is_packed(fn, user)
+            else isinstance(user, spirv.CompositeConstructOp) and _is_packed(env, user, has_block=has_block)
             for user in users
         )
     )
 
 
-def _is_packed_variable(op: spirv.VariableOp) -> bool:
+def _is_packed_variable(op: spirv.VariableOp, *, has_block: bool) -> bool:
     if not op.operands or not _is_only_indexed(op):
         return False
     numbers = _numbers(op.operands[0])
-    return numbers is not None and len(numbers) >= LEAST_LENGTH and _bits(numbers) <= _WIDEST
+    return (
+        numbers is not None
+        and len(numbers) >= LEAST_LENGTH
+        and (has_block or _bits(numbers, _element_type(op)) <= _WIDEST)
+    )
 
 
 def _is_only_indexed(op: spirv.VariableOp) -> bool:
@@ -91,13 +111,24 @@ def _shape(op: spirv.VariableOp) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def _element_type(op: spirv.VariableOp) -> Attribute:
+    kind: Attribute = op.operands[0].type
+    while isinstance(kind, ArrayType):
+        kind = kind.element_type
+    return kind
+
+
 def _numbers(value: SSAValue) -> list[int] | None:
-    """Returns the constants that an array is made of, in C order; None where it has anything but integers."""
+    """Returns the constants that an array is made of, in C order, floats as their bits; None where it has others."""
     op = value.owner
     if isinstance(op, arith.ConstantOp):
         number = op.properties["value"]
         if is_integer_attribute(number) and is_integer_type(value.type) and value.type.width.data > 1:
             return [number.value.data]
+        if is_float_attribute(number) and isinstance(value.type, Float32Type):
+            return list(struct.unpack("<I", struct.pack("<f", number.value.data)))
+        if is_float_attribute(number) and isinstance(value.type, Float64Type):
+            return list(struct.unpack("<Q", struct.pack("<d", number.value.data)))
         return None
     if not isinstance(op, spirv.CompositeConstructOp) or not isinstance(value.type, ArrayType):
         return None
@@ -110,29 +141,40 @@ def _numbers(value: SSAValue) -> list[int] | None:
     return numbers
 
 
-def _bits(numbers: list[int]) -> int:
-    """Returns how many bits each number takes above the lowest one, a power of two."""
-    needed = (max(numbers) - min(numbers)).bit_length()
-    return 1 << (max(needed, 1) - 1).bit_length()
+def _bits(numbers: list[int], type_: Attribute) -> int:
+    """Returns how many bits each number takes: of small integers above the lowest one a power of two, else 32 or 64."""
+    if not is_integer_type(type_):
+        return 64 if isinstance(type_, Float64Type) else _WORD
+    needed = max(1, (max(numbers) - min(numbers)).bit_length())
+    return 1 << (needed - 1).bit_length() if needed <= _WIDEST else max(_WORD, type_.width.data)
 
 
 def packed_variable(fn: FunctionLowering, op: spirv.VariableOp) -> PackedTable:
-    """Adds the variable of a table that `is_packed`, and stores its words there."""
+    """Puts the words of a table that `is_packed` into the kernel's argument block, else into a variable."""
     numbers = _numbers(op.operands[0])
     assert numbers is not None
-    bits, lowest = _bits(numbers), min(numbers)
-    if lowest > 0 and max(numbers) >> bits == 0:
+    bits, lowest = _bits(numbers, _element_type(op)), min(numbers)
+    if bits > _WIDEST or (lowest > 0 and max(numbers) >> bits == 0):
         lowest = 0  # fits as it is
-    each = _WORD // bits
-    words = [
-        sum(number - lowest << bits * place for place, number in enumerate(numbers[begin : begin + each]))
-        for begin in range(0, len(numbers), each)
-    ]
+    words = _words(numbers, bits, lowest)
+    if fn.entry is not None:
+        return PackedTable(fn.entry.table(words), StorageClass.StorageBuffer, _shape(op), bits, lowest)
     kind = fn.type(ArrayType.get(i32, len(words)))
     pointer = fn.variable(kind)
     constants = [fn.constant(i32, wrap(word, _WORD)) for word in words]
     fn.store(pointer, fn.emit(spirv.CompositeConstructOp, constants, kind))
-    return PackedTable(pointer, _shape(op), bits, lowest)
+    return PackedTable(pointer, StorageClass.Function, _shape(op), bits, lowest)
+
+
+def _words(numbers: list[int], bits: int, lowest: int) -> list[int]:
+    if bits > _WIDEST:
+        mask = (1 << _WORD) - 1
+        return [number >> shift & mask for number in numbers for shift in range(0, bits, _WORD)]
+    each = _WORD // bits
+    return [
+        sum(number - lowest << bits * place for place, number in enumerate(numbers[begin : begin + each]))
+        for begin in range(0, len(numbers), each)
+    ]
 
 
 def packed_number(fn: FunctionLowering, table: PackedTable, chain: Operation, type_: Attribute) -> SSAValue:
@@ -140,10 +182,19 @@ def packed_number(fn: FunctionLowering, table: PackedTable, chain: Operation, ty
     position = fn.linear(
         [fn.value(index) for index in chain.operands[1:]], lambda dimension: fn.index(table.shape[dimension])
     )
+    if table.bits == _WORD:
+        word = _word(fn, table, position)
+        return word if type_ == i32 else fn.emit(spirv.BitcastOp, (word,), type_)
+    if table.bits > _WORD:
+        low = fn.emit(spirv.ShiftLeftLogicalOp, (position, fn.index(1)), i32)
+        high = fn.emit(spirv.BitwiseOrOp, (low, fn.index(1)), i32)
+        pair = (_word(fn, table, low), _word(fn, table, high))
+        vector = fn.emit(spirv.CompositeConstructOp, pair, fn.type(VectorType(i32, [2])))
+        return fn.emit(spirv.BitcastOp, (vector,), type_)
     each = _WORD // table.bits
-    number = fn.emit(spirv.ShiftRightLogicalOp, (position, fn.index(each.bit_length() - 1)), i32)
-    pointer = fn.module.types.pointer(i32, StorageClass.Function)
-    word = fn.load(fn.emit(spirv.AccessChainOp, (table.words, number), pointer), i32)
+    word = _word(
+        fn, table, fn.emit(spirv.ShiftRightLogicalOp, (position, fn.index(each.bit_length() - 1)), i32)
+    )
     place = fn.emit(spirv.BitwiseAndOp, (position, fn.index(each - 1)), i32)
     shift = fn.emit(spirv.ShiftLeftLogicalOp, (place, fn.index(table.bits.bit_length() - 1)), i32)
     moved = fn.emit(spirv.ShiftRightLogicalOp, (word, shift), i32)
@@ -153,6 +204,11 @@ def packed_number(fn: FunctionLowering, table: PackedTable, chain: Operation, ty
     return (
         fn.emit(spirv.IAddOp, (result, _constant(fn, table.lowest, type_)), type_) if table.lowest else result
     )
+
+
+def _word(fn: FunctionLowering, table: PackedTable, number: SSAValue) -> SSAValue:
+    pointer = fn.module.types.pointer(i32, table.storage_class)
+    return fn.load(fn.emit(spirv.AccessChainOp, (table.words, number), pointer), i32)
 
 
 def _constant(fn: FunctionLowering, number: int, type_: Attribute) -> SSAValue:

@@ -60,10 +60,10 @@ from .vk_runtime.bundle_image import DeviceImage as DeviceImage
 from .vk_runtime.bundle_state import BundleState as BundleState
 from .vk_runtime.context import Context as Context
 from .vk_runtime.device import Device as Device
-from .vk_runtime.device import Platform as Platform
-from .vk_runtime.device import device as device
-from .vk_runtime.device import devices as devices
-from .vk_runtime.device import platforms as platforms
+from .vk_runtime.device_list import Platform as Platform
+from .vk_runtime.device_list import device as device
+from .vk_runtime.device_list import devices as devices
+from .vk_runtime.device_list import platforms as platforms
 from .vk_runtime.device_selection import select_device as select_device
 from .vk_runtime.event import Event as Event
 from .vk_runtime.external_semaphore import ExternalSemaphore as ExternalSemaphore
@@ -85,9 +85,9 @@ from .vk_runtime.kernel_bundle import KernelBundle as KernelBundle
 from .vk_runtime.kernel_id import KernelId as KernelId
 from .vk_runtime.kernel_object import Kernel as Kernel
 from .vk_runtime.memory_stats import HeapStats as HeapStats
-from .vk_runtime.profile import Profile as Profile
 from .vk_runtime.profile import profile as profile
 from .vk_runtime.profile_events import ProfileEvent as ProfileEvent
+from .vk_runtime.profile_recording import Profile as Profile
 from .vk_runtime.queue import Queue as Queue
 from .vk_runtime.source_options import BuildOptions as BuildOptions
 from .vk_runtime.source_options import SaveLog as SaveLog
@@ -197,6 +197,8 @@ class Stream:
     def size(self) -> int: ...
     @property
     def work_item_buffer_size(self) -> int: ...
+    @property
+    def max_statement_size(self) -> int: ...
     @property
     def lost(self) -> int: ...
     def get_size(self) -> int: ...
@@ -486,7 +488,7 @@ class KernelHandler:
 
 class SpecializationId:
     # In a kernel the id is the value, which may be of any type.
-    def __new__(cls, type: Any, *default: Any) -> Any: ...
+    def __new__(cls, type: Any, *default: Any, **members: Any) -> Any: ...
     @property
     def name(self) -> str: ...
     @property

@@ -9,9 +9,10 @@ from click.testing import CliRunner
 
 import lapilli as lp
 from lapilli.ir.property_set import requirements_of_properties
+from lapilli.ir.target_env import SPIRV_TARGET
 from lapilli.spirv.empty_module import EMPTY_MODULE
 from lapilli.spirv.file_table import HEADER, read_table
-from lapilli.spirv.lpk import SPIRV_TARGET, LpkFile
+from lapilli.spirv.lpk import LpkFile
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.tools import spirv_tools
 from lapilli.tools.build import command
@@ -209,7 +210,7 @@ def test_native_images_are_tagged_and_hold_no_spirv(make_project, device):
         assert [i.code for i in sources] == [image.code]  # one copy, which the native image refers to
     bundle = lp.load_kernel_bundle(lp.Context([device]), file)
     holding = [image for image in bundle if image.has_kernel("plain")]
-    assert {image.target for image in holding} == {device.selector, "vulkan1.2"} and len(holding) == 2
+    assert {image.target for image in holding} == {device.selector, SPIRV_TARGET} and len(holding) == 2
 
 
 @pytest.mark.device
@@ -280,6 +281,51 @@ def test_code_split(make_project, mode, count):
     project = make_project("import lapilli as lp\n\n\n" + kernel.format("one") + kernel.format("two"))
     project.build("-o", project.folder / "out.lpk", "--device-code-split", mode)
     assert len(header(project.folder / "out.lpk").images) == count
+
+
+TWO_MODULES = """
+import lapilli as lp
+
+ADDED = lp.SpecializationId(lp.i32, {value})
+
+
+@lp.kernel
+def {name}(x: lp.Array[lp.i32]):
+    i = lp.global_id(0)
+    x[i] = x[i] + ADDED
+
+
+@lp.kernel
+def wide_{name}(x: lp.Array[lp.f64]):
+    x[lp.global_id(0)] = 1.0
+"""
+
+
+@pytest.mark.device
+@pytest.mark.behaviour("SPL-03", "FT-04")
+def test_kernels_of_several_files_share_images(make_project, device):
+    project = make_project(TWO_MODULES.format(name="by_two", value=2))
+    file, other = project.folder / "out.lpk", project.folder / f"other_of_{project.name}.py"
+    other.write_text(TWO_MODULES.format(name="by_three", value=3), "utf-8")
+
+    def built(*options: str) -> list[list[str]]:
+        project.build(other, "-o", file, *options)
+        return sorted(sorted(kernel.name for kernel in image.kernels) for image in header(file).images)
+
+    wide = ["wide_by_three", "wide_by_two"]
+    assert len(built("--device-code-split", "per_source")) == 4
+    fixed = ("--device-code-split", "off", "--fixed-targets", "lavapipe,swiftshader")
+    assert built(*fixed) == [["by_three", "by_two", *wide]]
+    assert built("--device-code-split", "off") == [["by_three", "by_two"], wide]
+    context = lp.Context([device])
+    parts = lp.load_kernel_bundle(context, file, state=lp.BundleState.INPUT)
+    (added,) = (id_ for id_, value in parts.specialization_constants.items() if value == 3)
+    parts.set_specialization_constant(added, 30)
+    bundle = lp.build(parts)
+    x = lp.zeros(4, lp.i32, device=device)
+    for name in ("by_two", "by_three"):
+        lp.Queue(device, context=context).parallel_for(4, bundle.get_kernel(name), x).wait()
+    assert x.numpy().tolist() == [32] * 4
 
 
 def test_levels_and_debug_information(make_project):

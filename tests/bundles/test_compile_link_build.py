@@ -50,7 +50,7 @@ def test_link_drops_duplicates_and_takes_one_or_many(context):
     linked = lp.link(compiled)
     assert (
         linked
-        == lp.link([compiled])
+        == lp.link(kb_or_list=[compiled])
         == lp.link([compiled, compiled])
         == lp.link((compiled, get(context, OBJECT)))
     )

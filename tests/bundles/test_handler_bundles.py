@@ -165,7 +165,7 @@ def test_a_selector_must_return_an_image_of_the_bundle(context, queue, out):
         with invalid("expected one of the"), queue.submit() as h:
             h.use_module(bundle, selector=lambda images, wrong=wrong: wrong)
             h.parallel_for(8, read, out)
-    with invalid("expects a function"), queue.submit() as h:
+    with pytest.raises(TypeError, match="expects a function"), queue.submit() as h:
         h.use_module(bundle, selector=3)
 
 

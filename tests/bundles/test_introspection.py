@@ -276,7 +276,7 @@ def test_devices_and_platforms_say_what_they_have(device):
 def test_a_platform_has_what_all_of_its_devices_have(device, monkeypatch):
     """As on machines where one driver has several devices, and one of them lacks something."""
     lesser = device.masked(without=[lp.Aspect.IMAGE])
-    monkeypatch.setattr("lapilli.vk_runtime.device.devices", lambda: (device, lesser))
+    monkeypatch.setattr("lapilli.vk_runtime.device_list.devices", lambda: (device, lesser))
     assert device.platform.get_devices() == [device, lesser]
     assert device.has(lp.Aspect.IMAGE) and not device.platform.has(lp.Aspect.IMAGE)
     assert device.platform.has(lp.Aspect.ONLINE_COMPILER)

@@ -142,3 +142,14 @@ def test_a_function_that_is_no_kernel_has_no_id():
         lp.get_kernel_id(test_a_function_that_is_no_kernel_has_no_id)
     with pytest.raises(TypeError, match="a kernel function or its name"):
         lp.get_kernel_id(3)
+
+
+@pytest.mark.behaviour("KID-01")
+def test_a_name_means_what_the_program_has_under_it(context, make_module):
+    text = "@lp.kernel\ndef k(x: lp.Array[lp.f32]): x[lp.global_id(0)] = 1.0\nother = lp.reqd_work_group_size(4)(k)\n"
+    unit = make_module(text)
+    bundle = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel_ids=[unit.k, unit.other])
+    for kernel in (unit.k, unit.other):  # and not the newest of what decorators made of one function
+        unit.k = kernel
+        assert lp.get_kernel_id(f"{unit.__name__}.k") is lp.get_kernel_id(kernel)
+        assert bundle.get_kernel("k") == bundle.get_kernel(f"{unit.__name__}.k") == bundle.get_kernel(kernel)

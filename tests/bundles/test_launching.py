@@ -113,6 +113,11 @@ def test_arguments_are_bound_by_name_and_checked(device, context):
         launch_kernel(device.default_queue, kernel, 4)
     with pytest.raises(lp.KernelArgumentError, match="'x'"):
         launch_kernel(device.default_queue, kernel, 4, (1.0,))
+    for range_ in (-1, lp.NdRange(4, (2, 2)), (1, 2, 3, 4)):  # arguments are checked before the range
+        with pytest.raises(lp.KernelArgumentError, match="'x'"):
+            launch_kernel(device.default_queue, kernel, range_, (lp.zeros(4, lp.i32, device=device),))
+        with pytest.raises(lp.NdRangeError):
+            launch_kernel(device.default_queue, kernel, range_, (x,))
 
 
 def test_default_dispatch_uses_an_executable_image(device, context):

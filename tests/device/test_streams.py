@@ -164,7 +164,12 @@ def test_the_interpreter_writes_to_streams():
 def test_the_host_side():
     stream = Stream(100, 10)
     assert (stream.size, stream.get_size(), stream.work_item_buffer_size) == (100, 100, 10)
-    assert stream.get_work_item_buffer_size() == stream.get_max_statement_size() == 10
+    assert (
+        stream.get_work_item_buffer_size()
+        == stream.get_max_statement_size()
+        == stream.max_statement_size
+        == 10
+    )
     assert stream.lost == 0
     for wrong in (0, -1, 2.5, True, "x", 1 << 40):
         with pytest.raises(lp.InvalidError, match="1 to"):

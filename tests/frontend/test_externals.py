@@ -130,6 +130,37 @@ def test_two_exports_of_one_name_are_a_link_error(load: Load) -> None:
         link_externals(*compiled(uses_both))
 
 
+@pytest.mark.behaviour("EXT-10")
+def test_what_is_imported_no_more_does_not_clash(load: Load) -> None:
+    text = '@lp.external("far.away")\ndef f(x: lp.f32, n: lp.i32) -> lp.f32:\n    return x * n\n'
+    gone = load("ext_one", text)
+    load("ext_two", text)
+    del sys.modules["ext_one"]
+    assert link_externals(*compiled(uses_both)).imports == ()
+    assert gone.f  # is there, and nobody can import it
+
+
+@pytest.mark.behaviour("EXT-08")
+def test_declarations_of_one_function_add_up() -> None:
+    @lp.extern("far.away")
+    def plain(x: lp.f32, n: lp.i32) -> lp.f32: ...
+
+    @lp.device_has(lp.Aspect.FP16)
+    @lp.extern("far.away")
+    def half(x: lp.f32, n: lp.i32) -> lp.f32: ...
+
+    @lp.extern("far.away")
+    @lp.device_has(lp.Aspect.FP64)
+    def double(x: lp.f32, n: lp.i32) -> lp.f32: ...
+
+    @lp.kernel
+    def calls(x: lp.Array[lp.f32]):
+        x[0] = plain(x[0], 1) + half(x[0], 2) + double(x[0], 3)
+
+    (image,) = analyse(build_module([calls]), ENV).images
+    assert image.requirements.aspects == (lp.Aspect.FP16, lp.Aspect.FP64)
+
+
 def test_a_signature_that_does_not_match_is_a_link_error(load: Load) -> None:
     load("ext_int", '@lp.external("far.away")\ndef f(x: lp.i32, n: lp.i32) -> lp.i32:\n    return x * n\n')
     with pytest.raises(

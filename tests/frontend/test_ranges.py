@@ -73,6 +73,16 @@ def test_local_size_refuses(value: object) -> None:
         normalise_local_size(value)
 
 
+def test_an_nd_range_has_the_getters_of_sycl() -> None:
+    found = NdRange((4, 6), [2, 3])  # type: ignore[arg-type]
+    assert found.get_global_range() == found.global_range == Range(4, 6)
+    assert found.get_local_range() == found.local_range == Range(2, 3)
+    assert found.get_group_range() == found.group_range == Range(2, 2)
+    assert NdRange(64, 16).group_range == (4,)
+    with pytest.raises(NdRangeError, match="rounded up it is 12"):
+        NdRange(10, 4).get_group_range()
+
+
 def test_launch_range() -> None:
     assert launch_range((4, 6)) == LaunchRange((4, 6))
     assert launch_range(NdRange(64, 16)) == LaunchRange((64,), (16,))

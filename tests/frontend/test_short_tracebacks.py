@@ -1,4 +1,4 @@
-"""A launch of a kernel that cannot be compiled shows the launch and the message, not the compiler."""
+"""Errors in a kernel show where it is launched, or defined, and the message; not the compiler."""
 
 from __future__ import annotations
 
@@ -21,3 +21,18 @@ def test_frames_of_the_compiler_are_left_out(device: lp.Device) -> None:
             wrong[1](lp.zeros(1, device=device))
         frames = traceback.extract_tb(caught.value.__traceback__)
         assert [frame.name for frame in frames] == ["test_frames_of_the_compiler_are_left_out", "__call__"]
+
+
+def test_so_does_a_definition() -> None:
+    for decorate in (lp.kernel, lp.kernel()):
+        with pytest.raises(lp.CompileError, match="'n' has no annotation") as caught:
+
+            @decorate
+            def untyped(x: lp.Array[lp.f32], n): ...
+
+        frames = traceback.extract_tb(caught.value.__traceback__)
+        assert [frame.name for frame in frames] == [
+            "test_so_does_a_definition",
+            "kernel" if decorate is lp.kernel else "decorate",
+            "_define",
+        ]

@@ -297,6 +297,7 @@ def test_functions_of_extensions(device: lp.Device):
     function(ffi.cast("VkDevice", vulkan.get_native(lp.Context([device]))[0]), family, 0, out)
     assert int(ffi.cast("uintptr_t", out[0])) == queue
     assert vulkan.get_proc(device.platform, "vkEnumeratePhysicalDevices")
+    assert vulkan.get_proc(device, "vkGetPhysicalDeviceProperties")
     with pytest.raises(lp.InvalidError, match="does not have"):
         vulkan.get_proc(device, "vkNoSuchFunction")
     with pytest.raises(TypeError):

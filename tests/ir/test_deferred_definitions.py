@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, InitVar, dataclass, field
 from typing import Any, ClassVar
 
@@ -74,17 +75,65 @@ def test_subclasses_reach_the_methods_of_their_parents() -> None:
 def test_methods_put_themselves_in_their_places() -> None:
     with deferred_definitions():
 
-        @dataclass
+        @dataclass(order=True)
         class Late:
             n: int
 
-    before, compare = Late.__init__, Late.__eq__
+    before, compare, order = Late.__init__, Late.__eq__, Late.__lt__
     made = [Late(number) for number in range(CALLS_BEFORE_COMPILING)]
     assert [late.n for late in made] == list(range(CALLS_BEFORE_COMPILING))
     assert Late.__init__ is before
     assert Late(5).n == 5 and Late.__init__ is not before
     assert Late.__init__.__qualname__ == f"{Late.__qualname__}.__init__"
+    assert Late(1) < Late(2) and Late.__lt__ is not order
+    assert all(late == late for late in made) and Late.__eq__ is compare
     assert Late(1) == Late(1) and Late.__eq__ is not compare
+
+
+def make_both() -> Any:
+    @dataclass(frozen=True)
+    class Both:
+        a: float
+        _b: tuple[object, ...] = ()
+        c: int = field(default=1, compare=False)
+        d: int = field(default=2, repr=False)
+        e: list[int] = field(default_factory=list, hash=False)
+
+    return Both
+
+
+def outcome(do: Callable[[], object]) -> object:
+    try:
+        return do()
+    except TypeError as error:
+        return str(error)
+
+
+def test_comparisons_hashes_and_texts_that_are_not_compiled_yet_are_the_same() -> None:
+    with deferred_definitions():
+        late = make_both()
+    nan = float("nan")
+    results: list[object] = []
+    for kind in (late, make_both()):
+        one, other = kind(nan, ("x", one_two := (1, 2)), e=[1]), kind(nan, ("x", one_two), c=5, e=[1])
+        results.append(
+            [
+                (
+                    one == other,
+                    one == kind(nan, ("x", one_two), d=3, e=[1]),
+                    one == kind(nan),
+                    one == 3,
+                    one != 3,
+                ),
+                (hash(one) == hash(other), hash(one) == hash((nan, ("x", one_two), 2))),
+                (repr(one), repr(kind(0.0, _b=("'",)))),
+                outcome(lambda kind=kind: hash(kind([]))),
+                outcome(lambda one=one: one.__hash__(1)),
+                outcome(lambda one=one: one.__eq__()),
+                one.__eq__(3),
+            ]
+        )
+    assert results[0] == results[1]
 
 
 def make_everything() -> type:

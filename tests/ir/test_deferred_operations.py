@@ -6,6 +6,7 @@ import copy
 import subprocess
 import sys
 import threading
+from typing import ClassVar
 
 import pytest
 from xdsl.context import Context
@@ -152,6 +153,18 @@ def test_attributes_are_defined_when_they_are_verified() -> None:
     assert [name for name, _ in definition.parameters] == ["first", "second"]
     with pytest.raises(VerifyException, match="parameter 'first' does not verify"):
         Pair(UnitAttr(), i32)  # pyright: ignore[reportArgumentType]
+
+
+def test_attributes_without_parameters_are_not_defined_at_all() -> None:
+    with deferred_operations():
+
+        @irdl_attr_definition
+        class Mark(ParametrizedAttribute):
+            name = "test.mark"
+            SIZE: ClassVar[int] = 3
+
+    Mark().verify()
+    assert Mark().parameters == () and "_definition" not in vars(Mark.get_irdl_definition())
 
 
 def test_other_threads_and_later_classes_are_left_alone() -> None:

@@ -256,3 +256,22 @@ def test_a_finaliser_that_releases_the_graph_that_is_replayed(device, monkeypatc
     assert (x.numpy() == 1).all()
     with pytest.raises(lp.InvalidError, match="was released"):
         graph.replay()
+
+
+@pytest.mark.parametrize("where", ["plan_order", "Segment"])
+def test_a_finaliser_that_changes_arguments_while_they_are_recorded(device, monkeypatch, where) -> None:
+    x, other = lp.zeros(SIZE, device=device), lp.zeros(SIZE, device=device)
+    with lp.graph() as graph:
+        first = increment[SIZE](x)
+        increment[SIZE](x)
+    graph.replay().wait()
+    graph.update(first, out=other)
+    graph.update(first, out=x)  # all is recorded again
+    with monkeypatch.context() as patch:
+        refusals = Refusals(patch, graph_program, where, lambda: graph.update(first, out=other))
+        graph.replay().wait()
+        assert refusals.found == []
+    before = float(x.numpy()[0]), float(other.numpy()[0])
+    assert sum(before) == 4, "the one or the other"
+    graph.replay().wait()
+    assert (float(x.numpy()[0]), float(other.numpy()[0])) == (before[0] + 1, before[1] + 1)

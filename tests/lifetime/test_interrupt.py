@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 import weakref
@@ -11,6 +12,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import graph_recording
+from tests import interruption
 from tests.interruption import interrupted_at
 
 pytestmark = pytest.mark.device
@@ -156,15 +158,54 @@ def test_an_interrupt_anywhere_in_a_kept_launch_on_a_queue(device):
 
 def test_an_interrupt_anywhere_in_making_an_array(device):
     kept = lp.ones(64, device=device)
-    # Interrupted arrays may leave holes, whose search is interrupted in turn: there is no last point.
-    for count in range(150):
-        if not interrupted_at(count, lambda: lp.zeros(1000, device=device).release()):
+    allocator = device.logical.memory
+
+    def used():
+        gc.collect()
+        device.memory_stats()
+        return [(stats.used, stats.buffers) for stats in device.memory_stats()]
+
+    lp.zeros(1000, device=device).release()
+    before, at_first = used(), allocator.reserved_bytes
+    for count in range(10_000):
+        is_interrupted = interrupted_at(count, lambda: lp.zeros(1000, device=device).release())
+        assert used() == before, f"point {count}: nothing is left, and nothing is missing"
+        if not is_interrupted:
             break
         made = [lp.full(64, value, device=device) for value in (2.0, 3.0)]
         assert [float(a.numpy().min()) for a in (kept, *made)] == [1.0, 2.0, 3.0], f"point {count}"
         assert [float(a.numpy().max()) for a in (kept, *made)] == [1.0, 2.0, 3.0], f"point {count}"
         assert lock_is_free(device)
+        del made
     assert count > 20
+    assert allocator.reserved_bytes == at_first
+
+
+@pytest.mark.parametrize("copy", ["to the device", "from the device", "fill"])
+def test_an_interrupt_anywhere_in_a_copy_leaves_nobody_inside_the_device(device, monkeypatch, copy):
+    """`close` would wait for them, also where the exception is kept, as `sys.last_value` is."""
+    monkeypatch.setattr(interruption, "FOLDER", (interruption.FOLDER, contextlib.__file__))
+    x, host = lp.zeros(64, device=device), np.ones(64, np.float32)
+    copies = {
+        "to the device": lambda: x.copy_from(host),
+        "from the device": lambda: x.copy_to(host),
+        "fill": lambda: x.fill(1.0),
+    }
+    kept = []
+
+    def do_copy():
+        try:
+            copies[copy]()
+        except KeyboardInterrupt as error:
+            kept[:] = [error]
+            raise
+
+    for count in range(10_000):
+        is_interrupted = interrupted_at(count, do_copy)
+        assert not device.logical.visits, f"point {count}"
+        if not is_interrupted:
+            break
+    assert count > 10, "there were points to interrupt at"
 
 
 def test_an_interrupt_anywhere_in_a_replay(device):

@@ -171,6 +171,7 @@ def _set(*path: Any) -> Callable[[Any], object]:
 
 KERNEL = ("kernels", 0)
 CONSTANT = ("spec_constants", 0)
+TABLE = {"class": "ConstantTable", "offset_bytes": 0, "data": "00000000"}
 FIELD = {"class": "SpecField", "spec_id": 0, "dtype": "f32", "offset_bytes": 0}
 
 
@@ -210,6 +211,11 @@ FIELD = {"class": "SpecField", "spec_id": 0, "dtype": "f32", "offset_bytes": 0}
             _set(*KERNEL, "abi", "spec_fields", [FIELD | {"offset_bytes": 1 << 20}]),
             "a field of 4|no constant has",
         ),
+        (_set(*KERNEL, "abi", "tables", [TABLE | {"offset_bytes": 1 << 20}]), "a field of 4 bytes at"),
+        (_set(*KERNEL, "abi", "tables", [TABLE | {"offset_bytes": -4}]), "a field of 4 bytes at -4"),
+        (_set(*KERNEL, "abi", "tables", [TABLE | {"data": ""}]), "not made of words"),
+        (_set(*KERNEL, "abi", "tables", [TABLE | {"data": "00"}]), "not made of words"),
+        (_set(*KERNEL, "abi", "tables", [TABLE]), "tables among push constants"),
         (_set("requirements", "work_group_sizes", [[0]]), "not positive"),
         (_set(*KERNEL, "sites", 0, "kind", "crash"), "no check is called 'crash'"),
         (_set(*KERNEL, "sites", 0, "text", "{0.__class__}"), "names '0.__class__'"),

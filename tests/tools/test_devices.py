@@ -15,7 +15,7 @@ from rich.console import Console
 from lapilli.ir.aspects import Aspect
 from lapilli.tools import cli
 from lapilli.tools.devices import HEADINGS, print_devices
-from lapilli.vk_runtime.device import device as device_of
+from lapilli.vk_runtime.device_list import device as device_of
 from lapilli.vk_runtime.runtime import runtime
 
 

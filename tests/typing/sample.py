@@ -27,6 +27,9 @@ class Sample:
     value: lp.f32 = 1.0
 
 
+SAMPLE = lp.SpecializationId(Sample, value=2.0)
+
+
 @lp.device_has(lp.Aspect.FP64, lp.Aspect.FP16)
 def halved(value: lp.f64) -> lp.f32:
     return lp.f32(value * 0.5)

@@ -49,7 +49,7 @@ def test_wrong_kind_of_selector():
 
 
 def test_environment_chooses_the_default(device, monkeypatch):
-    from lapilli.vk_runtime.device import default_device_of
+    from lapilli.vk_runtime.device_list import default_device_of
     from lapilli.vk_runtime.runtime import runtime
 
     monkeypatch.setenv("LAPILLI_DEVICE", device.selector)

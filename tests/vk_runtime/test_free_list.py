@@ -8,13 +8,20 @@ from hypothesis import strategies as st
 from lapilli.vk_runtime.free_list import FreeList
 
 
+def allocate(free_list, size, alignment):
+    """Returns where there was room, None where there was none."""
+    taken: list[int] = []
+    assert free_list.allocate(size, alignment, int, taken) == bool(taken)
+    return taken[0] if taken else None
+
+
 def test_first_fit_aligns_and_refuses_what_does_not_fit():
     free_list = FreeList(1024)
-    assert free_list.allocate(10, 1) == 0
-    assert free_list.allocate(100, 256) == 256
-    assert free_list.allocate(246, 1) == 10  # the gap that alignment left
-    assert free_list.allocate(1024, 1) is None
-    assert free_list.free_bytes == 1024 - 10 - 100 - 246
+    assert allocate(free_list, 10, 1) == 0
+    assert allocate(free_list, 100, 256) == 256
+    assert allocate(free_list, 246, 1) == 10  # the gap that alignment left
+    assert allocate(free_list, 1024, 1) is None
+    assert free_list.used_bytes == 10 + 100 + 246
 
 
 @given(
@@ -29,13 +36,28 @@ def test_parts_are_disjoint_and_come_back(steps):
     taken: list[tuple[int, int]] = []
     for size, alignment, gives_back in steps:
         if gives_back and taken:
-            free_list.free(*taken.pop(size % len(taken)))
-        offset = free_list.allocate(size, alignment)
+            free_list.free(*taken[-1], taken.pop)
+        offset = allocate(free_list, size, alignment)
         if offset is not None:
             assert offset % alignment == 0 and offset + size <= 4096
             assert all(offset + size <= o or o + s <= offset for o, s in taken)
-            taken.append((offset, size))
-        assert free_list.free_bytes == 4096 - sum(s for _, s in taken)
-    for part in taken:
-        free_list.free(*part)
-    assert free_list.is_empty
+            taken.insert(size % (len(taken) + 1), (offset, size))
+        assert free_list.used_bytes == sum(s for _, s in taken)
+    while taken:
+        free_list.free(*taken[-1], taken.pop)
+    assert free_list.is_empty and free_list.used_bytes == 0
+
+
+def test_what_a_finaliser_takes_and_gives_back_meanwhile_is_seen():
+    """It may run where the next state is worked out."""
+    free_list, theirs, ours = FreeList(1024), [], []
+
+    def make(offset):
+        if not theirs:
+            free_list.allocate(100, 1, lambda theirs: theirs, theirs)
+            free_list.allocate(100, 1, lambda theirs: theirs, theirs)
+            free_list.free(0, 100, theirs.reverse)
+        return offset
+
+    assert free_list.allocate(200, 1, make, ours)
+    assert (ours, free_list.used_bytes) == ([200], 300)

@@ -294,3 +294,8 @@ def test_traces_nest_and_stop(device, pair):
     assert (event.kernel, event.device) == ("saxpy", device.selector)
     with pytest.raises(dataclasses.FrozenInstanceError):
         event.kind = "link"
+
+
+def test_a_kind_of_event_that_there_is_not_is_refused():
+    with lp.trace() as trace, pytest.raises(lp.InvalidError, match="'pipelines'"):
+        trace.count("pipelines")  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import profile as module
+from lapilli.vk_runtime import profile_recording
 from lapilli.vk_runtime import trace as trace_module
 from lapilli.vk_runtime.calibration import Calibration
 from lapilli.vk_runtime.device_features import calibration_extension
@@ -273,7 +274,7 @@ def test_no_command_starts_before_its_submission() -> None:
 
 
 def test_too_many_events_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_EVENTS", 2)
+    monkeypatch.setattr(profile_recording, "MAX_EVENTS", 2)
     with lp.profile() as profile:
         for _ in range(5):
             with module.span("copy", "upload"):
@@ -398,7 +399,7 @@ def test_two_readings_say_how_fast_a_clock_runs() -> None:
         stamp = (first + round(at * 1.001)) % 2**32
         profile.add_command(command, base + at, (stamp, 5))
     readings = [Calibration((first + round(at * 1.001)) % 2**32, base + at, 50) for at in (0, 1_000_000_000)]
-    cast(Any, profile)._readings[id(clock)] = "d", readings
+    cast(Any, profile)._clocks._readings[id(clock)] = "d", readings
     starts = [event.start_ns + cast(Any, profile)._start_ns - base for event in profile.events]
     assert all(abs(found - at) <= 2 for found, at in zip(starts, (100_000_000, 900_000_000), strict=True))
     assert profile.calibrated == {"d": 50}

@@ -102,8 +102,7 @@ def chosen_device(what: str, ctx: Context, device: Device | None) -> Device:
 def _require_room(what: str, logical: LogicalDevice, raw: Any, end: int) -> None:
     """Refuses what ends behind the memory of a buffer, which Vulkan tells; of the buffer itself, it tells no size."""
     needs = ffi.new("VkMemoryRequirements*")
-    with logical.visit():
-        logical.vk.vkGetBufferMemoryRequirements(logical.raw, raw, needs)
+    logical.visit(lambda: logical.vk.vkGetBufferMemoryRequirements(logical.raw, raw, needs))
     if end > needs.size:
         raise InvalidError(
             f"{what}(size=…): the array would end at byte {end} of a VkBuffer whose memory has {needs.size} bytes"

@@ -14,9 +14,10 @@ from ...ir.errors import InvalidError, RuntimeFailure
 from ..bundle_errors import ConstraintError
 from ..constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER
 from ..context import AsyncHandler, Context
-from ..device import Device, devices
+from ..device import Device
 from ..device_creation import SHARING_EXTENSIONS, AdoptedDevice
 from ..device_features import CALIBRATION_EXTENSIONS, FEATURE_STRUCTS, REQUIRED_FEATURES
+from ..device_list import devices
 from ..headers import NULL, address_of, bool_members, ffi
 from ..physical_device import PhysicalDevice
 from ..runtime import runtime

@@ -48,13 +48,16 @@ class SemaphoreTimeline:
         """Returns whether every semaphore has reached its value."""
         logical = self._device.logical
         counter = ffi.new("uint64_t*")
-        with logical.visit():
+
+        def are_reached() -> bool:
             for semaphore, target in self._points:
                 result = logical.vk.vkGetSemaphoreCounterValue(logical.raw, semaphore, counter)
                 logical.check(result, "vkGetSemaphoreCounterValue")
                 if counter[0] < target:
                     return False
-        return True
+            return True
+
+        return logical.visit(are_reached)
 
     def wait_for(self, value: int) -> None:
         """Waits for every semaphore."""
@@ -78,8 +81,7 @@ class SemaphoreTimeline:
         info = make(
             "VkSemaphoreWaitInfo", semaphoreCount=len(self._points), pSemaphores=semaphores, pValues=values
         )
-        with logical.visit():
-            result = logical.vk.vkWaitSemaphores(logical.raw, info, _WAIT_SLICE_NS)
+        result = logical.visit(lambda: logical.vk.vkWaitSemaphores(logical.raw, info, _WAIT_SLICE_NS))
         logical.check(result, "vkWaitSemaphores")
         return result != VK_TIMEOUT
 

@@ -8,7 +8,8 @@ from typing import Any, overload
 from ..array import Array
 from ..bundle_errors import ConstraintError, type_name
 from ..context import Context
-from ..device import Device, Platform
+from ..device import Device
+from ..device_list import Platform
 from ..event import Event
 from ..images import Image
 from ..kernel_bundle import KernelBundle

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from ...ir.errors import Error, InvalidError
 from ..bundle_errors import ConstraintError
-from ..device import Device, Platform, devices
+from ..device import Device
+from ..device_list import Platform, devices
 from ..headers import address_of
 from ..instance import Instance
 from ..loader import EntryPointError, open_loader

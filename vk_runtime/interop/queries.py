@@ -11,7 +11,8 @@ from ..array import Array
 from ..backend import Backend
 from ..bundle_errors import ConstraintError, type_name
 from ..context import Context
-from ..device import Device, Platform
+from ..device import Device
+from ..device_list import Platform
 from ..event import Event
 from ..headers import NULL, address_of, ffi
 from ..images import SampledImage, UnsampledImage
@@ -126,11 +127,15 @@ def get_error_code(error: BaseException) -> int:
     return 0
 
 
+_OF_PHYSICAL_DEVICE = ("vkGetPhysicalDevice", "vkEnumerateDevice")
+
+
 def get_proc(x: Platform | Device | Context, name: str) -> Any:
     """Returns a function of Vulkan as a cffi function pointer, for extensions that lapilli does not wrap.
 
     Args:
-        x: a platform for functions of its VkInstance; a device, or a context of one device, for those of its VkDevice.
+        x: a platform for functions of its VkInstance; a device, or a context of one device, for those of its
+            VkDevice and VkPhysicalDevice.
         name: ``vkGetBufferMemoryRequirements``.
 
     Raises:
@@ -142,6 +147,8 @@ def get_proc(x: Platform | Device | Context, name: str) -> Any:
     if isinstance(x, Platform):
         instance = _instance_of(x)
         address = instance.entry.get_instance_proc_addr(instance.raw, name.encode())
+    elif isinstance(x, Device) and name.startswith(_OF_PHYSICAL_DEVICE):
+        return get_proc(x.platform, name)
     elif isinstance(x, Device):
         address = x.physical.instance.vk.vkGetDeviceProcAddr(x.logical.raw, name.encode())
     elif isinstance(x, Context) and len(x.devices) == 1:  # pyright: ignore[reportUnnecessaryIsInstance]
