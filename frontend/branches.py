@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from xdsl.ir import Block
-
+from ..ir.create import empty_block
 from .analysis import FLAGS
 from .conversions import adapt, convert, settle
 from .function_builder import FunctionBuilder
@@ -22,7 +21,7 @@ from .values import Array, Binding, Scalar, Tuple, Value, describe
 
 def build_arm(fb: FunctionBuilder, build: Callable[[], Value | None]) -> Arm:
     """Compiles one side into a block of its own, with a copy of the variables."""
-    block, outer = Block(), fb.env
+    block, outer = empty_block(), fb.env
     fb.env = dict(outer)
     with fb.into(block):
         value = build()

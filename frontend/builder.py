@@ -13,10 +13,10 @@ from typing import Protocol
 
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import ModuleOp, UnitAttr, i1
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ..ir.attributes import function_type, i32_attribute, text_attribute
-from ..ir.create import append, create, move_all
+from ..ir.create import append, create, move_all, region_of
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
     ANY_RANK,
@@ -299,7 +299,7 @@ def _kernel_function(
             "function_type": function_type(types, ()),
         },
         attributes=_attributes(fb, kernel),
-        regions=[Region(fb.prologue)],
+        regions=[region_of(fb.prologue)],
         location=fb.location(),
     )
 
@@ -313,7 +313,7 @@ def _finish_body(fb: FunctionBuilder) -> None:
         with fb.into(prologue):
             test = _guard(fb)
         append(body, create(scf.YieldOp, location=fb.location()))
-        regions = Region(body), Region()
+        regions = region_of(body), region_of()
         append(prologue, create(scf.IfOp, (test,), location=fb.location(), regions=regions))
     append(prologue, create(func.ReturnOp, location=fb.location()))
 

@@ -19,6 +19,7 @@ from ..vk_runtime.context import Context
 from ..vk_runtime.device import Device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
+from ..vk_runtime.requirements import unmet
 from .built_in_images import built_in_images
 from .bundle_toolchain import toolchain
 from .unit_images import UnitImage, all_images, images_of_kernel
@@ -66,6 +67,15 @@ def input_images(
         found = [image for id_ in wanted if id_.is_application for image in images_of_kernel(what, id_, env)]
         found += built_in_images([id_ for id_ in wanted if not id_.is_application], devices)
     return compatible(found, devices)
+
+
+def unmet_by(what: str, id_: KernelId, device: Device) -> str:
+    """Returns what a device lacks that a kernel of the application needs, for messages: `` (lacks fp64)``."""
+    if not id_.is_application:
+        return ""
+    images = [im for im in images_of_kernel(what, id_, device.target_env) if id_ in im.kernel_ids.values()]
+    found = dict.fromkeys(need for image in images for need in unmet(device, image.requirements))
+    return f" (lacks {', '.join(found)})" if found else ""
 
 
 def compatible(images: Iterable[UnitImage], devices: Sequence[Device]) -> list[DeviceImage]:

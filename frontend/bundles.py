@@ -19,7 +19,15 @@ from ..vk_runtime.device_list import device
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_id import KernelId
 from .bundle_arguments import checked_devices, wanted_kernels
-from .bundle_images import Selector, bundle_of, input_images, is_representable, lacking, selected_bundle
+from .bundle_images import (
+    Selector,
+    bundle_of,
+    input_images,
+    is_representable,
+    lacking,
+    selected_bundle,
+    unmet_by,
+)
 from .bundle_toolchain import toolchain
 from .units import all_kernels, find_id, id_of
 
@@ -118,7 +126,7 @@ def _require_kernel(
     what: str, id_: KernelId, images: Sequence[DeviceImage], devices: Sequence[Device]
 ) -> None:
     if not any(image.has_kernel(id_) for image in images):
-        names = ", ".join(f"'{item.selector}'" for item in devices)
+        names = ", ".join(f"'{item.selector}'{unmet_by(what, id_, item)}" for item in devices)
         raise InvalidError(
             f"{what}: kernel '{id_.qualified_name}' runs on none of the devices {names}; "
             "lp.is_compatible tells which kernels a device supports"

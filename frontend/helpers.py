@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ..ir.attributes import function_type, symbol_reference, text_attribute
-from ..ir.create import create, move_all
+from ..ir.create import create, move_all, region_of
 from ..ir.dialects.kernel import LIBRARY, NO_CONTRACTION, SOURCE_NAME
 from . import group_library
 from .analysis import RETURN, VALUE, FunctionFacts
@@ -211,7 +211,7 @@ def compile_helper(
                 **({} if symbol == source.name else {SOURCE_NAME: text_attribute(source.name)}),
                 **(_LIBRARY if source.function.__module__ == group_library.__name__ else {}),
             },
-            regions=[Region(helper.prologue)],
+            regions=[region_of(helper.prologue)],
             location=helper.location(),
         )
     )

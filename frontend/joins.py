@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..ir.attribute_values import integer
-from ..ir.create import create, move_all
+from ..ir.create import create, move_all, region_of
+from ..ir.walk import block_operations
 from .analysis import FLAGS
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
@@ -51,7 +52,7 @@ class IncompatibleError(Exception):
 
 def is_cheap(block: Block) -> bool:
     """Whether all of a block may run unasked: pure arithmetic, and little of it."""
-    for position, op in enumerate(block.ops):
+    for position, op in enumerate(block_operations(block)):
         if (
             position >= _MAXIMUM_SELECTED_OPS
             or op.regions
@@ -192,13 +193,13 @@ class Join:
         types = [pair[0].type for pair in self.pairs]
         with fb.into(then):
             fb.append(create(scf.YieldOp, operands=[pair[0] for pair in self.pairs]))
-        regions = [Region(then)]
+        regions = [region_of(then)]
         if self.pairs or other.first_op is not None:
             with fb.into(other):
                 fb.append(create(scf.YieldOp, operands=[pair[1] for pair in self.pairs]))
-            regions.append(Region(other))
+            regions.append(region_of(other))
         else:
-            regions.append(Region())
+            regions.append(region_of())
         op = create(scf.IfOp, operands=[required(fb, self.test)], result_types=types, regions=regions)
         fb.append(op)
         return op.results

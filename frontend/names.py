@@ -95,9 +95,19 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
     return value
 
 
+_OTHERS = dict.fromkeys(
+    ("cuda", "tl", "ti"),
+    "kernels have lapilli's names: lp.global_id(0), lp.barrier(), lp.atomic.add(a, i, v); docs/kernel-language.md has "
+    "them beside those of CUDA, Numba, Triton and Taichi",
+) | dict.fromkeys(
+    ("np", "numpy", "cp", "cupy"), "NumPy does not run on devices; use lp.math and the builtins"
+)
+"""What to write instead of modules that other kernels use."""
+
+
 def _unknown_hint(fb: FunctionBuilder, name: str) -> str:
-    if name in ("np", "numpy"):
-        return "NumPy does not run on devices; use lp.math and the builtins"
+    if name in _OTHERS:
+        return _OTHERS[name]
     meant = closest(name, [n for n in fb.local_names if not n.startswith("$")] + list(BUILTINS))
     known = public_name_hint(name)
     if meant or known:

@@ -175,7 +175,7 @@ def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> li
         linecache.checkcache(file)
         # What inspect finds, which looks for the function's module first; it alone knows the REPL of Python 3.13.
         return linecache.getlines(file, function.__globals__) or inspect.findsource(function)[0]
-    except (OSError, TypeError, ValueError, IndexError, SyntaxError) as error:
+    except (OSError, TypeError, ValueError, IndexError, SyntaxError):
         raise signature_error(
             f"the source text of '{function.__qualname__}' cannot be found",
             code="LP2002",
@@ -183,7 +183,7 @@ def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> li
             hint="put the function into a file or a notebook, use the REPL of Python 3.13 or later, or give its text "
             "to lp.kernel_from_source(text)",
             notes=notes,
-        ) from error
+        ) from None
 
 
 def _definition(
@@ -290,7 +290,7 @@ def _matches(tree: ast.FunctionDef, function: types.FunctionType) -> bool:
     if tree.name != code.co_name or _mangled(names, function) != list(expected):
         return False
     # Text that ends before the function does would compile to something else without a word.
-    last = max((line for *_, line in code.co_lines() if line is not None), default=0)
+    last = max((line for _, _, line in code.co_lines() if line is not None), default=0)
     return tree.end_lineno is not None and last <= tree.end_lineno
 
 

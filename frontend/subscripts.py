@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 
 from ..ir.create import create
 from ..ir.errors import CompileError
+from .arithmetic import operand_value
 from .checks import check_index, check_nan, is_debug
 from .conversions import CMPI, as_index, convert, store_convert
 from .dispatch import expression
@@ -198,12 +199,10 @@ def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
 
 def _index_list(fb: FunctionBuilder, node: ast.Subscript, what: str) -> list[Scalar]:
     """Evaluates the indices of ``a[i, j]``, of ``a[pair]`` with a tuple, and of ``a[id]``."""
-    from .work_item_members import as_index_value
-
     nodes = _index_nodes(node)
     if len(nodes) != 1 or isinstance(nodes[0], ast.Slice | ast.Starred):
         return [_index(fb, part, what) for part in nodes]
-    value = as_index_value(fb, fb.evaluate(nodes[0]))
+    value = operand_value(fb, fb.evaluate(nodes[0]))
     items = value.items if isinstance(value, Tuple) and _is_index_tuple(value) else (value,)
     return [_checked_index(fb, item, nodes[0], what) for item in items]
 

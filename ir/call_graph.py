@@ -17,7 +17,7 @@ from xdsl.traits import SymbolTable
 
 from .dialects.aspect import is_external
 from .dialects.kernel import SOURCE_NAME, Function, is_kernel
-from .walk import block_operations, operations, region_blocks
+from .walk import block_operations, enclosing, operations, region_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +125,9 @@ class SymbolTables:
     def resolve(self, user: Operation, reference: SymbolRefAttr) -> Operation | None:
         """Returns the operation that a symbol names, searching every enclosing symbol table, innermost first."""
         name = reference.root_reference.data
-        scope = user.parent_op()
-        while scope is not None:
+        for scope in enclosing(user):
             if _is_symbol_table(type(scope)) and (found := self._table(scope).get(name)) is not None:
                 return found
-            scope = scope.parent_op()
         return None
 
     def _table(self, scope: Operation) -> dict[str, Operation]:

@@ -11,7 +11,7 @@ everything in a block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -29,6 +29,10 @@ from xdsl.ir import (
     Use,
 )
 from xdsl.irdl import IRDLOperation, OptionalDef
+
+from .identity_hashes import hash_by_identity
+
+hash_by_identity()  # whoever makes operations looks them up
 
 _Op = TypeVar("_Op", bound=Operation)
 
@@ -72,6 +76,19 @@ def create(
     return op
 
 
+def initialise(
+    op: Operation,
+    properties: Mapping[str, Attribute],
+    attributes: Mapping[str, Attribute] = _NOTHING,
+    regions: Sequence[Region] = (),
+) -> None:
+    """Gives a new operation without operands, results and successors its fields: what its constructor ends with."""
+    made = create(type(op), properties=properties, attributes=attributes)
+    op.properties, op.attributes, op.location = made.properties, made.attributes, made.location
+    for region in regions:
+        op.add_region(region)
+
+
 def _uses(op: Operation, used: Sequence[IRWithUses]) -> tuple[Use, ...]:
     """Tells values or blocks that an operation uses them."""
     uses: list[Use] = []
@@ -98,11 +115,16 @@ def append(block: Block, op: Operation) -> None:
     block._last_op = op
 
 
-def prepend_all(block: Block, ops: Sequence[Operation]) -> None:
-    """Puts new operations, as `append` takes them, in front of all others of a block."""
-    front = Block()
+def append_all(block: Block, ops: Iterable[Operation]) -> None:
+    """Puts new operations, as `append` takes them, at the end of a block."""
     for op in ops:
-        append(front, op)
+        append(block, op)
+
+
+def prepend_all(block: Block, ops: Iterable[Operation]) -> None:
+    """Puts new operations, as `append` takes them, in front of all others of a block."""
+    front = empty_block()
+    append_all(front, ops)
     move_all(block, front)
     move_all(front, block)
 
@@ -122,6 +144,28 @@ def move_all(source: Block, target: Block) -> None:
         first._prev_op, last._next_op = last, first
     target._last_op = source._last_op
     source._first_op = source._last_op = None
+
+
+def empty_block() -> Block:
+    """Returns a new block without arguments."""
+    block = object.__new__(Block)
+    block._args = ()
+    block._first_op = block._last_op = None
+    return block
+
+
+def region_of(*blocks: Block) -> Region:
+    """Returns a new region of new blocks, which are in no other and do not hold it."""
+    region, last = object.__new__(Region), None
+    for block in blocks:
+        block.parent = region
+        if last is None:
+            region._first_block = block
+        else:
+            last._next_block, block._prev_block = block, last
+        last = block
+    region._last_block = last
+    return region
 
 
 def add_arguments(block: Block, types: Sequence[Attribute]) -> tuple[BlockArgument, ...]:

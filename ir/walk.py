@@ -46,6 +46,18 @@ def block_operations(block: Block) -> list[Operation]:
     return found
 
 
+def enclosing(op: Operation) -> list[Operation]:
+    """Returns the operations that an operation is inside of, innermost first."""
+    found: list[Operation] = []
+    block = op.parent
+    while (
+        block is not None and (region := block.parent) is not None and (around := region.parent) is not None
+    ):
+        found.append(around)
+        block = around.parent
+    return found
+
+
 def operands_of(op: Operation) -> SSAValues[SSAValue]:
     """Returns the operands of an operation as they are now; ``op.operands`` is a view that follows changes."""
     return op._operands

@@ -24,8 +24,6 @@ from ..ir.errors import Diagnostic
 from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
 from ..ir.split_module import SplitModule
 from ..ir.target_env import BindingModel, TargetEnv
-from ..ir.verify import verify_module
-from ..ir.verify_attributes import verify_attributes
 from .aspect_usage import AspectUsage
 from .limit_loops import limit_loops
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
@@ -102,6 +100,9 @@ def analyse(
     """
     done = after_pass or _ignore
     if options.verify or not is_ours:
+        from ..ir.verify import verify_module  # seldom needed
+        from ..ir.verify_attributes import verify_attributes
+
         verify_module(module)
         verify_attributes(module)
     select_instructions(module, env)

@@ -222,8 +222,9 @@ class ModuleBuilder:
         self.version = version
         self.generator = generator
         self._next_id = 1
-        self._words: tuple[list[int], ...] = tuple([] for _ in Section)
-        self._marks: tuple[list[object], ...] = tuple([] for _ in Section)
+        sections = range(len(Section))
+        self._words: list[list[int]] = [[] for _ in sections]
+        self._marks: list[list[object]] = [[] for _ in sections]
 
     @property
     def bound(self) -> int:

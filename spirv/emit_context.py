@@ -87,9 +87,9 @@ class Survey:
         for op in operations(function.body):
             if type(op) not in _SURVEYED:  # asked by type(): isinstance costs more
                 continue
-            if isinstance(op, VariableOp):
+            if type(op) is VariableOp:
                 variables.append(op)
-            elif isinstance(op, AddressOfOp):
+            elif type(op) is AddressOfOp:
                 globals_.add(op.variable.root_reference.data)
             elif isinstance(op, FunctionCallOp):
                 callees.add(op.callee.root_reference.data)
@@ -171,10 +171,10 @@ class EmitContext:
             if decoration is not None:
                 self.decorate(target, decoration)
         mode = attributes.get("fp_rounding_mode")
-        if isinstance(mode, FPRoundingModeAttr):
+        if mode is not None and isinstance(mode, FPRoundingModeAttr):
             self.decorate(target, Decoration.FPRoundingMode, mode.data)
         scope = attributes.get("uniform_id")
-        if isinstance(scope, ScopeAttr):
+        if scope is not None and isinstance(scope, ScopeAttr):
             words = (target, Decoration.UniformId, self.types.u32(scope.data))
             self.builder.add(Section.ANNOTATIONS, Op.DecorateId, words)
 

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ..ir.dialects import spirv
-from ..ir.dialects.spirv.types import PointerType, is_scalar_attribute
+from ..ir.dialects.spirv.types import is_scalar_attribute
 from ..ir.walk import block_operations, operands_of
 from .binary import Section, encode_instruction
 from .block_order import emission_order
@@ -174,8 +174,8 @@ class FunctionEmitter:
 
     def _constant(self, op: Operation) -> None:
         assert isinstance(op, spirv.ConstantOp)
-        result = op.results[0]
-        self._ids[id(result)] = self._context.types.constant(op.value, result.type)
+        (result,) = op.results
+        self._ids[id(result)] = self._context.types.constant(op.properties["value"], result.type)
 
     def _undef(self, op: Operation) -> None:
         result = op.results[0]
@@ -207,21 +207,22 @@ class FunctionEmitter:
         entry = self._function.body.blocks[0]
         for op in variables:
             self._mark = op.location
-            operands = [int(op.storage_class.data)]
+            operands, initializers, (pointer,) = [int(op.storage_class.data)], operands_of(op), op.results
             # In a loop an initialiser counts at every iteration: `_variable` stores it there.
-            if op.initializer is not None and op.parent is entry:
-                owner = op.initializer.owner
-                if isinstance(owner, Operation) and id(op.initializer) not in self._ids:
+            if initializers and op.parent is entry:
+                (initializer,) = initializers
+                owner = initializer.owner
+                if isinstance(owner, Operation) and id(initializer) not in self._ids:
                     self._operation(owner)
-                operands.append(self._id(op.initializer))
-            self._add(Op.Variable, operands, self._context.types.id(op.pointer.type), self._id(op.pointer))
+                operands.append(self._id(initializer))
+            self._add(Op.Variable, operands, self._context.types.id(pointer.type), self._id(pointer))
             if op.attributes:
-                self._context.decorate_from(self._id(op.pointer), op.attributes)
+                self._context.decorate_from(self._id(pointer), op.attributes)
 
     def _variable(self, op: Operation) -> None:
-        assert isinstance(op, spirv.VariableOp) and isinstance(op.pointer.type, PointerType)
-        if op.initializer is not None and op.parent is not self._function.body.blocks[0]:
-            self._add(Op.Store, (self._id(op.pointer), self._id(op.initializer)))
+        initializers, (pointer,) = operands_of(op), op.results
+        if initializers and op.parent is not self._function.body.blocks[0]:
+            self._add(Op.Store, (self._id(pointer), self._id(initializers[0])))
 
     # Blocks and structured control flow
 

@@ -351,7 +351,7 @@ def scalar_words(
 
     `is_spec` selects OpSpecConstant and its kin.
     """
-    if isinstance(value, IntegerAttr):
+    if type(value) is IntegerAttr:
         integer, type_ = value.value.data, value.type
         if is_integer_type(type_) and type_.width.data == 1:
             true, false = (

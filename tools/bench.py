@@ -36,7 +36,7 @@ def load(name: str) -> ModuleType:
     folder = CHECKOUT / "benchmarks"
     if not (folder / "__main__.py").is_file():
         raise InvalidError(
-            f"lapilli bench: there is no folder 'benchmarks' in {CHECKOUT}; expected lapilli to be installed from a "
+            f"there is no folder 'benchmarks' in {CHECKOUT}; expected lapilli to be installed from a "
             "checkout, in place: run 'pip install -e .' or 'make bench' in one"
         )
     if _PACKAGE not in sys.modules:

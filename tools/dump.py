@@ -37,19 +37,19 @@ _INSPECTED = {
 """Stage of the command: stage of `frontend.compile.inspect`, where ``spirv`` is text for a reader."""
 
 STAGES = tuple(_INSPECTED)
+_STAGE_HELP = "What to write; spirv is text on standard output, and the binary in the file of -o."
 
 
 @click.command("dump")
 @click.argument("kernel", metavar="FILE:KERNEL")
-@click.option("--stage", type=click.Choice(STAGES), default="ir", show_default=True, help="What to write.")
+@click.option("--stage", type=click.Choice(STAGES), default="ir", show_default=True, help=_STAGE_HELP)
 @click.option("-o", "--output", metavar="OUT", help="File to write; standard output by default.")
 def command(kernel: str, stage: str, output: str | None) -> None:
     """Writes one stage of a kernel: Python source, IR, SPIR-V, metadata."""
     try:
-        result = dump(kernel, stage)
-        if isinstance(result, bytes) and output is None and sys.stdout.isatty():
-            raise InvalidError(f"stage '{stage}' is binary; name a file with -o, or see --stage disassembly")
-        write_output(result, output)
+        # On standard output the stage is text, as `inspect` gives it; in a file it is the binary.
+        is_text = stage == "spirv" and output is None
+        write_output(dump(kernel, "disassembly" if is_text else stage), output)
     except Error as error:
         fail(error)
 

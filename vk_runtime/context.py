@@ -12,11 +12,10 @@ from .backend import VulkanObject
 from .bundle_errors import ConstraintError, type_name
 from .bundle_state import BundleState
 from .device import Device
-from .device_list import device
+from .device_list import Platform, device
 from .info_descriptors import answer
 from .items import items
 from .object_info import ContextInfo
-from .platform import Platform
 
 if TYPE_CHECKING:
     from .kernel_bundle import KernelBundle

@@ -25,7 +25,6 @@ from .device_features import aspects_of
 from .logical_device import LogicalDevice, forked_error
 from .masking import NO_MASK, LimitValue, Mask
 from .physical_device import PhysicalDevice
-from .platform import Platform
 from .quirks import WILD_ATOMICS, loop_iteration_cap
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from ..ir.image_formats import ImageFormat
     from .context import Context
     from .device_info import DeviceInfo
+    from .device_list import Platform
     from .image_support import ImageSupport
     from .kernel_id import KernelId
     from .memory_stats import HeapStats
@@ -71,13 +71,6 @@ class Device(VulkanObject):
         self._own_transfers = own_transfers
         self.selector = selector
         """A text that `device` and LAPILLI_DEVICE accept for this device."""
-        self.platform = Platform(
-            physical.driver_name,
-            physical.driver_info,
-            physical.instance.entry.source,
-            physical.instance.entry.library,
-        )
-        """The driver it belongs to."""
         of_driver = aspects_of(
             physical.features,
             device_type=physical.device_type,
@@ -102,6 +95,14 @@ class Device(VulkanObject):
         from .device_info import device_info
 
         return device_info(self._physical, self)
+
+    @cached_property
+    def platform(self) -> Platform:
+        """The driver it belongs to."""
+        from .device_list import Platform
+
+        physical, entry = self._physical, self._physical.instance.entry
+        return Platform(physical.driver_name, physical.driver_info, entry.source, entry.library)
 
     @cached_property
     def target_env(self) -> TargetEnv:

@@ -23,8 +23,8 @@ from .physical_device import PhysicalDevice
 
 if TYPE_CHECKING:
     from .device import Device
+    from .device_list import Platform
     from .kernel_id import KernelId
-    from .platform import Platform
 
 MEMORY_ORDERS = ("relaxed", "acquire", "release", "acq_rel")
 """Orders of atomic operations and fences in kernels, on every device."""

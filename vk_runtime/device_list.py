@@ -1,14 +1,16 @@
-"""The devices of this process: their order, their selectors, and which one a program means by a text."""
+"""The devices of this process by driver: their order, their selectors, and which one a program means by a text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ..ir.aspects import Aspect
 from ..ir.config import config
 from ..ir.errors import InvalidError
+from .backend import VulkanObject
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
@@ -21,10 +23,10 @@ from .device import Device
 from .items import items
 from .masking import Mask, aspect_named
 from .physical_device import PhysicalDevice
-from .platform import Platform
 from .runtime import require_devices
 
 if TYPE_CHECKING:
+    from .object_info import PlatformInfo
     from .runtime import Runtime
 
 _SHORT_NAMES = {VK_DRIVER_ID_MESA_LLVMPIPE: "lavapipe", VK_DRIVER_ID_GOOGLE_SWIFTSHADER: "swiftshader"}
@@ -39,6 +41,47 @@ _TYPE_RANK = {
     VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: 2,
     VK_PHYSICAL_DEVICE_TYPE_CPU: 3,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Platform(VulkanObject):
+    """One driver."""
+
+    name: str
+    """The driver's name."""
+    version: str
+    """The driver's own version text."""
+    source: str
+    """``loader``, or ``embedded`` for a driver that was opened without one."""
+    library: str
+    """The library that was opened: the loader's, or the driver's."""
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Its devices, best first."""
+        return items(device for device in devices() if device.platform == self)
+
+    def get_devices(self) -> list[Device]:
+        """Returns `devices` as a list."""
+        return list(self.devices)
+
+    def has(self, aspect: Aspect | int) -> bool:
+        """Returns whether every one of its devices has an aspect."""
+        return all(device.has(aspect) for device in self.devices)
+
+    @property
+    def info(self) -> PlatformInfo:
+        """Names, under those of SYCL's ``info::platform``."""
+        from .object_info import PlatformInfo
+
+        vendor = next((device.info.vendor for device in self.devices), "")
+        return PlatformInfo(self.name, vendor, self.version)
+
+    def get_info(self, descriptor: object) -> Any:
+        """Returns what ``lp.info.platform.x`` asks for, the same as ``info.x``; TypeError for other descriptors."""
+        from .info_descriptors import answer
+
+        return answer("Platform", "platform", self.info, descriptor)
 
 
 def rank_of(physical: PhysicalDevice) -> tuple[int, int]:

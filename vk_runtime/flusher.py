@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.config import config
 from ..ir.errors import Error
+from .one_cpu import with_patient_threads
 
 if TYPE_CHECKING:
     from .command_stream import CommandStream
@@ -54,7 +55,10 @@ class Flusher:
             # A daemon: whatever it would submit is submitted when the runtime is closed.
             thread = threading.Thread(target=self._run, name="lapilli submissions", daemon=True)
             try:
-                thread.start()
+                if self._device.takes_turns:
+                    with_patient_threads(thread.start)
+                else:
+                    thread.start()
             except (
                 RuntimeError
             ):  # no more threads, or the interpreter is shutting down: then whoever waits submits

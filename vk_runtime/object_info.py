@@ -11,8 +11,8 @@ from .device_info import MEMORY_ORDERS, MEMORY_SCOPES
 if TYPE_CHECKING:
     from .context import Context
     from .device import Device
+    from .device_list import Platform
     from .event import Event
-    from .platform import Platform
     from .queue import Queue
 
 

@@ -107,7 +107,7 @@ def has_primary_sub_group_size(op: Operation) -> bool:
 def unit(op: Operation) -> str:
     """Returns the translation unit; "" where the function does not say."""
     name = op.attributes.get(UNIT)
-    return name.data if isinstance(name, StringAttr) else ""
+    return name.data if type(name) is StringAttr else ""
 
 
 def is_same_unit(one: Operation, other: Operation) -> bool:

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.walk import operands_of
 from ..narrowing import is_integer_attribute, is_vector_type
 from .function_lowering import FunctionLowering, Handler
 from .types import float_type, is_bool
@@ -124,7 +125,7 @@ def _compare_bools(fn: FunctionLowering, number: int, a: SSAValue, b: SSAValue) 
 
 
 def _cmpf(fn: FunctionLowering, op: Operation) -> None:
-    lhs, rhs = op.operands
+    lhs, rhs = operands_of(op)
     float_type(lhs.type)
     a, b = fn.value(lhs), fn.value(rhs)
     type_ = fn.module.types.bool_like(a.type)

@@ -13,12 +13,12 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...ir.create import create
+from ...ir.create import append, create, empty_block, region_of
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel_reports import ROUND_OPS
 from ...ir.dialects.spirv.attributes import LoopControlAttr, SelectionControlAttr
 from ...ir.dialects.spirv.enums import LoopControl, SelectionControl
-from ...ir.walk import has_any
+from ...ir.walk import enclosing, has_any, operands_of
 from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler
 from .loop_starts import starts_of
@@ -75,11 +75,13 @@ def _yielded(fn: FunctionLowering, block: Block, target: Block) -> list[SSAValue
     if terminator is None:
         return []
     fn.location = terminator.location
-    return [fn.value(value) for value in terminator.operands]
+    return [fn.value(value) for value in operands_of(terminator)]
 
 
 def _merge_block(fn: FunctionLowering) -> Block:
-    return Block([create(spirv.MergeOp, location=fn.location)])
+    block = empty_block()
+    append(block, create(spirv.MergeOp, location=fn.location))
+    return block
 
 
 MAXIMUM_SELECTION_DEPTH = 64
@@ -88,10 +90,7 @@ SPIR-V's own limit of 1023 counts loops and functions as well."""
 
 
 def _check_depth(op: Operation) -> None:
-    depth, parent = 0, op.parent_op()
-    while parent is not None:
-        depth += type(parent) is scf.IfOp  # isinstance is a call in Python for every other class
-        parent = parent.parent_op()
+    depth = sum([type(around) is scf.IfOp for around in enclosing(op)])
     if depth == MAXIMUM_SELECTION_DEPTH:
         raise PassError(
             f"branches are nested more than {MAXIMUM_SELECTION_DEPTH} deep, which drivers compute wrongly; "
@@ -110,13 +109,13 @@ def _if(fn: FunctionLowering, op: Operation) -> None:
     outer, location = fn.block, op.location
     condition = fn.value(op.operands[0])
     variables = _variables(fn, op)
-    header, merge, blocks = Block(), _merge_block(fn), list[Block]()
+    header, merge, blocks = empty_block(), _merge_block(fn), list[Block]()
     for region in op.regions:
         block = region.first_block
         if block is None:
             blocks.append(merge)
             continue
-        target = Block()
+        target = empty_block()
         blocks.append(target)
         _store_all(fn, variables, _yielded(fn, block, target))
         _branch(fn, merge)
@@ -124,7 +123,7 @@ def _if(fn: FunctionLowering, op: Operation) -> None:
     _branch_conditional(fn, condition, blocks[0], blocks[1])
     fn.block = outer
     arms = [block for block in blocks if block is not merge]
-    fn.add(create(spirv.SelectionOp, properties=_SELECTION, regions=[Region([header, *arms, merge])]))
+    fn.add(create(spirv.SelectionOp, properties=_SELECTION, regions=[region_of(header, *arms, merge)]))
     _load_results(fn, op, variables)
 
 
@@ -159,7 +158,7 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
     low, high, step, *initial = (fn.value(value) for value in op.operands)
     variables = _variables(fn, op)
     # The way back is a block of its own: llvmpipe takes longer for a body that is the continue target itself.
-    entry, body, next_ = Block(), Block(), Block()
+    entry, body, next_ = empty_block(), empty_block(), empty_block()
     header = Block(arg_types=[low.type, *(value.type for value in initial)])
     merge = _merge_block(fn)
 
@@ -182,7 +181,7 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
     _branch(fn, header, (following, *yielded))
 
     fn.block = outer
-    fn.add(create(spirv.LoopOp, properties=_LOOP, regions=[Region([entry, header, body, next_, merge])]))
+    fn.add(create(spirv.LoopOp, properties=_LOOP, regions=[region_of(entry, header, body, next_, merge)]))
     _load_results(fn, op, variables)
 
 
@@ -191,7 +190,7 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
     outer, location = fn.block, op.location
     initial = starts_of(fn, op)
     variables = _variables(fn, op)
-    entry, test, body, next_ = Block(), Block(), Block(), Block()
+    entry, test, body, next_ = empty_block(), empty_block(), empty_block(), empty_block()
     header = Block(arg_types=[value.type for value in initial])
     merge = _merge_block(fn)
 
@@ -223,7 +222,7 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
 
     fn.block = outer
     blocks = [entry, header, *(() if is_simple else (test,)), body, next_, merge]
-    fn.add(create(spirv.LoopOp, properties=_LOOP, regions=[Region(blocks)]))
+    fn.add(create(spirv.LoopOp, properties=_LOOP, regions=[region_of(*blocks)]))
     _load_results(fn, op, variables)
 
 

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...ir.create import append, create, prepend_all
+from ...ir.create import append, create, empty_block, prepend_all
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
@@ -60,7 +60,7 @@ class FunctionLowering:
         """The kernel that is lowered, inlined helpers included; None in a function of its own."""
         self.location: LocationAttr = location
         """Of the operation being lowered; new instructions get it."""
-        self.body = Block()
+        self.body = empty_block()
         """First block of the function."""
         self.block = self.body
         """Where instructions are added."""

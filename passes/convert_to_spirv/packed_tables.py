@@ -23,6 +23,7 @@ from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import ArrayType, PointerType
 from ...ir.target_env import TargetEnv
 from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type
+from ..optimise.constants import wrap
 from .function_lowering import FunctionLowering
 
 LEAST_LENGTH = 64
@@ -160,7 +161,7 @@ def packed_variable(fn: FunctionLowering, op: spirv.VariableOp) -> PackedTable:
         return PackedTable(fn.entry.table(words), StorageClass.StorageBuffer, _shape(op), bits, lowest)
     kind = fn.type(ArrayType.get(i32, len(words)))
     pointer = fn.variable(kind)
-    constants = [fn.constant(i32, word - (word >> _WORD - 1 << _WORD)) for word in words]
+    constants = [fn.constant(i32, wrap(word, _WORD)) for word in words]
     fn.store(pointer, fn.emit(spirv.CompositeConstructOp, constants, kind))
     return PackedTable(pointer, StorageClass.Function, _shape(op), bits, lowest)
 
@@ -212,6 +213,4 @@ def _word(fn: FunctionLowering, table: PackedTable, number: SSAValue) -> SSAValu
 
 def _constant(fn: FunctionLowering, number: int, type_: Attribute) -> SSAValue:
     assert is_integer_type(type_)
-    width = type_.width.data
-    number &= (1 << width) - 1
-    return fn.constant(type_, number - (number >> width - 1 << width))
+    return fn.constant(type_, wrap(number, type_.width.data))

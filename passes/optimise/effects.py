@@ -166,7 +166,10 @@ def functions_of(module: Operation) -> list[Operation]:
 
 def loops_of(function: Operation, kinds: Container[type[Operation]]) -> list[Operation]:
     """Returns the loops of a function in order, but inner ones before those around them."""
-    found: list[Operation] = []
+    found = [op for op in operations(function) if type(op) in kinds]
+    if len(found) < 2:
+        return found
+    found = list[Operation]()
     for block in body_blocks(function):
         _add_loops(block, kinds, found)
     return found

@@ -7,8 +7,9 @@ import struct
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType
-from xdsl.ir import Operation
+from xdsl.ir import Operation, OpResult
 
+from ...ir.walk import operands_of
 from ..narrowing import (
     is_any_integer,
     is_float_attribute,
@@ -51,11 +52,13 @@ def fold_integer_cast(op: Operation) -> Folded:
 
 
 def _undone_cast(op: Operation) -> Folded:
-    (operand,) = op.operands
-    inner = operand.owner
-    if not isinstance(inner, Operation) or not inner.operands:
+    (operand,) = operands_of(op)
+    inner = (
+        operand.op if type(operand) is OpResult else None
+    )  # by type(): isinstance is a call in Python for others
+    if inner is None or not (sources := operands_of(inner)):
         return None
-    source = inner.operands[0]
+    source = sources[0]
     if source.type != op.results[0].type:
         return None
     if isinstance(op, arith.TruncIOp):

@@ -56,17 +56,18 @@ def replace(op: Operation, values: Sequence[SSAValue]) -> None:
 
 
 def _narrow_if(op: scf.IfOp) -> bool:
-    blocks = op.true_region.first_block, op.false_region.first_block
+    if_region, else_region = op.regions
+    blocks = if_region.first_block, else_region.first_block
     if blocks[0] is None or blocks[1] is None:
         return False
     yields = blocks[0].last_op, blocks[1].last_op
     assert yields[0] is not None and yields[1] is not None
-    arms = list(zip(yields[0].operands, yields[1].operands, strict=True))
+    arms = list(zip(operands_of(yields[0]), operands_of(yields[1]), strict=True))
     for result, (if_true, if_false) in zip(op.results, arms, strict=True):
         # A value that both arms yield was made outside of both.
-        if if_true is if_false and result.uses:
+        if if_true is if_false and result.first_use is not None:
             result.replace_all_uses_with(if_true)
-    kept = [i for i, result in enumerate(op.results) if result.uses]
+    kept = [i for i, result in enumerate(op.results) if result.first_use is not None]
     if len(kept) == len(op.results):
         return False
     for terminator in (yields[0], yields[1]):

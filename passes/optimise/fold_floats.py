@@ -82,7 +82,7 @@ def fold_binary(op: Operation) -> Folded:
         return None
     a, b = constant_float(lhs), constant_float(rhs)
     if a is None or b is None:
-        return _identity(op, lhs, rhs, a, b)
+        return None if a is b else _identity(op, lhs, rhs, a, b)
     if type(op) in _MINIMA_AND_MAXIMA and a == b == 0:
         return None  # which zero it is differs between the operations
     scalar = _SCALARS[type(type_)]

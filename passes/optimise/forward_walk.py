@@ -86,11 +86,12 @@ class ForwardWalk:
     def _block(self, block: Block) -> None:
         op = block.first_op
         while op is not None:
-            previous = op.prev_op
-            if self._fold and (simplify := CONTROL_FLOW.get(type(op))) is not None and simplify(op):
-                # Go on with whatever now stands in its place.
-                op = block.first_op if previous is None else previous.next_op
-                continue
+            if self._fold and (simplify := CONTROL_FLOW.get(type(op))) is not None:
+                previous = op.prev_op
+                if simplify(op):
+                    # Go on with whatever now stands in its place.
+                    op = block.first_op if previous is None else previous.next_op
+                    continue
             following = op.next_op
             self._operation(op)
             op = following

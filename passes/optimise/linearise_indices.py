@@ -39,7 +39,7 @@ from ...ir.dialects.kernel import WIDE
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
-from ...ir.walk import instances
+from ...ir.walk import instances, operands_of
 from ..narrowing import is_memref_type
 from .effects import body_blocks, functions_of
 
@@ -71,8 +71,9 @@ def linearise_indices(function: Operation) -> None:
     found = instances(function, *_ACCESSES)
     views: dict[SSAValue, _View] = {}
     for op in found:
-        place = next(i for i, value in enumerate(op.operands) if isinstance(value.type, MemRefType))
-        array = op.operands[place]
+        values = operands_of(op)
+        place = next(i for i, value in enumerate(values) if is_memref_type(value.type))
+        array = values[place]
         type_ = array.type
         assert is_memref_type(type_)
         rank = type_.get_num_dims()

@@ -60,6 +60,7 @@ from .vk_runtime.bundle_image import DeviceImage as DeviceImage
 from .vk_runtime.bundle_state import BundleState as BundleState
 from .vk_runtime.context import Context as Context
 from .vk_runtime.device import Device as Device
+from .vk_runtime.device_list import Platform as Platform
 from .vk_runtime.device_list import device as device
 from .vk_runtime.device_list import devices as devices
 from .vk_runtime.device_list import platforms as platforms
@@ -84,7 +85,6 @@ from .vk_runtime.kernel_bundle import KernelBundle as KernelBundle
 from .vk_runtime.kernel_id import KernelId as KernelId
 from .vk_runtime.kernel_object import Kernel as Kernel
 from .vk_runtime.memory_stats import HeapStats as HeapStats
-from .vk_runtime.platform import Platform as Platform
 from .vk_runtime.profile import profile as profile
 from .vk_runtime.profile_events import ProfileEvent as ProfileEvent
 from .vk_runtime.profile_recording import Profile as Profile

@@ -70,6 +70,11 @@ def test_is_pickled_by_its_name_and_is_its_own_copy() -> None:
         pickle.dumps(nested)
 
 
+def test_is_not_iterable() -> None:
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(scale)  # type: ignore[call-overload]
+
+
 def test_a_configuration_shows_what_was_asked_for() -> None:
     assert repr(scale[8]) == (
         f"LaunchConfiguration(kernel={scale!r}, range=8, queue=None, wait_events=(), spec_values=None)"

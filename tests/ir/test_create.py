@@ -7,6 +7,7 @@ from xdsl.dialects import arith, scf, test
 from xdsl.dialects.builtin import (
     FileLineColLoc,
     FloatAttr,
+    FunctionType,
     IntAttr,
     IntegerAttr,
     StringAttr,
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region
 
-from lapilli.ir.create import append, create, move_all, prepend_all
+from lapilli.ir.create import append, create, empty_block, move_all, prepend_all, region_of
 from lapilli.ir.dialects import spirv
 
 LOCATION = FileLineColLoc(StringAttr("k.py"), IntAttr(3), IntAttr(5))
@@ -116,3 +117,28 @@ def test_moves_all_operations_of_a_block(moved: int, before: int):
     assert all(op.parent is target for op in expected)
     target.add_op(last := _constant())
     assert list(target.ops) == [*expected, last]
+
+
+def test_regions_of_new_blocks():
+    blocks = [empty_block() for _ in range(3)]
+    region, expected = region_of(*blocks), Region([Block() for _ in range(3)])
+    assert list(region.blocks) == blocks and list(reversed(region.blocks)) == blocks[::-1]
+    assert all(block.parent is region and not block.args and block.first_op is None for block in blocks)
+    assert len(region.blocks) == len(expected.blocks) and region.parent is None
+    assert region_of().first_block is region_of().last_block is None
+    region.add_block(last := Block([_constant()]))
+    assert list(region.blocks) == [*blocks, last] and region.last_block is last
+
+
+def test_initialises_as_the_constructor_of_operations_does():
+    made = spirv.FuncOp("f", FunctionType.from_lists((), ()))
+    properties = made.properties
+    other = spirv.FuncOp.create(properties=properties, regions=(Region(Block()),))
+    assert _fields(made) == _fields(other) and list(properties) == list(other.properties)
+
+
+def test_values_operations_and_blocks_have_the_hash_of_their_identity():
+    op, block = _constant(), Block()
+    assert [hash(item) for item in (op, block, op.results[0])] == [
+        object.__hash__(item) for item in (op, block, op.results[0])
+    ]

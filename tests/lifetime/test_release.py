@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 import tracemalloc
 import weakref
 
@@ -249,11 +248,9 @@ def test_a_queue_goes_while_the_thread_of_its_callbacks_idles(device, monkeypatc
     queue, called, callbacks = lp.Queue(device), threading.Event(), watcher.Watcher()
     callbacks.add(queue, queue.marker().wait().value, called.set)
     assert called.wait(20)
-    gone = weakref.ref(queue)
+    gone = threading.Event()
+    weakref.finalize(queue, gone.set)
     del queue
-    deadline = time.monotonic() + 20
-    while gone() is not None and time.monotonic() < deadline:
-        gc.collect()
-    is_gone = gone() is None
+    is_gone = gone.wait(20)
     callbacks.stop()
     assert is_gone

@@ -79,12 +79,16 @@ def test_text_stages(program: Path, stage: str, part: str) -> None:
     assert part in result
 
 
-def test_spirv_stage_is_the_binary(program: Path, tmp_path: Path) -> None:
+def test_spirv_stage_is_the_binary_in_a_file_and_text_on_standard_output(
+    program: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "halve.spv"
     arguments = [f"{program}:halve", "--stage", "spirv", "-o", str(out)]
     result = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert (result.exit_code, result.output) == (0, "")
     assert out.read_bytes()[:4] == b"\x03\x02\x23\x07"
+    result = CliRunner().invoke(command, arguments[:-2], catch_exceptions=False)
+    assert result.exit_code == 0 and "OpEntryPoint GLCompute" in result.output
 
 
 def test_a_missing_file_and_a_file_that_raises_are_errors(program: Path, tmp_path: Path) -> None:

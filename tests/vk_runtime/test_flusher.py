@@ -52,7 +52,7 @@ def test_a_launch_runs_though_nobody_waits(device):
     with lp.config.override(flush_after=0.001):
         event = add_one[64].on(queue)(x)
         until(has_ended(queue, event))
-    assert queue.recording is None
+    until(lambda: queue.recording is None)  # the driver may have run it before its thread goes on
     assert (x.numpy() == 2).all()
 
 

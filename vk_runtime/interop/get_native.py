@@ -9,11 +9,11 @@ from ..array import Array
 from ..bundle_errors import ConstraintError, type_name
 from ..context import Context
 from ..device import Device
+from ..device_list import Platform
 from ..event import Event
 from ..images import Image
 from ..kernel_bundle import KernelBundle
 from ..kernel_object import Kernel
-from ..platform import Platform
 from ..queue import Queue
 from .buffers import native_array
 from .bundles import native_bundle, native_kernel

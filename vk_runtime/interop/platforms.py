@@ -9,12 +9,11 @@ from typing import Any, cast
 from ...ir.errors import Error, InvalidError
 from ..bundle_errors import ConstraintError
 from ..device import Device
-from ..device_list import devices
+from ..device_list import Platform, devices
 from ..headers import address_of
 from ..instance import Instance
 from ..loader import EntryPointError, open_loader
 from ..physical_device import UnusableDeviceError, read_physical_device
-from ..platform import Platform
 from ..runtime import runtime
 from .handle_refs import given_out, share
 from .natives import Native, handle, native_int, require_dispatchable

@@ -12,13 +12,13 @@ from ..backend import Backend
 from ..bundle_errors import ConstraintError, type_name
 from ..context import Context
 from ..device import Device
+from ..device_list import Platform
 from ..event import Event
 from ..headers import NULL, address_of, ffi
 from ..images import SampledImage, UnsampledImage
 from ..instance import Instance
 from ..kernel_bundle import KernelBundle
 from ..kernel_object import Kernel
-from ..platform import Platform
 from ..queue import Queue
 from ..runtime import runtime
 from .platforms import foreign_devices

@@ -36,6 +36,7 @@ from xdsl.traits import (
 )
 
 from ...attributes import i32_attribute, symbol_reference, text_attribute
+from ...create import append_all, empty_block, initialise, region_of
 from .attributes import (
     AddressingModelAttr,
     ExecutionModeAttr,
@@ -92,7 +93,9 @@ class ModuleOp(IRDLOperation):
             properties["vce_triple"] = vce_triple
         if sym_name is not None:
             properties["sym_name"] = StringAttr(sym_name)
-        Operation.__init__(self, properties=properties, regions=[Region(Block(ops))])
+        body = empty_block()
+        append_all(body, ops)
+        initialise(self, properties, regions=(region_of(body),))
 
 
 @cache
@@ -133,7 +136,7 @@ class FuncOp(IRDLOperation):
         if linkage_attributes is not None:
             properties["linkage_attributes"] = linkage_attributes
         body = body or Region(Block(arg_types=function_type.inputs.data))
-        Operation.__init__(self, properties=properties, regions=[body])
+        initialise(self, properties, regions=(body,))
 
     @property
     def is_import(self) -> bool:
@@ -177,14 +180,12 @@ class EntryPointOp(IRDLOperation):
         interface: Sequence[str] = (),
         execution_model: ExecutionModel = ExecutionModel.GLCompute,
     ):
-        Operation.__init__(
-            self,
-            properties={
-                "execution_model": ExecutionModelAttr(execution_model),
-                "fn": symbol_reference(fn),
-                "interface": ArrayAttr(map(symbol_reference, interface)),
-            },
-        )
+        properties: dict[str, Attribute] = {
+            "execution_model": ExecutionModelAttr(execution_model),
+            "fn": symbol_reference(fn),
+            "interface": ArrayAttr(map(symbol_reference, interface)),
+        }
+        initialise(self, properties)
 
     def verify_(self) -> None:
         function = lookup_symbol(self, self.fn)
@@ -224,14 +225,12 @@ class ExecutionModeOp(IRDLOperation):
 
     def __init__(self, fn: str, execution_mode: ExecutionMode, values: Sequence[int | SymbolRefAttr] = ()):
         numbers = [v if isinstance(v, SymbolRefAttr) else i32_attribute(v) for v in values]
-        Operation.__init__(
-            self,
-            properties={
-                "fn": symbol_reference(fn),
-                "execution_mode": ExecutionModeAttr(execution_mode),
-                "values": ArrayAttr(numbers),
-            },
-        )
+        properties: dict[str, Attribute] = {
+            "fn": symbol_reference(fn),
+            "execution_mode": ExecutionModeAttr(execution_mode),
+            "values": ArrayAttr(numbers),
+        }
+        initialise(self, properties)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -290,7 +289,7 @@ class GlobalVariableOp(IRDLOperation):
             is_symbol = isinstance(initializer, str)
             properties["initializer"] = symbol_reference(initializer) if is_symbol else initializer
         attributes = {} if built_in is None else {"built_in": text_attribute(built_in)}
-        Operation.__init__(self, properties=properties, attributes=attributes)
+        initialise(self, properties, attributes)
 
     def verify_(self) -> None:
         storage_class = self.type.storage_class.data
