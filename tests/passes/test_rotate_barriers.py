@@ -14,7 +14,8 @@ from lapilli.passes.registry import parse_passes
 CONTEXT = make_context()
 SHARED = "memref<8xi32, #spirv.storage_class<Workgroup>>"
 BARRIER = """"spirv.ControlBarrier"() <{execution_scope = #spirv.scope<Workgroup>,
-  memory_scope = #spirv.scope<Workgroup>, memory_semantics = #spirv.memory_semantics<AcquireRelease|WorkgroupMemory>}> : () -> ()"""
+  memory_scope = #spirv.scope<Workgroup>,
+  memory_semantics = #spirv.memory_semantics<AcquireRelease|WorkgroupMemory>}> : () -> ()"""
 KERNEL = f"""
 func.func @k(%x : memref<?xi32>) attributes {{gpu.kernel, kernel.rank = 1 : i32}} {{
   %s = memref.alloc() : {SHARED}
