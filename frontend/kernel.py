@@ -151,6 +151,8 @@ class KernelFunction:
 
         return cast(str, inspection.inspect(self, stage))
 
+    __iter__ = None  # otherwise iterating would ask for kernel[0], kernel[1], … without end
+
     def __getitem__(self, launch_range: object) -> LaunchConfiguration:
         last = self._last
         if launch_range is last[0]:

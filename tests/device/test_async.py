@@ -134,6 +134,7 @@ def test_ctrl_c_in_a_long_wait_leaves_the_queue_usable(device, monkeypatch):
 
     monkeypatch.setattr(queue._clock, "_wait_semaphores", interrupted)
     monkeypatch.setattr(queue._clock, "_spin_until", lambda *_: False)
+    monkeypatch.setattr(queue._clock, "_takes_turns", False)
     with pytest.raises(KeyboardInterrupt):
         event.wait()
     monkeypatch.setattr(queue._clock, "_wait_semaphores", real)

@@ -55,18 +55,21 @@ def test_each_number_is_found(device, name):
     assert out.numpy().tolist() == wanted.tolist()
 
 
-def test_a_position_out_of_range_is_the_nearest_in_range(device):
-    table = TABLES["bytes"]
+def test_a_position_out_of_range_gives_a_number_of_the_table(device):
+    """Which one is a matter of the driver: some take the nearest, some the low bits."""
+    table = TABLES["halves"][:64]
 
     @lp.kernel
     def find(at: lp.In[lp.i32], out: lp.Out[lp.i32]):
         i = lp.global_id(0)
         out[i] = table[at[i]]
 
-    at = np.array([-1, 256, 2**31 - 1, 255, 0], np.int32)
+    at = np.array([-1, 64, 2**31 - 1, -(2**31), 63, 0], np.int32)
     out = lp.empty(at.size, lp.i32, device=device)
     find[at.size](lp.asarray(at, device=device), out)
-    assert out.numpy().tolist() == table[[255, 255, 255, 255, 0]].tolist()
+    found = out.numpy().tolist()
+    assert set(found) <= set(table.tolist())
+    assert found[4:] == table[[63, 0]].tolist()
 
 
 def test_a_helper_in_a_loop_looks_up(device):
