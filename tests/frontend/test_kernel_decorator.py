@@ -46,6 +46,9 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         root.inspect = lambda kernel, stage: f"{kernel.name} as {stage}"  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, root.__name__, root)
         monkeypatch.setattr(lapilli.frontend, name, root, raising=False)
+    # It keeps what it has imported: another test's real one, or this one's for the tests behind.
+    launching = sys.modules["lapilli.frontend.launch"]
+    monkeypatch.setattr(sys.modules["lapilli.frontend.kernel"], "_launching", lambda: launching)
     return recorded
 
 

@@ -45,6 +45,16 @@ def test_round_trip_keeps_everything(home, dtype):
     np.testing.assert_array_equal(np.asarray(array), source)
 
 
+def test_staging_memory_stays_within_a_mask(device):
+    limited = device.masked(limits={"maxBufferSize": 4096})
+    staged = Device(limited.physical, device.selector, staged_memory=True)
+    source = np.arange(4096, dtype=np.uint8)
+    array = lp.asarray(source, device=staged)
+    np.testing.assert_array_equal(array.numpy(), source)
+    del array
+    staged.shut_down()
+
+
 @pytest.mark.parametrize("view", [np.s_[::2, ::-1], np.s_[:, 1], np.s_[::-1]])
 def test_strided_input_is_copied_in_c_order(home, view):
     source = np.arange(24, dtype=np.float32).reshape(4, 6)[view]
