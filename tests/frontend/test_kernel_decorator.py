@@ -79,9 +79,8 @@ def test_is_not_iterable() -> None:
 
 
 def test_a_configuration_shows_what_was_asked_for() -> None:
-    assert repr(scale[8]) == (
-        f"LaunchConfiguration(kernel={scale!r}, range=8, queue=None, wait_events=(), spec_values=None)"
-    )
+    assert repr(scale[8]) == f"<{scale!r} over 8; call it>"
+    assert repr(scale[8].spec({"a": 2})) == f"<{scale!r} over 8, spec={{'a': 2}}; call it>"
 
 
 def test_options() -> None:

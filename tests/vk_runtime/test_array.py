@@ -131,6 +131,15 @@ def test_dtypes_that_arrays_cannot_hold(device, source):
         lp.asarray(source, device=device)
 
 
+def test_complex_numbers_become_pairs_as_the_message_says(device):
+    x = np.array([[1 + 2j, 3 - 4j]], np.complex64)
+    with pytest.raises(lp.InvalidError) as caught:
+        lp.asarray(x, device=device)
+    assert "lp.asarray(x.view(x.real.dtype).reshape(*x.shape, 2), lp.f32x2)" in str(caught.value)
+    pairs = lp.asarray(x.view(x.real.dtype).reshape(*x.shape, 2), lp.f32x2, device=device)
+    assert pairs.numpy().tolist() == [[[1, 2], [3, -4]]]
+
+
 @pytest.mark.parametrize("shape", [-1, (1, -1), 1.5, (1, 1, 1, 1), "3", None])
 def test_shapes_that_cannot_be(device, shape):
     with pytest.raises(lp.InvalidError):
