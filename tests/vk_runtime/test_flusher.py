@@ -121,7 +121,9 @@ def test_a_period_that_nobody_could_sleep_does_not_end_the_thread(device, monkey
 
 
 @pytest.mark.parametrize("what", ["queue", "context"])
-def test_no_thread_of_ours_submits_where_the_application_may(device, monkeypatch: pytest.MonkeyPatch, what: str):
+def test_no_thread_of_ours_submits_where_the_application_may(
+    device, monkeypatch: pytest.MonkeyPatch, what: str
+):
     queue, x = warm_queue(device)
     own = Flusher(device.logical)
     with lp.config.override(flush_after=0.001):
