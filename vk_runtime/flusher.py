@@ -4,8 +4,8 @@ Launches are submitted together when somebody waits, because a submission costs 
 goes on with work of its own, or that waits for another queue first, would leave the device idle meanwhile.  So one
 thread for each device looks every `config.flush_after` seconds, and submits what it has seen at the last look, too:
 loops that launch and wait never meet it, and everything else starts within two looks.  It sleeps while nothing is
-recorded, and ends when that lasts.  Where the application has a VkQueue of the device it does nothing: only one thread at
-a time may submit to that, and the application knows of its own only.
+recorded, and ends when that lasts.  Where the application has a VkQueue of the device it does nothing: only one thread
+at a time may submit to that, and the application knows of its own only.
 """
 
 from __future__ import annotations

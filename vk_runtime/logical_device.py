@@ -109,7 +109,7 @@ class LogicalDevice:
         """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
         self.has_shared_queues = self.is_adopted
-        """Whether the application has a VkQueue of it: then only the thread that calls us may submit, as Vulkan wants."""
+        """Whether the application has a VkQueue of it: then only threads that call us may submit, as Vulkan wants."""
         self.takes_turns = adopted is None and takes_turns(physical)
         """Whether its driver's threads run on the one CPU of this process; see `one_cpu`."""
         self.half_way: object = None
