@@ -120,28 +120,6 @@ def test_a_period_that_nobody_could_sleep_does_not_end_the_thread(device, monkey
         until(has_ended(queue, event))
 
 
-@pytest.mark.parametrize("what", ["queue", "context"])
-def test_no_thread_of_ours_submits_where_the_application_may(
-    device, monkeypatch: pytest.MonkeyPatch, what: str
-):
-    queue, x = warm_queue(device)
-    own = Flusher(device.logical)
-    with lp.config.override(flush_after=0.001):
-        with monkeypatch.context() as patch:
-            patch.setattr(device.logical, "flusher", own)
-            patch.setattr(own, "is_awake", True)  # without a thread
-            event = add_one[64].on(queue)(x)
-        seen = own._look(frozenset())
-        lp.vulkan.get_native(queue if what == "queue" else queue.context)
-        own._look(seen)
-        assert queue.recording is not None
-        event.wait()
-        monkeypatch.setattr(device.logical, "flusher", again := Flusher(device.logical))
-        add_one[64].on(queue)(x)
-        assert not again.is_awake
-    assert (x.numpy() == 3).all()
-
-
 def test_0_turns_it_off(device, monkeypatch: pytest.MonkeyPatch):
     queue, x = warm_queue(device)
     own = Flusher(device.logical)
