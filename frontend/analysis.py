@@ -199,9 +199,8 @@ def _end(node: ast.stmt) -> tuple[int, int]:
 
 def _children(statement: ast.stmt) -> Iterator[ast.AST]:
     """Yields the parts of a statement; the annotation of ``x: lp.f32 = …`` is no read."""
-    for name, value in ast.iter_fields(statement):
-        if name == "annotation":
-            continue
+    for name in statement._fields:  # as ast.iter_fields does
+        value: object = None if name == "annotation" else getattr(statement, name, None)
         if isinstance(value, ast.AST):
             yield value
         elif isinstance(value, list):

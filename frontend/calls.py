@@ -93,10 +93,24 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
         node.func,
         f"{describe(callee)} cannot be called in kernels",
         "LP2033",
-        hint=builtin_hint(obj.__name__)
-        if isinstance(obj, type) and obj.__module__ == "builtins"
-        else "kernels call plain functions, types, lapilli's functions and builtins",
+        hint=_not_callable(fb, node, callee),
     )
+
+
+def _not_callable(fb: FunctionBuilder, node: ast.Call, callee: Value) -> str:
+    """Returns what to write instead of a call of something else than a function."""
+    spelled = ast.unparse(node.func)
+    if isinstance(callee, Static) and isinstance(callee.obj, type):
+        if callee.obj.__module__ == "builtins":
+            return builtin_hint(callee.obj.__name__)
+        if callee.obj.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            return "it belongs to the host: make it outside of the kernel, and pass it or read it by its name"
+    elif not isinstance(callee, Static):
+        if isinstance(node.func, ast.Name) and node.func.id in (*fb.env, *fb.variable_types):
+            return f"the variable '{spelled}' hides what else has that name: call it something else"
+        if isinstance(node.func, ast.Attribute | ast.Name):
+            return f"it is a value: write {spelled} without brackets"
+    return "kernels call plain functions, types, lapilli's functions and builtins"
 
 
 def _refuse_host_function(fb: FunctionBuilder, function: python_types.FunctionType, node: ast.Call) -> None:
@@ -162,6 +176,10 @@ def positional(fb: FunctionBuilder, node: ast.Call, *, keywords: Sequence[str] =
     for keyword in node.keywords:
         if keyword.arg in keywords:
             continue
+        if keyword.arg is None:
+            raise fb.error(
+                keyword, "kernels have no '**' arguments", "LP2030", hint="write the arguments out"
+            )
         raise fb.error(
             keyword,
             f"{ast.unparse(node.func)} takes no keyword argument '{keyword.arg}' in kernels",

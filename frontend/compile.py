@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from ..ir.config import config
-from ..ir.errors import InvalidError
+from ..ir.errors import BuildError, InvalidError
 from ..ir.kernel_info import KernelInfo
 from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
@@ -167,7 +167,18 @@ def _relative_bytes(image: DeviceImage, functions: Sequence[FunctionType]) -> by
 
 @cache
 def load_compiler() -> None:
-    """Imports the compiler the fast way; whoever imports it before pays the full price and nothing else."""
+    """Imports the compiler the fast way; whoever imports it before pays the full price and nothing else.
+
+    Raises:
+        BuildError: its packages are not installed, where somebody wanted kernels of bundle files alone.
+    """
+    try:
+        import xdsl  # pyright: ignore[reportUnusedImport]  # noqa: F401
+    except ModuleNotFoundError:
+        raise BuildError(
+            "the compiler needs the package 'xdsl', which is not installed here: pip install xdsl, or ship the "
+            "kernel in a bundle file (docs/ahead-of-time.md)"
+        ) from None
     from ..ir.deferred_definitions import deferred_definitions
     from ..ir.deferred_operations import deferred_operations
 

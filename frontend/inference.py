@@ -184,12 +184,15 @@ def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
 
 
 def _simple(fb: FunctionBuilder, statement: ast.stmt) -> None:
-    flags = {name: value for name, value in fb.env.items() if name.startswith("$")}
+    flags = (
+        {name: value for name, value in fb.env.items() if name.startswith("$")} if _jumps(statement) else None
+    )
     with suppress(UnknownTypeError):  # a later walk knows more
         build_simple(fb, statement)
-    for name in [name for name in fb.env if name.startswith("$")]:
-        del fb.env[name]
-    fb.env.update(flags)
+    if flags is not None:  # others set none
+        for name in [name for name in fb.env if name.startswith("$")]:
+            del fb.env[name]
+        fb.env.update(flags)
 
 
 def _evaluated(fb: FunctionBuilder, node: ast.expr) -> Value | None:

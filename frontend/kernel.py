@@ -11,13 +11,13 @@ import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, get_args, overload
 
 from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
-from ..ir.errors import CompileError, InvalidError, KernelArgumentError
+from ..ir.errors import MISTAKES, BuildError, CompileError, InvalidError, KernelArgumentError
 from ..ir.start_up import import_at_start_up
 from . import units
 from .annotations import Signature, enclosing_names, resolve_signature
@@ -151,6 +151,8 @@ class KernelFunction:
 
         return cast(str, inspection.inspect(self, stage))
 
+    __iter__ = None  # otherwise iterating would ask for kernel[0], kernel[1], … without end
+
     def __getitem__(self, launch_range: object) -> LaunchConfiguration:
         last = self._last
         if launch_range is last[0]:
@@ -198,7 +200,7 @@ _NO_QUEUE = object()
 _new: Any = object.__new__
 
 
-@dataclass(slots=True, eq=False)  # not frozen: made at each launch, and frozen ones take three times as long
+@dataclass(slots=True, eq=False, repr=False)  # not frozen: those take three times as long to make
 class LaunchConfiguration:
     """A kernel with its range, ``k[n]``: call it to launch.  Nothing is checked before the call."""
 
@@ -211,11 +213,11 @@ class LaunchConfiguration:
     """Events that the launch waits for."""
     spec_values: Mapping[object, object] | None = None
     """Specialization values of `spec`, unchecked."""
-    short: tuple[object, Callable[[object, tuple[object, ...]], Any]] | None = field(default=None, repr=False)
+    short: tuple[object, Callable[[object, tuple[object, ...]], Any]] | None = None
     """Set by `frontend.launch` where launches through this very object may take the short way: the `config.generation`
     for which they may, and what takes the queue and the arguments and returns an `lp.Event`, or None where they need a
     closer look.  One object: threads that launch meanwhile see both or neither."""
-    origin: LaunchConfiguration | None = field(default=None, repr=False)
+    origin: LaunchConfiguration | None = None
     """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
 
     def on(
@@ -249,10 +251,14 @@ class LaunchConfiguration:
         if not isinstance(wait, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise InvalidError(
                 f"kernel '{self.kernel.name}': .on(…, wait=…) expects a sequence of lp.Event objects, found {wait!r} "
-                f"of type {type(wait).__name__}"
+                f"of type {type(wait).__name__}; write wait=[event] for one"
             )
         events = (*self.wait_events, *wait) if wait else self.wait_events
         return LaunchConfiguration(self.kernel, self.range, queue, events, self.spec_values)
+
+    def __repr__(self) -> str:
+        given = (("on", self.queue), ("wait", self.wait_events), ("spec", self.spec_values))
+        return f"<{self.kernel!r} over {self.range!r}{''.join([f', {n}={v!r}' for n, v in given if v])}; call it>"
 
     def __getitem__(self, more: object) -> NoReturn:
         name = self.kernel.name
@@ -285,15 +291,14 @@ class LaunchConfiguration:
             BuildError: the kernel cannot be compiled.
             NdRangeError: the range cannot be.
         """
-        short = self.short
-        if short is not None and not kwargs and short[0] is config.generation:
-            event = short[1](self.queue, args)
-            if event is not None:
-                return event
         try:
+            short = self.short
+            if short is not None and not kwargs and short[0] is config.generation:
+                event = short[1](self.queue, args)
+                if event is not None:
+                    return event
             return self.kernel.launcher(self.kernel, self, args, kwargs)
-        except CompileError as error:
-            # The message shows the line of the kernel; the compiler's own frames would only bury it.
+        except MISTAKES as error:
             raise error.with_traceback(None) from error.__cause__
 
 
@@ -360,7 +365,7 @@ def _get_ready() -> None:
     elif not config.interpret:
         from .compile import load_compiler
 
-        with suppress(ImportError):
+        with suppress(BuildError, ImportError):
             load_compiler()
 
 

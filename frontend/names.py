@@ -54,14 +54,12 @@ def compile_constant(fb: FunctionBuilder, node: ast.Constant) -> Value:
         return constant(value)
     if value is None or isinstance(value, str):
         return Static(value, repr(value))
-    raise fb.error(
-        node,
-        f"kernels have no {type(value).__name__} literals",
-        "LP2030",
-        hint="numbers are integers or floats; use two floats for a complex number"
-        if isinstance(value, complex)
-        else "kernels have numbers, True, False, None, texts for options, and tuples",
-    )
+    hint = "kernels have numbers, True, False, None, texts for options, and tuples"
+    if isinstance(value, complex):
+        hint = "numbers are integers or floats; use two floats for a complex number"
+    elif value is ...:
+        hint = "name each index, a[i, j], in a loop over the elements"
+    raise fb.error(node, f"kernels have no {type(value).__name__} literals", "LP2030", hint=hint)
 
 
 @expression(ast.Tuple)

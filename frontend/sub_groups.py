@@ -86,7 +86,14 @@ def operation(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], scala
         )
     word = choice(fb, pair[0], pair[1], "the operation of a group function", _CHOICES)
     if (scalar.is_float and word in _NAMES) or (scalar is BOOL and word not in _NAMES):
-        raise fb.error(pair[0], f'there is no "{word}" of {describe(Scalar(scalar))}', "LP2033")
+        raise fb.error(
+            pair[0],
+            f'there is no "{word}" of {describe(Scalar(scalar))}',
+            "LP2033",
+            hint="bits are those of integers: reinterpret the value with lp.bitcast"
+            if scalar.is_float
+            else f"bools have {', '.join(sorted(_NAMES))}; convert with lp.i32(…) to count them",
+        )
     return word
 
 

@@ -78,7 +78,7 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
             )
         case Scalar(type=scalar) if scalar in (INDEX_TYPE, fb.module.index_type):
             # An id of one dimension is its only index.
-            return (base,)[_literal_index(fb, node, 1)]
+            return (base,)[_literal_index(fb, node, (base,))]
         case Image():
             return load_pixel(fb, _pixel(fb, base, node), node)
         case Array():
@@ -86,7 +86,7 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
         case FixedArray():
             return load_fixed(fb, base, index_values(fb, node), node)
         case Tuple(items=items):
-            return items[_literal_index(fb, node, len(items))]
+            return items[_literal_index(fb, node, items)]
         case _:
             raise fb.error(
                 node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint=_subscript_hint(base)
@@ -445,8 +445,9 @@ def store_element(
     fb.append(create(memref.StoreOp, operands=[ssa, array.ssa, *element.indices]))
 
 
-def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int:
+def _literal_index(fb: FunctionBuilder, node: ast.Subscript, items: Sequence[Value]) -> int:
     """Returns the index of a tuple item, which must be known now."""
+    length = len(items)
     nodes = _index_nodes(node)
     if len(nodes) != 1:
         raise fb.error(node, "a tuple takes one index", "LP2041")
@@ -456,8 +457,7 @@ def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int
             nodes[0],
             "the index of a tuple must be known when the kernel is compiled",
             "LP2051",
-            hint="unroll the loop with lp.static_range; a table that takes any index is a NumPy array "
-            "around the kernel, np.array(t, np.uint32), or an lp.FixedArray",
+            hint=f"unroll the loop with lp.static_range; a table that takes any index is {_table(items)}",
         )
     position = int(index.const)
     if not -length <= position < length:
@@ -468,3 +468,13 @@ def _literal_index(fb: FunctionBuilder, node: ast.Subscript, length: int) -> int
             hint=f"indices go from {-length} to {length - 1}" if length else "the tuple is empty",
         )
     return position % length
+
+
+def _table(items: Sequence[Value]) -> str:
+    """Returns how to write the items of a tuple so that they take an index known at run time only."""
+    known = [item.const for item in items if isinstance(item, Scalar) and item.const is not None]
+    if len(known) < len(items) or not known:
+        return f"an lp.FixedArray, such as lp.FixedArray[lp.i32, {len(items)}](a, b, …)"
+    is_float = any(isinstance(number, float) for number in known)
+    dtype = "np.float32" if is_float else "np.uint32" if max(known) >= 2**31 else "np.int32"
+    return f"a NumPy array around the kernel, np.array(t, {dtype}), or an lp.FixedArray"

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 
 _Attribute = TypeVar("_Attribute", bound=ParametrizedAttribute)
 
+_set = object.__setattr__
 _NOT_NESTED: ArrayAttr[StringAttr] = ArrayAttr(())
 _NO_TYPES: ArrayAttr[Attribute] = ArrayAttr(())
 
@@ -31,7 +32,8 @@ _NO_TYPES: ArrayAttr[Attribute] = ArrayAttr(())
 def attribute(kind: type[_Attribute], *parameters: Attribute) -> _Attribute:
     """Returns the attribute of a class with these parameters, which are taken to be what the class wants."""
     made = kind.__new__(kind)
-    vars(made).update(zip(_parameter_names(kind), parameters, strict=True))  # frozen: no assignments
+    for name, parameter in zip(_parameter_names(kind), parameters, strict=True):
+        _set(made, name, parameter)  # frozen: no assignments; and by `vars` each would get a dictionary
     return made
 
 

@@ -270,3 +270,14 @@ class RuntimeFailure(Error):
     """No usable driver, or a Vulkan call that failed for a reason outside the program."""
 
     code = "LP4500"
+
+
+MISTAKES = (
+    CompileError,
+    InvalidError,
+    KernelArgumentError,
+    KernelNotSupportedError,
+    KernelTrap,
+    NdRangeError,
+)
+"""What is said of the program that uses lapilli: frames of lapilli itself would add nothing to the message."""

@@ -55,6 +55,7 @@ OPTIMISATION_PASSES = (
     "pair-rounds",
     "promote-arrays",
     "reduce-strength",
+    "rotate-barriers",
 )
 """The passes that only make code faster or smaller; each can be switched off, see `TargetEnv.disabled_passes`."""
 
@@ -107,6 +108,9 @@ class TargetEnv:
     masks_indices: bool = False
     """Whether an index into memory that no robustness covers is kept in range by its low bits where the extent is a
     power of two, not by a minimum: Subzero makes ten instructions of that.  On lavapipe a minimum is faster."""
+    rotates_barriers: bool = False
+    """Whether barriers at the end of a loop's rounds move to their begin where that saves one, see
+    `passes.rotate_barriers`."""
     packs_tables: bool = False
     """Whether constant tables of small integers become words of several, see
     `passes.convert_to_spirv.packed_tables`."""
@@ -161,6 +165,7 @@ class TargetEnv:
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,
                 masks_indices=first.masks_indices and other.masks_indices,
+                rotates_barriers=first.rotates_barriers and other.rotates_barriers,
                 packs_tables=first.packs_tables or other.packs_tables,
                 checks=most_checks((first, other)),
             )

@@ -170,7 +170,7 @@ class AspectRules:
             yield Need(self.number(member), f"sub-group operation '{kind}'")
 
     def _of_atomic(self, op: AtomicOp) -> Iterator[Need]:
-        if not op.is_narrow:  # those reach the words of the buffer
+        if not (op.is_narrow or op.keeps_bits):  # those reach the words of the buffer
             yield from self._of_access(op.array)
         if NATIVE in op.attributes:
             yield Need(native_aspect(op), "atomic operation on f32")

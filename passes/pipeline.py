@@ -1,7 +1,7 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
-           → pair-rounds, limit-loops (some drivers)
+           → pair-rounds, rotate-barriers, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -164,6 +164,11 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
 
         pair_rounds(module, with_atomics=env.pairs_atomics)
         done("pair-rounds", module)
+    if _rotates_barriers(env):
+        from .rotate_barriers import rotate_barriers
+
+        rotate_barriers(module)
+        done("rotate-barriers", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
         done("limit-loops", module)
@@ -174,6 +179,11 @@ def _pairs_rounds(env: TargetEnv) -> bool:
     unrolls = env.optimisation_level > 1 and env.loop_iteration_cap is not None
     is_on = env.pairs_rounds and env.optimisation_level and "pair-rounds" not in env.disabled_passes
     return bool(is_on) and env.lanes_per_invocation == 1 and not unrolls
+
+
+def _rotates_barriers(env: TargetEnv) -> bool:
+    is_on = env.rotates_barriers and env.optimisation_level and "rotate-barriers" not in env.disabled_passes
+    return bool(is_on)
 
 
 def _uses_of_kernels(usage: AspectUsage) -> dict[str, tuple[AspectUse, ...]]:

@@ -29,6 +29,7 @@ _PASSES = {
     "promote-arrays": ("optimise.promote_arrays", "PromoteArrays"),
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "reduce-strength": ("optimise.reduce_strength", "ReduceStrength"),
+    "rotate-barriers": ("rotate_barriers", "RotateBarriers"),
     "split-modules": ("split_modules", "SplitModulesPass"),
     "trap-accesses": ("traps.accesses", "TrapAccesses"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),

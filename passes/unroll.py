@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -78,6 +78,12 @@ def _has_loops(op: scf.ForOp) -> bool:
     return any(isinstance(inner, scf.ForOp | scf.WhileOp) for inner in op.body.walk())
 
 
+def _is_innermost(op: Operation) -> bool:
+    """Whether no loop is inside, nor a call: what is called may loop, and is copied as often where it is inlined."""
+    inside = (scf.ForOp, scf.WhileOp, func.CallOp)
+    return not any(isinstance(inner, inside) for inner in op.walk() if inner is not op)
+
+
 def size(block: Block) -> int:
     """Returns the number of operations in a block, those inside of others included."""
     return sum(1 for op in block.ops for _ in op.walk())
@@ -141,7 +147,7 @@ def factor_for(body_operations: int, level: int) -> int:
 
 
 def unroll_for(op: scf.ForOp, level: int) -> int:
-    """Unrolls a loop of step 1 without loops inside.
+    """Unrolls a loop of step 1 without loops or calls inside.
 
     The rounds that are left over stay with `op`, of which the most rounds are returned then, else 0.  In a loop they
     must not count every time: there they stand under conditions, 4 rounds if their number has the bit 4, 2 if it has
@@ -151,7 +157,7 @@ def unroll_for(op: scf.ForOp, level: int) -> int:
         (integer_width(op.operands[0].type) or 32) - 2, 0
     )  # a step that the counter's type has
     factor = min(factor_for(size(op.body.block), level), largest)
-    if constant_integer(op.operands[2]) != 1 or factor == 1 or _has_loops(op):
+    if constant_integer(op.operands[2]) != 1 or factor == 1 or not _is_innermost(op):
         return 0
     assert op.parent is not None
     low, high, one = op.operands[:3]
@@ -213,16 +219,14 @@ def _add_rest(op: scf.ForOp, index: SSAValue, factor: int, carried: Sequence[SSA
 
 
 def unroll_while(op: scf.WhileOp, level: int) -> int:
-    """Unrolls a loop without loops inside, whose test only reads: further rounds stand in it under their tests.
+    """Unrolls a loop without loops or calls inside, whose test only reads: further rounds stand in it under theirs.
 
     A test that fails there is made again at the head of the loop, with the same outcome, and ends it.
     So no round is left over: returns 0.
     """
     before, after = op.before_region.block, op.after_region.block
     factor = min(factor_for(size(before) + size(after), level), MAXIMUM_WHILE_FACTOR)
-    if factor == 1 or any(
-        isinstance(inner, scf.ForOp | scf.WhileOp) for inner in op.walk() if inner is not op
-    ):
+    if factor == 1 or not _is_innermost(op):
         return 0
     if any(is_write_class(type(inner)) or inner.name in REPORT_NAMES for inner in before.walk()):
         return 0

@@ -29,17 +29,23 @@ def interrupted_at(
     count: int,
     action: Callable[[], object],
     begin: Callable[[Callable[[], None]], object] = lambda start: start(),
+    *,
+    instead: Callable[[], object] | None = None,
 ) -> bool:
     """Runs `action` with Ctrl-C at the `count`-th possible point in the runtime; whether it has so many.
 
-    Points count from where the function is called that `begin` is given.
+    Points count from where the function is called that `begin` is given.  `instead` is called in place of Ctrl-C, as a
+    finaliser or a signal handler is.
     """
     before: dict[object, int] = {}
     left = count
+    is_done = False
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal left
+        nonlocal left, is_done
         del argument
+        if is_done:
+            return None
         code = frame.f_code
         # What finalisers raise is swallowed by Python, what callbacks raise (fake_driver.py) by cffi.
         is_swallowed = code.co_name in ("_bury", "__del__", "address_of")
@@ -51,7 +57,10 @@ def interrupted_at(
             if last is not None and frame.f_code.co_code[last] in CHECKED:
                 left -= 1
                 if left < 0:
-                    raise KeyboardInterrupt
+                    if instead is None:
+                        raise KeyboardInterrupt
+                    is_done = True
+                    instead()
         return trace
 
     def start() -> None:
@@ -71,7 +80,7 @@ def interrupted_at(
     finally:
         sys.settrace(None)
         before.clear()  # frames keep what they have made
-    return False
+    return is_done
 
 
 class Finalised:

@@ -11,6 +11,7 @@ input are reported as ``file:line:column: error: …`` with status 1.
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation
     from xdsl.passes import ModulePass
 
+    from ..ir.dialects import spirv
     from ..ir.errors import Location
     from ..ir.parse import ParsedModule
+    from ..ir.target_env import TargetEnv
 
 _SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
 
@@ -221,10 +224,10 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
     from ..spirv.build_image import build_image
     from ..spirv.emit import emit
 
-    env = TargetEnv()
     ready = [op for op in module.body.ops if isinstance(op, spirv.ModuleOp)]
     if len(ready) == 1:
-        return emit(ready[0], env).binary
+        return emit(ready[0], _environment_of(ready[0])).binary
+    env = TargetEnv()
     result = compile_module(module, env, after_pass=after_pass)
     for diagnostic in result.diagnostics:
         click.echo(warning_text(diagnostic), err=True)
@@ -238,6 +241,19 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
             "the module has no kernel, which a SPIR-V module for Vulkan needs; mark one with the attribute gpu.kernel"
         )
     return build_image(result.splits[0], env).spirv
+
+
+def _environment_of(module: spirv.ModuleOp) -> TargetEnv:
+    """Returns the lowest environment of the SPIR-V version that a module names; the default one where it names none."""
+    from ..ir.target_env import SPIRV_VERSION_OF_VULKAN, TargetEnv
+
+    named = "" if module.vce_triple is None else module.vce_triple.version
+    found = re.fullmatch(r"v(\d+)\.(\d+)", named)
+    if found is None:
+        return TargetEnv()
+    version = int(found[1]), int(found[2])
+    vulkan = [key for key, spirv_version in SPIRV_VERSION_OF_VULKAN.items() if spirv_version >= version]
+    return TargetEnv(vulkan_version=min(vulkan)) if vulkan else TargetEnv()
 
 
 def _located(error: BuildError, parsed: ParsedModule) -> BuildError:

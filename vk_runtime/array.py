@@ -399,7 +399,10 @@ def normalise_shape(shape: object) -> tuple[int, ...]:
     except TypeError as error:
         raise InvalidError(f"a shape is an integer or a tuple of integers; found {shape!r}") from error
     if not 1 <= len(extents) <= 3:
-        raise InvalidError(f"arrays have 1 to 3 dimensions; found shape {extents}")
+        raise InvalidError(
+            f"arrays have 1 to 3 dimensions, found shape {extents}; join dimensions, and take the index apart in the "
+            "kernel with // and %"
+        )
     if any(extent < 0 for extent in extents):
         raise InvalidError(f"an extent is 0 or more; found shape {extents}")
     return extents

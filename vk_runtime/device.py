@@ -121,6 +121,7 @@ class Device(VulkanObject):
             pairs_rounds=is_software,
             pairs_atomics=is_swiftshader,
             masks_indices=is_swiftshader,
+            rotates_barriers=is_swiftshader,
             packs_tables=is_software,
         )
 

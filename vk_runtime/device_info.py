@@ -52,8 +52,8 @@ class DeviceInfo(DeviceHabits):
     driver_version: str
     version: str
     """Vulkan version: ``1.3.230``."""
-    extensions: tuple[str, ...]
-    """Vulkan extensions of the device, in alphabetical order."""
+    extensions: tuple[str, ...] = field(repr=False)
+    """Vulkan extensions of the device, in alphabetical order; 80 and more, so that `repr` leaves them out."""
     max_compute_units: int
     """Processors: of a CPU what the operating system says, of a GPU where the driver says it; else 1."""
     max_work_group_size: int

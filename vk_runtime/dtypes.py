@@ -78,7 +78,12 @@ def spelling_of(dtype: object) -> str:
 
         if found.names is not None or (len(found.shape) == 1 and found.shape[0] in VECTOR_SIZES):
             return composite_spelling(found)
-    raise InvalidError(f"arrays cannot hold dtype {found}: {_choices()}")
+    pairs = ""
+    if found.kind == "c" and found.itemsize <= 16:
+        pairs = (
+            f"; as pairs: lp.asarray(x.view(x.real.dtype).reshape(*x.shape, 2), lp.f{found.itemsize * 4}x2)"
+        )
+    raise InvalidError(f"arrays cannot hold dtype {found}: {_choices()}{pairs}")
 
 
 def _choices() -> str:

@@ -28,6 +28,9 @@ LOOKS = 20
 OFF_S = 0.001
 """Between two looks of a thread that was turned off, until it sleeps."""
 
+LONGEST_S = 3600.0
+"""Between two looks at most: `time.sleep` takes no more than a few centuries."""
+
 IDLE_S = 1.0
 """How long the thread sleeps before it ends."""
 
@@ -71,7 +74,7 @@ class Flusher:
         seen: frozenset[tuple[int, int]] = frozenset()
         empty_looks = 0
         while not device.is_unusable:
-            time.sleep(_period() or OFF_S)
+            time.sleep(min(_period() or OFF_S, LONGEST_S))
             seen = self._look(seen)
             empty_looks = 0 if seen else empty_looks + 1
             if empty_looks > LOOKS and not self._sleep():

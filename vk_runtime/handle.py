@@ -33,6 +33,7 @@ class Graveyard:
         """What waits."""
         self._living: dict[int, Callable[[], None]] = {}
         self._serials = itertools.count()
+        self._is_draining = False
 
     def register(self, owner: object, destroy: Callable[[], None]) -> weakref.finalize[..., object]:
         """Arranges that `destroy` is queued when `owner` goes.  `destroy` must not refer to `owner`."""
@@ -49,7 +50,19 @@ class Graveyard:
             self.pending.append(destroy)
 
     def drain(self) -> None:
-        """Destroys what waits.  Call it where no submission can need it: references guarantee the rest."""
+        """Destroys what waits.  Call it where no submission can need it: references guarantee the rest.
+
+        A finaliser in the middle of it destroys nothing: what is half destroyed would be so twice.
+        """
+        if self._is_draining:
+            return
+        try:
+            self._is_draining = True
+            self._destroy_pending()
+        finally:
+            self._is_draining = False
+
+    def _destroy_pending(self) -> None:
         pending = self.pending
         while pending:
             try:
@@ -65,7 +78,7 @@ class Graveyard:
         """Destroys everything that waits or still lives, newest first."""
         living = self._living
         while living or self.pending:
-            self.drain()
+            self._destroy_pending()
             if living:
                 serial = next(reversed(living))
                 living[serial]()

@@ -212,7 +212,8 @@ class Handler:
             InvalidError: something that is no event.
         """
         self._require_open()
-        found = list(cast("Iterable[object]", [events] if isinstance(events, Event) else events))
+        several = isinstance(events, Iterable) and not isinstance(events, Event)
+        found = list(cast("Iterable[object]", events if several else [events]))
         for event in found:
             if not isinstance(event, Event):
                 raise InvalidError(

@@ -391,7 +391,9 @@ class KernelBundle(VulkanObject):
 
     def __repr__(self) -> str:
         devices = ", ".join(device.selector for device in self._devices)
-        return f"<lp.KernelBundle {self._state.name}, {len(self._images)} images, for {devices}>"
+        count = len(self._images)
+        images = f"{count} image" if count == 1 else f"{count} images"
+        return f"<lp.KernelBundle {self._state.name}, {images}, for {devices}>"
 
 
 make_bundle = KernelBundle._make  # pyright: ignore[reportPrivateUsage]  # the factory of this folder

@@ -103,6 +103,8 @@ class Kernel(VulkanObject):
             raise ConstraintError("Kernel.get_info: descriptors of lp.info.kernel take no device")
         return answer("Kernel", "kernel", self.info, descriptor)
 
+    __iter__ = None
+
     def __getitem__(self, range_: object) -> NoReturn:
         raise ConstraintError(
             f"kernel '{self.name}' is an lp.Kernel, which a queue of its context launches: "

@@ -258,11 +258,9 @@ class MemoryAllocator:
         held: list[BufferStorage] = []
         buffer = Buffer(NULL, size, next(self._serials), 0)
         buffer._own(self._device.graveyard, lambda: self._retire(held))  # pyright: ignore[reportPrivateUsage] - the maker owns
-        storage = self._spares.find(key)
-        if storage is not None:
-            held.append(storage)  # first: whoever holds it retires it
-            self._spares.take(storage)
-            self._note_holder(storage.heap, storage.places)
+        if self._spares.take(key, held):
+            storage = held[0]
+            self._note_holder(storage.heap, held)
         else:
             storage = BufferStorage(Made(self._device, "Buffer"), key)
             held.append(storage)
@@ -314,10 +312,10 @@ class MemoryAllocator:
 
     def _retire(self, held: list[BufferStorage]) -> None:
         """Keeps what a buffer was made of for another, or destroys it; after Ctrl-C it may be called again."""
-        for storage in held:
+        for storage in tuple(held):
             if storage.may_be_spare:
-                self._counts[storage.heap].holders.discard(id(storage.places))
-                self._spares.put(storage)
+                self._counts[storage.heap].holders.difference_update((id(storage.places), id(held)))
+                self._spares.put(storage, held)
             else:
                 self._destroy(storage)
 
@@ -359,9 +357,9 @@ class MemoryAllocator:
             return
         raise failure or MemoryAllocationError("no memory type suits it")
 
-    def _note_holder(self, heap: int, places: list[Place]) -> None:
+    def _note_holder(self, heap: int, holder: list[Any]) -> None:
         counts = self._counts[heap]
-        counts.holders.add(id(places))
+        counts.holders.add(id(holder))
         counts.peak = max(counts.peak, self._used_in(heap))
 
     def give_back(self, places: list[Place]) -> None:

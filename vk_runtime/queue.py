@@ -362,4 +362,4 @@ class Queue(VulkanObject, CommandStream):
         super().close()
 
     def __repr__(self) -> str:
-        return f"<lapilli.Queue of {self._device!r}>"
+        return f"<lapilli.Queue on {self._device.selector}>"

@@ -88,6 +88,16 @@ QUIRKS: tuple[Quirk, ...] = (
         test="tests/device/test_fuzz_findings.py",
     ),
     Quirk(
+        name="unsigned-extrema",
+        drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
+        versions=None,
+        fault="Folds SMin and SMax of constants by the sign of their integer type (spirv-opt, which it contains): "
+        "-1 is more than 0 where the type has none.",
+        remedy="Compared and selected where both operands may be constants for the driver: "
+        "passes/convert_to_spirv/signed_extrema.py.",
+        test="tests/device/test_fuzz_findings.py",
+    ),
+    Quirk(
         name="partial-sub-groups",
         drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
         versions=((22, 3), (22, 4)),

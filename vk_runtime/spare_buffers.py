@@ -7,6 +7,7 @@ there already saves half.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -65,49 +66,74 @@ class BufferStorage:
 class SpareBuffers:
     """The spare buffers of one device.  Use it with the device's lock held.
 
+    Each buffer is in one list at any time, here or its user's, and goes from one to the other in one step: a finaliser
+    that makes or drops arrays in between finds it where it is, and so does whoever comes after Ctrl-C.
+
     Args:
         destroy: destroys one and gives its memory back; may be called again.
     """
 
     def __init__(self, destroy: Callable[[BufferStorage], None]) -> None:
         self._destroy = destroy
-        self._spare: list[BufferStorage] = []
+        self._spare: tuple[BufferStorage, ...] = ()
+        """Oldest first; never changed, but replaced, see `free_list`."""
+        self._dropped: list[BufferStorage] = []
+        """What is being destroyed."""
 
-    def find(self, key: tuple[int, bool]) -> BufferStorage | None:
-        """Returns the latest of a kind, which stays here; None where there is none."""
-        for storage in reversed(self._spare):
-            if storage.key == key:
-                return storage
-        return None
+    def take(self, key: tuple[int, bool], taker: list[BufferStorage]) -> bool:
+        """Moves the latest of a kind to `taker`; returns whether there is one."""
+        note = taker.append
+        while True:
+            spare = self._spare
+            found = next((storage for storage in reversed(spare) if storage.key == key), None)
+            if found is None:
+                return False
+            left = tuple([storage for storage in spare if storage is not found])
+            if self._spare is spare:
+                self._spare = left
+                note(found)
+                return True
 
-    def take(self, storage: BufferStorage) -> None:
-        """Takes out what `find` has returned."""
-        self._spare.remove(storage)
+    def put(self, storage: BufferStorage, holder: list[BufferStorage]) -> None:
+        """Keeps what nothing uses any more, and destroys the oldest where there are too many.
 
-    def put(self, storage: BufferStorage) -> None:
-        """Keeps a buffer that nothing uses any more, and destroys the oldest where there are too many.
-
-        May be called again where Ctrl-C came in between.
+        Args:
+            storage: to be kept.
+            holder: has had it and nothing else; it is empty then.
         """
-        if storage not in self._spare:
-            self._spare.append(storage)
+        forget = holder.pop
+        while holder:
+            spare = self._spare
+            kept = (*spare, storage)
+            if holder and self._spare is spare:
+                self._spare = kept
+                forget()
         # So many small ones cannot be too much.
         is_large = storage.key[0] > MOST_BYTES // MOST_BUFFERS
         while len(self._spare) > MOST_BUFFERS or (is_large and self._bytes() > MOST_BYTES):
             self._drop_oldest()
 
     def _bytes(self) -> int:
-        return sum(spare.key[0] for spare in self._spare)
+        return sum([spare.key[0] for spare in self._spare])
 
     def bytes_in(self, heap: int) -> int:
         """Returns the bytes of memory that spare buffers hold of a heap, alignment included."""
-        return sum(place.nbytes for spare in self._spare if spare.heap == heap for place in spare.places)
+        every = (*self._spare, *self._dropped)
+        return sum(place.nbytes for spare in every if spare.heap == heap for place in spare.places)
 
     def clear(self) -> None:
         """Destroys all."""
-        while self._spare:
+        while self._spare or self._dropped:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        self._destroy(self._spare[0])
-        del self._spare[0]  # behind the call, so that it is destroyed again after Ctrl-C, which harms nothing
+        dropped, note = self._dropped, self._dropped.append
+        spare = self._spare
+        left = spare[1:]
+        if spare and self._spare is spare:
+            self._spare = left
+            note(spare[0])
+        for storage in tuple(dropped):
+            self._destroy(storage)
+            with suppress(ValueError):  # a finaliser in between did it
+                dropped.remove(storage)

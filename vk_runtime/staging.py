@@ -63,7 +63,7 @@ def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, 
             stream.block_until(values.popleft())
         with device.lock:
             device.require_usable()
-            staging = device.memory.allocate(_room(piece.size), for_host=True)
+            staging = device.memory.allocate(_room(device, piece.size), for_host=True)
         with profile.span("copy", "to staging", device=selector, nbytes=piece.size):
             device.visit(partial(_fill_piece, staging, piece))
         with device.lock:
@@ -87,7 +87,7 @@ def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer
         piece = target[start : start + PIECE_BYTES]
         with device.lock:
             device.require_usable()
-            staging = device.memory.allocate(_room(piece.size), for_host=True)
+            staging = device.memory.allocate(_room(device, piece.size), for_host=True)
             value = record_copy(stream, device, buffer, staging, start, 0, piece.size, "download")
             if target.size > PIECE_BYTES:
                 stream.flush()
@@ -96,9 +96,12 @@ def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer
         _take_piece(stream, *waiting.popleft())
 
 
-def _room(nbytes: int) -> int:
+def _room(device: LogicalDevice, nbytes: int) -> int:
     """Returns the size of the staging buffer of a piece: of few sizes, so that one that was used before fits."""
-    return max(1 << (nbytes - 1).bit_length(), LEAST_ROOM_BYTES)
+    room = max(1 << (nbytes - 1).bit_length(), LEAST_ROOM_BYTES)
+    limits = device.physical.limits
+    largest = min(limits.max_buffer_bytes, limits.max_memory_allocation_bytes)
+    return max(nbytes, min(room, largest))
 
 
 def _take_piece(stream: CommandStream, piece: _Bytes, staging: Buffer, value: int) -> None:

@@ -13,13 +13,22 @@ from ...ir.walk import operands_of
 from ..narrowing import is_float_attribute, is_integer_attribute
 from .float_expression import FloatExpression
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
+from .signed_extrema import may_be_folded
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
 from .zero_operands import divf, mulf
 
 
-def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) -> Handler:
-    """Lowers to `kind`; on i1, where SPIR-V has no integers, to `bool_kind`."""
+def _integer(
+    kind: type[Operation],
+    bool_kind: type[Operation] | None = None,
+    *,
+    is_first: type[Operation] | None = None,
+) -> Handler:
+    """Lowers to `kind`; on i1, where SPIR-V has no integers, to `bool_kind`.
+
+    Extrema that drivers would fold wrongly choose the first operand where it passes the comparison `is_first`.
+    """
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
         lhs, rhs = operands_of(op)
@@ -33,7 +42,11 @@ def _integer(kind: type[Operation], bool_kind: type[Operation] | None = None) ->
                 raise TypeError(f"there is no such arithmetic on {type_}")
             chosen = bool_kind
         (result,) = op.results
-        fn.values[result] = fn.emit(chosen, (a, b), type_)
+        if is_first is not None and chosen is kind and may_be_folded((lhs, rhs)):
+            test = fn.emit(is_first, (a, b), fn.module.types.bool_like(type_))
+            fn.values[result] = fn.emit(spirv.SelectOp, (test, a, b), type_)
+        else:
+            fn.values[result] = fn.emit(chosen, (a, b), type_)
 
     return lower
 
@@ -207,8 +220,8 @@ BINARY_HANDLERS: dict[type[Operation], Handler] = {
     arith.ShRSIOp: _integer(spirv.ShiftRightArithmeticOp),
     arith.ShRUIOp: _integer(spirv.ShiftRightLogicalOp),
     # Signed i1: true is -1, the smaller one.
-    arith.MinSIOp: _integer(spirv.GLSMinOp, spirv.LogicalOrOp),
-    arith.MaxSIOp: _integer(spirv.GLSMaxOp, spirv.LogicalAndOp),
+    arith.MinSIOp: _integer(spirv.GLSMinOp, spirv.LogicalOrOp, is_first=spirv.SLessThanOp),
+    arith.MaxSIOp: _integer(spirv.GLSMaxOp, spirv.LogicalAndOp, is_first=spirv.SGreaterThanOp),
     arith.MinUIOp: _unsigned_minimum,
     arith.MaxUIOp: _integer(spirv.GLUMaxOp, spirv.LogicalOrOp),
     arith.AddfOp: _float(spirv.FAddOp, contracts=True),

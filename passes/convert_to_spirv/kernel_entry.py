@@ -1,23 +1,16 @@
-"""Lowers a kernel to an entry point: its arguments, its place in the launch, and the metadata of both.
-
-Kernel-level `x` is Vulkan's x, the fastest dimension: lapilli's last.  This file is where the order is
-reversed.
-"""
+"""Lowers a kernel to an entry point: its arguments, and the metadata that a launch needs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
-from xdsl.dialects import gpu, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseArrayBase,
     Float16Type,
     Float32Type,
     Float64Type,
     FunctionType,
-    IntegerAttr,
     VectorType,
     i32,
     i64,
@@ -62,24 +55,16 @@ from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering
 from .image_argument import ImageArgument
+from .launch_place import LaunchPlace, component, vulkan_order
 from .local_array import LocalArray
 from .module_lowering import ModuleLowering, only_block
 from .report_buffer import ReportBuffer
 from .size_expressions import SizeExpressions
-from .types import integer_attribute, is_scalar
+from .types import is_scalar
 
 DEFAULT_LOCAL_SIZE = (64, 1, 1)
 """(x, y, z) of a pipeline that sets none; every device has room for 64 invocations."""
-DIMENSIONS = {gpu.DimensionEnum.X: 0, gpu.DimensionEnum.Y: 1, gpu.DimensionEnum.Z: 2}
-"""Vulkan's number of each dimension."""
-
-
 _KERNEL_TYPE = FunctionType.from_lists((), ())
-
-
-@cache
-def _component(number: int) -> ArrayAttr[IntegerAttr]:
-    return ArrayAttr([integer_attribute(number, 32)])
 
 
 class KernelEntry:
@@ -112,15 +97,14 @@ class KernelEntry:
         """The constants of their extents, for those that are used."""
         self._switch_symbol: str | None = None
         """That of `without_notes`, where it is used."""
-        self._launch_values: dict[tuple[str, int], SSAValue] = {}
-        self._built_ins: dict[str, SSAValue] = {}
-        self._built_in_symbols: list[str] = []
         self._argument_symbol: str | None = None
         self._block_binding: int | None = None
         self._rank = launch_rank(kernel)
         self._local_size = local_size(kernel)
         self.index_type = i64 if WIDE in kernel.attributes else i32
         """Of the launch range, of extents, and of what is counted in them."""
+        self.place = LaunchPlace(module, self._fn, self._block, self._rank, self._local_size, self.index_type)
+        """Where in the launch a work-item is."""
         try:
             self._parameters = kernel_parameters(kernel)
         except VerifyException as error:
@@ -264,126 +248,20 @@ class KernelEntry:
                     spirv.CompositeExtractOp,
                     operands=(pair,),
                     result_types=(type_,),
-                    properties={"indices": _component(0)},
+                    properties={"indices": component(0)},
                 )
             )
         return self._block.field(key, type_)
 
-    def global_range(self, dimension: int) -> SSAValue:
-        """Returns n of ``k[n]`` along lapilli's `dimension`."""
-        return self._block.field(FieldKey(HIDDEN, FieldKind.RANGE, dimension), self.index_type)
-
-    def launch_value(self, kind: str, dimension: int) -> SSAValue:
-        """Returns a work-item's or work-group's index or size along a dimension, made once per kernel.
-
-        Args:
-            kind: `global_id`, `thread_id`, `block_id`, `block_dim` or `grid_dim`.
-            dimension: Vulkan's, 0 is x.
-        """
-        known = self._launch_values.get((kind, dimension))
-        if known is None:
-            make = getattr(self, f"_{kind}")
-            known = self._launch_values[kind, dimension] = make(dimension)
-        return known
-
     def _global_ids(self) -> list[SSAValue]:
         """Returns the work-item's id, slowest dimension first."""
-        return [self.launch_value("global_id", d) for d in reversed(range(self._rank))]
+        return [self.place.launch_value("global_id", d) for d in reversed(range(self._rank))]
 
     def round_count(self) -> SSAValue:
         """Returns the variable with the rounds that the loops of this work-item's sub-group have run."""
         if self._round_count is None:
             self._round_count = self._fn.variable(i32, self._fn.index(0))
         return self._round_count
-
-    def _thread_id(self, dimension: int) -> SSAValue:
-        return self._built_in("LocalInvocationId", dimension)
-
-    def _block_id(self, dimension: int) -> SSAValue:
-        group = self._indexed(self._built_in("WorkgroupId", dimension))
-        base = self._base(dimension)
-        return group if base is None else self._first(spirv.IAddOp, (group, base), self.index_type)
-
-    def _indexed(self, value: SSAValue) -> SSAValue:
-        """Returns an unsigned number of 32 bits in the type of indices."""
-        return value if self.index_type is i32 else self._first(spirv.UConvertOp, (value,), i64)
-
-    def _global_id(self, dimension: int) -> SSAValue:
-        if (
-            self.index_type is not i32
-        ):  # GlobalInvocationId has 32 bits, one dispatch may have more work-items
-            size = self._indexed(self.launch_value("block_dim", dimension))
-            first = self._first(spirv.IMulOp, (self.launch_value("block_id", dimension), size), i64)
-            lane = self._indexed(self.launch_value("thread_id", dimension))
-            return self._first(spirv.IAddOp, (first, lane), i64)
-        index = self._built_in("GlobalInvocationId", dimension)
-        base = self._base(dimension)
-        if base is None:
-            return index
-        skipped = self._first(spirv.IMulOp, (base, self.launch_value("block_dim", dimension)), i32)
-        return self._first(spirv.IAddOp, (index, skipped), i32)
-
-    def _block_dim(self, dimension: int) -> SSAValue:
-        if self._local_size is not None and not self._module.has_local_size_constants:
-            return self._fn.index(vulkan_order(self._local_size)[dimension])
-        symbol = self._module.local_size_symbol(dimension)
-        return self._fn.add_constant(
-            create(
-                spirv.ReferenceOfOp,
-                properties={"spec_const": self._module.symbol(symbol)},
-                result_types=(i32,),
-            )
-        )
-
-    def _grid_dim(self, dimension: int) -> SSAValue:
-        # NumWorkgroups counts the groups of one dispatch; a large range takes several.
-        if dimension >= self._rank:
-            return self._fn.index(1)
-        size = self.launch_value("block_dim", dimension)
-        total = self.global_range(self._rank - 1 - dimension)
-        last = self._first(spirv.ISubOp, (size, self._fn.index(1)), i32)
-        padded = self._first(spirv.IAddOp, (total, last), i32)
-        return self._first(spirv.UDivOp, (padded, size), i32)
-
-    def _base(self, dimension: int) -> SSAValue | None:
-        if dimension >= self._rank:
-            return None
-        return self._block.field(
-            FieldKey(HIDDEN, FieldKind.BASE, self._rank - 1 - dimension), self.index_type
-        )
-
-    def _built_in(self, name: str, dimension: int) -> SSAValue:
-        vector = self._built_ins.get(name)
-        if vector is None:
-            vector = self._built_ins[name] = self._load_built_in(name)
-        op = create(
-            spirv.CompositeExtractOp,
-            operands=(vector,),
-            result_types=(i32,),
-            properties={"indices": _component(dimension)},
-        )
-        return self._fn.first(op)
-
-    def sub_group_value(self, name: str) -> SSAValue:
-        """Returns a built-in number of sub-groups, such as SubgroupSize."""
-        known = self._built_ins.get(name)
-        if known is None:
-            known = self._built_ins[name] = self._load_built_in(name)
-        return known
-
-    def _load_built_in(self, name: str) -> SSAValue:
-        fn, module = self._fn, self._module
-        symbol = module.built_in(name)
-        self._built_in_symbols.append(symbol)
-        type_ = module.built_in_type(name)
-        base = fn.first(
-            create(
-                spirv.AddressOfOp,
-                properties={"variable": module.symbol(symbol)},
-                result_types=(module.types.pointer(type_, StorageClass.Input),),
-            )
-        )
-        return self._first(spirv.LoadOp, (base,), type_)
 
     def _first(self, kind: type[Operation], operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
         return self._fn.first(create(kind, operands=operands, result_types=(type_,)))
@@ -409,7 +287,7 @@ class KernelEntry:
 
     def entry_point(self) -> tuple[spirv.EntryPointOp, spirv.ExecutionModeOp]:
         """Returns the entry point and its execution mode; after `lower`."""
-        symbols = list(self._built_in_symbols)
+        symbols = list(self.place.symbols)
         # Since SPIR-V 1.4 the interface lists every global that the entry point uses (SPIR-V 1.6 §3.52.6).
         if self._module.env.spirv_version >= (1, 4):
             arrays = [*self._arrays.values(), *self._local_arrays, *self._image_numbers.values()]
@@ -557,10 +435,3 @@ class KernelEntry:
 def local_size(kernel: Function) -> tuple[int, ...] | None:
     """Returns the local size that a kernel fixes, slowest dimension first, or None."""
     return kernel_local_size(kernel) or aspect.reqd_work_group_size(kernel)
-
-
-def vulkan_order(size: Sequence[int]) -> tuple[int, int, int]:
-    """Returns (x, y, z) of a size given slowest dimension first; missing dimensions are 1."""
-    # No device has more: an image with such a size is refused before its code is read.
-    x, y, z = (*(min(extent, 2**31 - 1) for extent in reversed(size)), 1, 1)[:3]
-    return x, y, z

@@ -42,6 +42,8 @@ def _hidden(fn: FunctionLowering, value: SSAValue) -> SSAValue:
     if number is None or value.type is not f32 or fn.entry is None:
         return value
     (bits,) = struct.unpack("<i", struct.pack("<f", number))
-    nothing = fn.emit(spirv.ShiftRightLogicalOp, (fn.entry.launch_value("global_id", 0), fn.index(31)), i32)
+    nothing = fn.emit(
+        spirv.ShiftRightLogicalOp, (fn.entry.place.launch_value("global_id", 0), fn.index(31)), i32
+    )
     hidden = fn.emit(spirv.BitwiseOrOp, (nothing, fn.constant(i32, bits)), i32) if bits else nothing
     return fn.emit(spirv.BitcastOp, (hidden,), f32)

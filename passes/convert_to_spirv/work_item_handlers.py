@@ -9,7 +9,8 @@ from ...ir.dialects.kernel import GlobalRangeOp
 from ...ir.dialects.spirv.enums import MemorySemantics
 from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler
-from .kernel_entry import DIMENSIONS, KernelEntry
+from .kernel_entry import KernelEntry
+from .launch_place import DIMENSIONS
 
 BARRIER_ORDERS = (
     MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory | MemorySemantics.UniformMemory
@@ -29,21 +30,21 @@ def _launch_value(kind: str) -> Handler:
         dimension = op.properties["dimension"]
         assert isinstance(dimension, gpu.DimensionAttr)
         number = DIMENSIONS[dimension.data]
-        fn.values[op.results[0]] = entry_of(fn, op).launch_value(kind, number)
+        fn.values[op.results[0]] = entry_of(fn, op).place.launch_value(kind, number)
 
     return lower
 
 
 def _sub_group_value(name: str) -> Handler:
     def lower(fn: FunctionLowering, op: Operation) -> None:
-        fn.values[op.results[0]] = entry_of(fn, op).sub_group_value(name)
+        fn.values[op.results[0]] = entry_of(fn, op).place.sub_group_value(name)
 
     return lower
 
 
 def _global_range(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, GlobalRangeOp)
-    fn.values[op.results[0]] = entry_of(fn, op).global_range(op.dimension.value.data)
+    fn.values[op.results[0]] = entry_of(fn, op).place.global_range(op.dimension.value.data)
 
 
 WORK_ITEM_HANDLERS: dict[type[Operation], Handler] = {

@@ -118,6 +118,14 @@ def _is_barrier(op: Operation) -> bool:
     return isinstance(op, gpu.BarrierOp)
 
 
+def is_shared_only(barrier: ControlBarrierOp) -> bool:
+    """Whether a barrier is one of a work-group that orders its shared memory and nothing else."""
+    return (
+        barrier.execution_scope.data is barrier.memory_scope.data is Scope.Workgroup
+        and barrier.memory_semantics.data == _SHARED_ONLY
+    )
+
+
 def _accesses(op: Operation, entry: Block) -> Iterator[tuple[SSAValue, bool]]:
     """Yields the buffers that an operation, regions aside, touches, and whether it may write them."""
     if is_pure_class(type(op)) or op.name in _WITHOUT_ACCESS:

@@ -207,6 +207,9 @@ def test_depends_on_orders_queues(device, out):
     assert out.numpy().tolist() == [41] * 4
     with pytest.raises(lp.InvalidError, match="depends_on expects"):
         first.submit(lambda h: h.depends_on([3]))
+    for value in (3, None, counts):  # a kernel function, which has items without end
+        with pytest.raises(lp.InvalidError, match="depends_on expects"):
+            first.submit(lambda h, value=value: h.depends_on(value))
 
 
 def test_copies_and_fills_are_checked(queue, out):

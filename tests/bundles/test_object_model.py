@@ -124,6 +124,6 @@ def test_a_context_lists_its_living_bundles(context):
 
 def test_representations(context):
     bundle = get(context, INPUT)
-    assert repr(bundle) == f"<lp.KernelBundle INPUT, 1 images, for {context.devices[0].selector}>"
+    assert repr(bundle) == f"<lp.KernelBundle INPUT, 1 image, for {context.devices[0].selector}>"
     assert repr(kernels.scaled.kernel_id) == f"<lp.KernelId {kernels.scaled.qualified_name}>"
     assert repr(lp.build(bundle).get_kernel(kernels.scaled)) == "<lp.Kernel scaled>"

@@ -55,6 +55,33 @@ def run_product(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
     return product, out.numpy()
 
 
+def run_scan(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
+    """Prefix sums of work-groups: rounds that end with a barrier, and nothing shared behind them."""
+
+    @lp.kernel(local_size=SIZE)
+    def scan(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+        part = lp.local.array(SIZE, lp.f32)
+        i, t = lp.global_id(0), lp.local_id(0)
+        value = x[i]
+        part[t] = value
+        lp.barrier()
+        reach = 1
+        while reach < SIZE:
+            before = part[t - reach] if t >= reach else 0.0
+            lp.barrier()
+            value += before
+            part[t] = value
+            lp.barrier()
+            reach = reach << 1
+        out[i] = value
+
+    x = _data((4 * SIZE,))
+    out = lp.zeros(4 * SIZE, device=device)
+    scan[4 * SIZE](lp.asarray(x, device=device), out)
+    np.testing.assert_allclose(out.numpy(), x.reshape(4, SIZE).cumsum(axis=1).ravel(), rtol=1e-5)
+    return scan, out.numpy()
+
+
 def run_stencil(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
     """Large enough to be coarsened, with branches at borders."""
 
@@ -125,7 +152,7 @@ def run_search(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
     return search, out.numpy()
 
 
-KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul, run_rows, run_search)
+KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul, run_rows, run_search, run_scan)
 
 
 def _images(kernel: KernelFunction) -> list[DeviceImage]:
@@ -159,6 +186,8 @@ def test_every_pass_does_something(device: lp.Device, name: str) -> None:
         has_coarse = has_coarse or len(_images(usual)) > 1
     if name == "coarsen" and not has_coarse:
         pytest.skip(f"{device.selector} runs these kernels as they are")
-    if name == "pair-rounds" and not device.target_env.pairs_rounds:
+    env = device.target_env
+    has = {"pair-rounds": env.pairs_rounds, "rotate-barriers": env.rotates_barriers}
+    if not has.get(name, True):
         pytest.skip(f"{device.selector} is not one of those that it is for")
     assert differs

@@ -169,3 +169,31 @@ def test_a_widened_integer_compares_with_64_bit_constants(device):
     v = x.astype(np.int64)
     expected = np.stack([v < 1, v >= 1, v > 2**31, v >= -(2**31), v > -(2**40)], 1)
     np.testing.assert_array_equal(out.numpy(), expected)
+
+
+OFFSET = lp.SpecializationId(lp.i32, -3)
+
+
+def larger(a, b):
+    return max(a, b)
+
+
+def smaller(a, b):
+    return min(a, b)
+
+
+@lp.kernel(opt_level=0)
+def extrema_of_constants(out: lp.Out[lp.i32]):
+    out[0] = max(lp.i32(-7), lp.i32(0))
+    out[1] = smaller(lp.i32(-7), 0)
+    out[2] = lp.math.clamp(lp.i32(2), -5, 1)
+    out[3] = larger(OFFSET, 2)
+    for k in range(-1, 0):
+        out[4] = min(max(k, -4), 3)
+
+
+def test_extrema_of_constants_are_signed(device):
+    """Also of what the driver finds to be one: arguments, specialization constants, loop variables."""
+    out = lp.zeros(5, lp.i32, device=device)
+    extrema_of_constants[1](out)
+    assert out.numpy().tolist() == [0, -7, 1, 2, -1]

@@ -7,6 +7,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.compile import compile_kernels
+from lapilli.frontend.inspection import inspect
 from lapilli.ir.target_env import BindingModel, TargetEnv
 from lapilli.spirv.tools import spirv_tools
 
@@ -178,6 +179,13 @@ def fields(cells: lp.Array[Packed], pixels: lp.Array[lp.u8x4]):
     lp.atomic.add(cells, (c, "total"), 0.5)
     lp.atomic.add(pixels, (c, "z"), 1)
     lp.atomic.xor(pixels, (c, "w"), lp.u8(i))
+
+
+def test_fields_that_are_reached_as_words_need_no_narrow_storage():
+    """Without an instruction for the float, all of the struct is seen as words."""
+    text = inspect(fields, "spirv", env=TargetEnv())
+    assert isinstance(text, str)
+    assert "Storage" not in "".join(line for line in text.splitlines() if "OpCapability" in line)
 
 
 def test_fields_and_components(device):

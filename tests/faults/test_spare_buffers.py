@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import spare_buffers
+from lapilli.vk_runtime import memory, spare_buffers
 from tests.interruption import interrupted_at
 
 from .fake_device import make_device
@@ -108,6 +108,9 @@ def test_ctrl_c_anywhere_loses_none_and_gives_none_away_twice(driver: FakeDriver
     come_and_go()
     point = 0
     for point in range(1000):
+        lp.empty(
+            1000, device=device
+        )  # is retired then; what traced frames have made lives as long as they do
         if not interrupted_at(point, come_and_go):
             break
         x, y = (lp.full(1000, value, device=device) for value in (1.0, 2.0))
@@ -116,5 +119,42 @@ def test_ctrl_c_anywhere_loses_none_and_gives_none_away_twice(driver: FakeDriver
         collect(device)
         assert [(heap.used, heap.buffers) for heap in device.memory_stats()] == empty, f"point {point}"
     assert 30 < point < 999
+    device.shut_down()
+    assert driver.violations == [] and driver.living == {}
+
+
+@pytest.mark.parametrize("step", ["make", "drop"])
+@pytest.mark.parametrize("largest", [spare_buffers.LARGEST, 100])
+def test_a_finaliser_anywhere_gets_a_buffer_of_its_own(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, largest: int, step: str
+) -> None:
+    monkeypatch.setattr(memory, "LARGEST", largest)
+    device = make_device(driver, is_gpu=False)
+    collect(device)
+    empty = [(heap.used, heap.buffers) for heap in device.memory_stats()]
+    made: list[lp.Array] = []
+
+    def make() -> None:
+        made.append(lp.empty(1000, device=device))
+
+    make()
+    point = 0
+    for point in range(1000):
+        made.clear()
+        if step == "make":
+            collect(device)
+        # What traced frames have made lives as long as they do: what is dropped was made before.
+        if not interrupted_at(point, make if step == "make" else lambda: collect(device), instead=make):
+            break
+        make()
+        for value in range(len(made)):
+            made[value].fill(value)
+        assert [int(x.numpy()[0]) for x in made] == list(range(len(made))), f"point {point}"
+        used = [(heap.used, heap.buffers) for heap in device.memory_stats()]
+        assert used == [(empty[0][0] + 4000 * len(made), empty[0][1] + len(made)), *empty[1:]], (
+            f"point {point}"
+        )
+    assert 5 < point < 999
+    made.clear()
     device.shut_down()
     assert driver.violations == [] and driver.living == {}

@@ -46,6 +46,9 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         root.inspect = lambda kernel, stage: f"{kernel.name} as {stage}"  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, root.__name__, root)
         monkeypatch.setattr(lapilli.frontend, name, root, raising=False)
+    # It keeps what it has imported: another test's real one, or this one's for the tests behind.
+    launching = sys.modules["lapilli.frontend.launch"]
+    monkeypatch.setattr(sys.modules["lapilli.frontend.kernel"], "_launching", lambda: launching)
     return recorded
 
 
@@ -70,10 +73,14 @@ def test_is_pickled_by_its_name_and_is_its_own_copy() -> None:
         pickle.dumps(nested)
 
 
+def test_is_not_iterable() -> None:
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(scale)  # type: ignore[call-overload]
+
+
 def test_a_configuration_shows_what_was_asked_for() -> None:
-    assert repr(scale[8]) == (
-        f"LaunchConfiguration(kernel={scale!r}, range=8, queue=None, wait_events=(), spec_values=None)"
-    )
+    assert repr(scale[8]) == f"<{scale!r} over 8; call it>"
+    assert repr(scale[8].spec({"a": 2})) == f"<{scale!r} over 8, spec={{'a': 2}}; call it>"
 
 
 def test_options() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import traceback
 
 import pytest
@@ -21,6 +23,37 @@ def test_frames_of_the_compiler_are_left_out(device: lp.Device) -> None:
             wrong[1](lp.zeros(1, device=device))
         frames = traceback.extract_tb(caught.value.__traceback__)
         assert [frame.name for frame in frames] == ["test_frames_of_the_compiler_are_left_out", "__call__"]
+
+
+@lp.kernel
+def right(x: lp.Array[lp.f32]):
+    x[0] = 1.0
+
+
+@pytest.mark.device
+def test_nor_do_wrong_arguments_show_how_they_are_checked(device: lp.Device) -> None:
+    x = lp.zeros(1, device=device)
+    for _ in range(3):  # at the first launch, at the next, and on the short way
+        with pytest.raises(lp.KernelArgumentError, match="f64") as caught:
+            right[1](lp.zeros(1, lp.f64, device=device))
+        frames = traceback.extract_tb(caught.value.__traceback__)
+        assert [frame.name for frame in frames] == [
+            "test_nor_do_wrong_arguments_show_how_they_are_checked",
+            "__call__",
+        ]
+        right[1](x)
+
+
+def test_without_the_compilers_packages_the_error_says_so() -> None:
+    program = (
+        "import sys; sys.modules['xdsl'] = None; import lapilli as lp\n"
+        "from lapilli.frontend.compile import load_compiler\n"
+        "try: load_compiler()\nexcept lp.BuildError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "'xdsl', which is not installed here: pip install xdsl" in done.stdout
 
 
 def test_so_does_a_definition() -> None:

@@ -396,3 +396,12 @@ def test_loops_over_indices_are_counted_behind_them(body: str) -> None:
     )
     assert "index_cast" in text[text.index("scf.") :]
     assert text.index("check_rounds") > text.rindex("index_cast")
+
+
+def test_calls_are_not_copied_by_level_2() -> None:
+    """A helper may loop itself, and is inlined later as often as it is called: loops in loops would be."""
+    parameters = "%n: i32, %a: memref<?xi32>, %zero: i32, %one: i32, %i: index"
+    helpers = f"func.func private @h({parameters}) {{ {loop('%n')} func.return }}"
+    call = "func.call @h(%n, %a, %zero, %one, %i) : (i32, memref<?xi32>, i32, i32, index) -> ()"
+    text = run(loop("%n", call), level=2, helpers=helpers)
+    assert text.count("call @h") == 1

@@ -13,6 +13,7 @@ from pathlib import Path
 import lapilli as lp
 
 from .differential import Mismatch, Program
+from .group_programs import check
 
 KERNELS = 4
 """Kernels of one file."""
@@ -52,7 +53,12 @@ def _one(seed: int, folder: Path) -> tuple[int, int]:
                 print(f"seed {seed}: {type(error).__name__}: {error}")
     if not failures:
         program.path.unlink()
-    return len(devices) * KERNELS, failures
+    try:
+        check(seed, devices[1:], program.types)
+    except (AssertionError, lp.Error) as error:
+        failures += 1
+        print(f"work-groups of seed {seed}: {type(error).__name__}: {error}")
+    return len(devices) * (KERNELS + 1), failures
 
 
 if __name__ == "__main__":

@@ -67,8 +67,7 @@ def test_spirv_is_written_as_binary(file: Path, tmp_path: Path) -> None:
     assert "IR Dump After convert-to-spirv" in result.stderr
 
 
-def test_a_spirv_module_is_only_encoded(tmp_path: Path) -> None:
-    text = """
+SPIRV_MODULE = """
     "spirv.module"() <{addressing_model = #spirv.addressing_model<Logical>,
         memory_model = #spirv.memory_model<GLSL450>}> ({
       "spirv.func"() <{sym_name = "k", function_type = () -> (),
@@ -81,9 +80,22 @@ def test_a_spirv_module_is_only_encoded(tmp_path: Path) -> None:
           values = [1 : i32, 1 : i32, 1 : i32]}> : () -> ()
     }) : () -> ()
     """
-    result = opt("-t", "spirv", stdin=text)
+
+
+def test_a_spirv_module_is_only_encoded() -> None:
+    result = opt("-t", "spirv", stdin=SPIRV_MODULE)
     assert result.exit_code == 0, result.output
     assert result.stdout_bytes[:4] == b"\x03\x02\x23\x07"
+
+
+@pytest.mark.parametrize(
+    ("named", "written"), [("v1.0", 3), ("v1.3", 3), ("v1.4", 5), ("v1.5", 5), ("v1.6", 6)]
+)
+def test_a_spirv_module_keeps_its_version(named: str, written: int) -> None:
+    triple = f"vce_triple = #spirv.vce<{named}, [Shader], []>"
+    result = opt("-t", "spirv", stdin=SPIRV_MODULE.replace("GLSL450>}>", f"GLSL450>, {triple}}}>"))
+    assert result.exit_code == 0, result.output
+    assert tuple(result.stdout_bytes[4:8]) == (0, written, 1, 0)
 
 
 def test_several_images_are_no_single_binary() -> None:
@@ -139,8 +151,8 @@ def test_an_unknown_pass_lists_the_known_ones(file: Path) -> None:
     assert result.stderr == (
         "error: unknown pass 'inline', expected one of canonicalize, coarsen, compute-requirements, cse, dce, "
         "hoist-invariants, join-loads, lift-breaks, limit-loops, linearise-indices, lower-vectors, narrow-barriers, "
-        "pair-rounds, promote-arrays, propagate-aspects, reduce-strength, split-modules, trap-accesses, "
-        "trap-cooperation\n"
+        "pair-rounds, promote-arrays, propagate-aspects, reduce-strength, rotate-barriers, split-modules, "
+        "trap-accesses, trap-cooperation\n"
     )
 
 

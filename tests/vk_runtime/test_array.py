@@ -45,6 +45,16 @@ def test_round_trip_keeps_everything(home, dtype):
     np.testing.assert_array_equal(np.asarray(array), source)
 
 
+def test_staging_memory_stays_within_a_mask(device):
+    limited = device.masked(limits={"maxBufferSize": 4096})
+    staged = Device(limited.physical, device.selector, staged_memory=True)
+    source = np.arange(4096, dtype=np.uint8)
+    array = lp.asarray(source, device=staged)
+    np.testing.assert_array_equal(array.numpy(), source)
+    del array
+    staged.shut_down()
+
+
 @pytest.mark.parametrize("view", [np.s_[::2, ::-1], np.s_[:, 1], np.s_[::-1]])
 def test_strided_input_is_copied_in_c_order(home, view):
     source = np.arange(24, dtype=np.float32).reshape(4, 6)[view]
@@ -119,6 +129,15 @@ def test_copy_from_waits_for_nothing_but_order(home):
 def test_dtypes_that_arrays_cannot_hold(device, source):
     with pytest.raises(lp.InvalidError, match="expected one of bool"):
         lp.asarray(source, device=device)
+
+
+def test_complex_numbers_become_pairs_as_the_message_says(device):
+    x = np.array([[1 + 2j, 3 - 4j]], np.complex64)
+    with pytest.raises(lp.InvalidError) as caught:
+        lp.asarray(x, device=device)
+    assert "lp.asarray(x.view(x.real.dtype).reshape(*x.shape, 2), lp.f32x2)" in str(caught.value)
+    pairs = lp.asarray(x.view(x.real.dtype).reshape(*x.shape, 2), lp.f32x2, device=device)
+    assert pairs.numpy().tolist() == [[[1, 2], [3, -4]]]
 
 
 @pytest.mark.parametrize("shape", [-1, (1, -1), 1.5, (1, 1, 1, 1), "3", None])

@@ -170,3 +170,41 @@ def test_aliased_read_only(device: lp.Device) -> None:
     _run(device, kernel, 1, both, both)
     assert both.numpy()[0] == 6
     assert (both.numpy()[1] != 6) == _has(device, "aliased-read-only")
+
+
+EXTREMUM = """
+OpCapability Shader
+%std = OpExtInstImport "GLSL.std.450"
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %out
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %ints ArrayStride 4
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %out DescriptorSet 0
+OpDecorate %out Binding 0
+%void = OpTypeVoid
+%function = OpTypeFunction %void
+%int = OpTypeInt 32 0
+%zero = OpConstant %int 0
+%minus_one = OpConstant %int 4294967295
+%ints = OpTypeRuntimeArray %int
+%block = OpTypeStruct %ints
+%pointer = OpTypePointer StorageBuffer %block
+%element = OpTypePointer StorageBuffer %int
+%out = OpVariable %pointer StorageBuffer
+%main = OpFunction %void None %function
+%label = OpLabel
+%larger = OpExtInst %int %std SMax %minus_one %zero
+%place = OpAccessChain %element %out %zero %zero
+OpStore %place %larger
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_unsigned_extrema(device: lp.Device) -> None:
+    kernel = _kernel(device, lp.SourceLanguage.SPIRV_ASM, EXTREMUM)
+    out = lp.full(1, 7, lp.i32, device=device)
+    _run(device, kernel, 1, out)
+    assert (out.numpy()[0] != 0) == _has(device, "unsigned-extrema")

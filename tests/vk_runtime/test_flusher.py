@@ -105,6 +105,15 @@ def test_without_it_whoever_waits_submits(device, monkeypatch: pytest.MonkeyPatc
     assert (x.numpy() == 2).all()
 
 
+def test_a_period_that_nobody_could_sleep_does_not_end_the_thread(device, monkeypatch: pytest.MonkeyPatch):
+    queue, x = warm_queue(device)
+    monkeypatch.setattr(flusher, "LONGEST_S", 0.001)
+    monkeypatch.setattr(device.logical, "flusher", Flusher(device.logical))
+    with lp.config.override(flush_after=1e300):
+        event = add_one[64].on(queue)(x)
+        until(has_ended(queue, event))
+
+
 def test_0_turns_it_off(device, monkeypatch: pytest.MonkeyPatch):
     queue, x = warm_queue(device)
     own = Flusher(device.logical)

@@ -529,7 +529,9 @@ def test_locations_survive() -> None:
 
 
 def test_names_of_passes() -> None:
-    assert sorted([*(kind.name for kind in PASSES), "coarsen", "pair-rounds"]) == list(OPTIMISATION_PASSES)
+    assert sorted([*(kind.name for kind in PASSES), "coarsen", "pair-rounds", "rotate-barriers"]) == list(
+        OPTIMISATION_PASSES
+    )
     assert [kind.name for kind in PASSES] == [
         "canonicalize",
         "cse",
