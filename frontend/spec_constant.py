@@ -265,7 +265,7 @@ class SpecializationId:
         )
 
 
-def _is_whole(value: object, kind: StructType) -> bool:
+def _is_whole(value: Any, kind: StructType) -> bool:
     """Whether a single default stands for all members of a struct, not for the first: a record, tuple or instance."""
     if isinstance(value, np.ndarray):  # vectors and fixed arrays are, too
         return value.dtype.names is not None
