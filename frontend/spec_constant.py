@@ -14,7 +14,7 @@ import types
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -265,10 +265,10 @@ class SpecializationId:
         )
 
 
-def _is_whole(value: Any, kind: StructType) -> bool:
+def _is_whole(value: object, kind: StructType) -> bool:
     """Whether a single default stands for all members of a struct, not for the first: a record, tuple or instance."""
     if isinstance(value, np.ndarray):  # vectors and fixed arrays are, too
-        return value.dtype.names is not None
+        return cast("np.ndarray[Any, np.dtype[Any]]", value).dtype.names is not None
     return isinstance(value, tuple | np.void) or (
         getattr(struct_of_value(value), "spelling", None) == kind.spelling
     )
