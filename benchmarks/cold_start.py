@@ -1,6 +1,6 @@
 """Cold start: a fresh process to its first result, with and without caches, beside what nobody can avoid.
 
-    python benchmarks/cold_start.py [--rounds N]
+    python -m benchmarks.cold_start [--rounds N] [--save]
 
 Every round starts one process of each kind, in turn, so that a busy machine slows all of them alike.  A process
 prints the clock when its result is there; what counts is that minus the clock before the start, teardown excluded.
@@ -126,7 +126,14 @@ def main() -> None:
     """Measures and prints the table."""
     parser = argparse.ArgumentParser(description="Cold start against its floors.")
     parser.add_argument("--rounds", type=int, default=9, help="processes of each kind (default: 9)")
-    print(table(measure(parser.parse_args().rounds)))
+    parser.add_argument("--save", action="store_true", help="write the times into benchmarks/results")
+    options = parser.parse_args()
+    found = measure(options.rounds)
+    print(table(found))
+    if options.save:
+        from .saved_times import save_times
+
+        print(save_times("cold-start", "python -m benchmarks.cold_start", "ms", found))
 
 
 if __name__ == "__main__":

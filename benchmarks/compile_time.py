@@ -1,6 +1,6 @@
 """Compile time: Python source to validated SPIR-V in a warm process, in CPU time, by stage.
 
-    python benchmarks/compile_time.py [--rounds N] [--profile]
+    python -m benchmarks.compile_time [--rounds N] [--profile] [--save]
 
 The kernels are straight code with branches, calls and a loop, of 60 and of 200 operations (arithmetic, comparisons,
 loads, stores, calls of functions) in their source.  Every round compiles each kernel once, as the first launch
@@ -180,13 +180,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--save", action="store_true", help="write the times into benchmarks/results")
     options = parser.parse_args(arguments)
     load_compiler()
+    found: dict[str, list[float]] = {}
     for operations in SIZES:
         kernel = lp.kernel_from_source(source_of(operations), name="k")
         module = analyse_kernels([kernel], TargetEnv(), rank=1).images[0].module
         ir_count = sum(1 for _ in module.walk())
         times = measure(operations, options.rounds)
+        found |= {f"{operations} operations: {name}": values for name, values in times.items()}
         limit = LIMITS_MS[operations]
         print(
             f"{operation_count(source_of(operations))} operations, {ir_count} of IR; ms of CPU time, "
@@ -194,6 +197,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         for name, values in times.items():
             print(f"    {name:26}{min(values):6.1f} / {statistics.median(values):.1f}")
+    if options.save:
+        from .saved_times import save_times
+
+        print(save_times("compile", "python -m benchmarks.compile_time", "ms of CPU time", found))
     if options.profile:
         print_shares(SIZES[-1], 8 * options.rounds)
         print_profile(SIZES[-1], options.rounds)

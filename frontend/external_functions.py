@@ -12,7 +12,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
-from ..ir.dialects.aspect import DECLARED, EXTERNAL, UNIT, USED, aspects_attribute, declared
+from ..ir.attribute_values import integers
+from ..ir.dialects.aspect import DECLARED, EXTERNAL, UNIT, USED, aspects_attribute
 from ..ir.dialects.kernel import LINKAGE_NAME
 from .composites import convert_composite, typed_value_of
 from .errors import compile_error
@@ -134,10 +135,12 @@ def _declared(fb: FunctionBuilder, function: ExternalFunction, node: ast.Call) -
 
 
 def _declare_more(declaration: func.FuncOp, function: ExternalFunction) -> None:
-    """Adds what another declaration of the same function says that it needs: all of them hold, as in C++."""
-    if function.declared_aspects is not None:
-        known = declared(declaration) or frozenset()
-        declaration.attributes[DECLARED] = aspects_attribute(known | function.declared_aspects)
+    """Adds what another declaration of the same function says of it: all of them hold, as in C++."""
+    more = _attributes(function, declaration.sym_name.data)
+    for name in more.keys() & {DECLARED, USED}:
+        known = integers(declaration.attributes.get(name)) or ()
+        more[name] = aspects_attribute((*known, *(integers(more[name]) or ())))
+    declaration.attributes |= more
 
 
 def _differ(one: ExternalFunction, other: ExternalFunction) -> bool:

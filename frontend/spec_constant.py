@@ -14,7 +14,7 @@ import types
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -77,11 +77,7 @@ class SpecializationId:
         self._qualname: str | None = None
         self._symbol: str | None = None
         if isinstance(resolved, StructType):
-            is_whole = len(default) == 1 and (
-                isinstance(default[0], tuple | np.void | np.ndarray)
-                or getattr(struct_of_value(default[0]), "spelling", None) == resolved.spelling
-            )
-            if members or (default and not is_whole):
+            if members or (default and not (len(default) == 1 and _is_whole(default[0], resolved))):
                 default = (resolved.python_class(*default, **members),)
         elif members:
             names = ", ".join(members)
@@ -267,6 +263,15 @@ class SpecializationId:
         return KernelArgumentError(
             f"{self._what()} cannot be copied or pickled: it is told apart by identity; refer to it instead"
         )
+
+
+def _is_whole(value: object, kind: StructType) -> bool:
+    """Whether a single default stands for all members of a struct, not for the first: a record, tuple or instance."""
+    if isinstance(value, np.ndarray):  # vectors and fixed arrays are, too
+        return cast("np.ndarray[Any, np.dtype[Any]]", value).dtype.names is not None
+    return isinstance(value, tuple | np.void) or (
+        getattr(struct_of_value(value), "spelling", None) == kind.spelling
+    )
 
 
 def placeholder_id(value: object) -> SpecializationId | None:

@@ -153,12 +153,16 @@ def test_declarations_of_one_function_add_up() -> None:
     @lp.device_has(lp.Aspect.FP64)
     def double(x: lp.f32, n: lp.i32) -> lp.f32: ...
 
+    @lp.uses_aspects(lp.Aspect.ATOMIC64)
+    @lp.extern("far.away")
+    def atomic(x: lp.f32, n: lp.i32) -> lp.f32: ...
+
     @lp.kernel
     def calls(x: lp.Array[lp.f32]):
-        x[0] = plain(x[0], 1) + half(x[0], 2) + double(x[0], 3)
+        x[0] = plain(x[0], 1) + half(x[0], 2) + double(x[0], 3) + atomic(x[0], 4)
 
     (image,) = analyse(build_module([calls]), ENV).images
-    assert image.requirements.aspects == (lp.Aspect.FP16, lp.Aspect.FP64)
+    assert image.requirements.aspects == (lp.Aspect.FP16, lp.Aspect.FP64, lp.Aspect.ATOMIC64)
 
 
 def test_a_signature_that_does_not_match_is_a_link_error(load: Load) -> None:

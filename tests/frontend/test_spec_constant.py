@@ -75,6 +75,22 @@ def test_members_of_a_struct_by_name() -> None:
         SpecializationId(t.f32, default=1.0)
 
 
+def test_a_vector_or_array_alone_is_the_default_of_the_first_member() -> None:
+    @struct
+    class Rows:
+        row: t.FixedArray[t.i32, 3]
+        count: t.i32 = 7
+
+    row = np.array([1, 2, 3])
+    for default in (
+        (row,),
+        (row, 7),
+        ((row, 7),),
+        (np.array(((1, 2, 3), 7), [("row", "i4", 3), ("count", "i4")]),),
+    ):
+        assert SpecializationId(Rows, *default).default == Rows(row)
+
+
 @pytest.mark.parametrize("name", ["type", "default", "name"])
 def test_ids_are_read_only(name: str) -> None:
     with pytest.raises(AttributeError):
