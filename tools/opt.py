@@ -56,7 +56,9 @@ class OptOptions:
 
 @click.command("opt")
 @click.argument("file", default="-", metavar="[FILE | -]")
-@click.option("-p", "--passes", default="", help="Passes to run: NAME{option=value …},NAME,…")
+@click.option(
+    "-p", "--passes", default="", help="Passes to run: NAME{option=value …},NAME,…; -p help names all."
+)
 @click.option("-t", "--target", type=click.Choice(["mlir", "spirv"]), default="mlir", help="What to write.")
 @click.option("--print-op-generic", is_flag=True, help="Write every operation in MLIR's generic form.")
 @click.option("--print-ir-after-all", is_flag=True, help="Write the IR to stderr after each pass.")
