@@ -86,8 +86,9 @@ class DescriptorSet:
 
     def __del__(self) -> None:
         # deque.append is atomic, so this is safe wherever the last reference goes.
-        if self.raw is not None:
-            self._free.append(self.raw)
+        raw = getattr(self, "raw", None)  # Ctrl-C may have come before it was there
+        if raw is not None:
+            self._free.append(raw)
 
 
 class DescriptorSetLayout(Handle):

@@ -4,7 +4,8 @@ Launches are submitted together when somebody waits, because a submission costs 
 goes on with work of its own, or that waits for another queue first, would leave the device idle meanwhile.  So one
 thread for each device looks every `config.flush_after` seconds, and submits what it has seen at the last look, too:
 loops that launch and wait never meet it, and everything else starts within two looks.  It sleeps while nothing is
-recorded, and ends when that lasts.
+recorded, and ends when that lasts.  Where the application has a VkQueue of the device it does nothing: only one thread
+at a time may submit to that, and the application knows of its own only.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Flusher:
 
     def wake(self) -> None:
         """Makes the thread look from now on.  Call it with the device's lock held, and `half_way` set."""
-        if not config.flush_after:
+        if self._device.has_shared_queues or not config.flush_after:
             return
         self._woken.set()
         if self._thread is None:
@@ -100,7 +101,8 @@ class Flusher:
     def _flush(self, queue: CommandStream, value: int) -> None:
         with self._device.lock:
             recording = queue.recording
-            if recording is not None and recording.value == value:
+            is_ours = not self._device.has_shared_queues
+            if is_ours and recording is not None and recording.value == value:
                 with contextlib.suppress(Error):  # the device is lost: whoever uses it next is told
                     queue.flush()
 

@@ -108,6 +108,8 @@ class LogicalDevice:
         self.is_destroyed = False
         """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
+        self.has_shared_queues = self.is_adopted
+        """Whether the application has a VkQueue of it: then only threads that call us may submit, as Vulkan wants."""
         self.takes_turns = adopted is None and takes_turns(physical)
         """Whether its driver's threads run on the one CPU of this process; see `one_cpu`."""
         self.half_way: object = None
@@ -306,6 +308,11 @@ class LogicalDevice:
         finally:
             visits.pop()
         return result
+
+    def share_queues(self) -> None:
+        """Notes that the application has its VkQueues from now on; see `has_shared_queues`."""
+        with self.lock:  # a submission by `flusher` has ended then
+            self.has_shared_queues = True
 
     def collect(self) -> None:
         """Retires finished submissions, destroys what nobody needs any more.  Call it with the lock held."""

@@ -73,8 +73,9 @@ class KernelReport:
         uses_stdout = any(site.kind == "print" and not site.stream for site in kernel.sites)
         size = config.print_size if uses_stdout else 0
         size += sum(stream.size for stream in set(streams.values()))
-        shown = device.physical.limits.max_storage_buffer_range_bytes - 4 * ReportWord.LINES
-        self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES, shown) // 4
+        limits = device.physical.limits
+        largest = min(limits.max_storage_buffer_range_bytes, limits.max_buffer_bytes) - 4 * ReportWord.LINES
+        self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES, largest) // 4
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
         device.host_reads = True
         self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(self.buffer.host_bytes(), np.uint32)

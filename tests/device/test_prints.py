@@ -243,6 +243,13 @@ def test_lost_lines_are_counted(device, capsys, monkeypatch) -> None:
 
 
 @pytest.mark.skipif(lp.config.interpret, reason="the interpreter keeps lines without a buffer")
+@pytest.mark.native_only("masks lower limits of devices")
+def test_a_mask_leaves_room_for_what_fits(device, capsys) -> None:
+    masked = device.masked(limits={"maxBufferSize": 4096})
+    first[1](5, lp.zeros(1, lp.i32, device=masked)).wait()
+    assert capsys.readouterr().out == "first 5 0\n"
+
+
 @pytest.mark.parametrize("text", ["-1", "many"])
 def test_a_wrong_size_is_refused(text: str, device, monkeypatch) -> None:
     monkeypatch.setenv("LAPILLI_PRINT_SIZE", text)

@@ -69,6 +69,20 @@ def test_a_handler_is_told_of_the_loss(fake: lp.Device, driver: FakeDriver) -> N
     assert [type(error) for error in told] == [lp.DeviceLostError]
 
 
+def test_a_device_that_a_thread_of_ours_finds_lost_says_why(fake: lp.Device, driver: FakeDriver) -> None:
+    x, y = arrays(fake)
+    queue = lp.Queue(fake)
+    add[10].on(queue)(1.0, x, y).wait()
+    fake.logical.flusher.is_awake = True  # without a thread: its looks are here
+    event = add[10].on(queue)(1.0, x, y)
+    driver.inject("vkQueueSubmit", VK_ERROR_DEVICE_LOST, driver.calls["vkQueueSubmit"])
+    with lp.config.override(flush_after=0.001):
+        seen = fake.logical.flusher._look(frozenset())
+        assert seen and not fake.logical.flusher._look(seen)
+    with pytest.raises(lp.DeviceLostError, match=r"vkQueueSubmit returned VK_ERROR_DEVICE_LOST"):
+        event.wait()
+
+
 def test_callbacks_are_called_when_the_device_is_lost(fake: lp.Device, driver: FakeDriver) -> None:
     x, y = arrays(fake)
     driver.is_hung = True

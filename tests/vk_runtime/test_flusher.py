@@ -27,6 +27,12 @@ def nothing(a: lp.i32):
     pass
 
 
+@pytest.fixture(autouse=True)
+def _queues_of_our_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests may have asked for the VkQueue."""
+    monkeypatch.setattr(request.getfixturevalue("device").logical, "has_shared_queues", False)
+
+
 def until(condition: Callable[[], bool]) -> None:
     """Waits for what other threads do; fails after half a minute."""
     end = time.monotonic() + 30

@@ -34,6 +34,8 @@ MINIMUM_FEATURES = REQUIRED_FEATURES
 
 def native_context(context: Context) -> list[Native]:
     """Returns the VkDevice of each device, in order."""
+    for device in context.devices:
+        device.logical.share_queues()  # vkGetDeviceQueue gives them, and vkDeviceWaitIdle uses all
     natives = [given_out("VkDevice", device.logical.raw, device) for device in context.devices]
     for native in natives:
         share("VkDevice", native, context)

@@ -16,7 +16,9 @@ from .natives import Native, handle, native_int, require_dispatchable
 
 def native_queue(queue: Queue) -> tuple[Native, int]:
     """Returns (VkQueue, queue family index)."""
-    return given_out("VkQueue", queue.vk_queue, queue), queue.device.logical.physical.queue_family_index
+    logical = queue.device.logical
+    logical.share_queues()
+    return given_out("VkQueue", queue.vk_queue, queue), logical.physical.queue_family_index
 
 
 def make_queue(native: object, ctx: Context, async_handler: AsyncHandler | None = None) -> Queue:
