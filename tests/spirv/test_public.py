@@ -75,7 +75,7 @@ OpFunctionEnd
 
 def test_text_of_newer_instructions_that_lists_no_variables_is_for_the_validator() -> None:
     made = lp.spirv.assemble(NEWER)
-    with pytest.raises(lp.BuildError, match="used by entry point 'main'.*not listed as an interface"):
+    with pytest.raises(lp.BuildError, match=r"used by entry point 'main'.*not listed as an interface"):
         lp.spirv.validate(made)
     assert parse(lp.spirv.assemble(NEWER.replace("CopyLogical %other", "CopyObject %one"))).version == (1, 3)
 
