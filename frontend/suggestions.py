@@ -10,6 +10,9 @@ from .intrinsics import ATOMIC_FUNCTIONS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
 from .types import SCALAR_TYPES
 
 _LP = {
+    "thread_idx": "lp.local_id(d); dimension 0 is the slowest",
+    "block_idx": "lp.group_id(d); dimension 0 is the slowest",
+    "block_dim": "lp.local_range(d)",
     "threadIdx": "lp.local_id(d); dimension 0 is the slowest",
     "blockIdx": "lp.group_id(d); dimension 0 is the slowest",
     "blockDim": "lp.local_range(d)",

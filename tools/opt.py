@@ -16,7 +16,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,7 +56,9 @@ class OptOptions:
 
 @click.command("opt")
 @click.argument("file", default="-", metavar="[FILE | -]")
-@click.option("-p", "--passes", default="", help="Passes to run: NAME{option=value …},NAME,…")
+@click.option(
+    "-p", "--passes", default="", help="Passes to run: NAME{option=value …},NAME,…; -p help names all."
+)
 @click.option("-t", "--target", type=click.Choice(["mlir", "spirv"]), default="mlir", help="What to write.")
 @click.option("--print-op-generic", is_flag=True, help="Write every operation in MLIR's generic form.")
 @click.option("--print-ir-after-all", is_flag=True, help="Write the IR to stderr after each pass.")
@@ -92,6 +93,10 @@ def command(
         data = _read(file)
         if data.startswith(_SPIRV_MAGIC):
             result = transform_binary(data, name, options)
+        elif Path(file).suffix == ".spv":
+            raise InvalidError(
+                f"{file} is no SPIR-V module: it does not begin with the magic number 0x07230203"
+            )
         else:
             result = transform(_decoded(data, file), name, options)
         write_output(result, output)
@@ -180,10 +185,12 @@ def _context() -> Context:
 def _run(
     module: ModuleOp, context: Context, passes: Sequence[ModulePass], options: OptOptions
 ) -> str | bytes:
+    from ..ir.print_gpu import mlir_text
+
     def after_pass(name: str, state: ModuleOp) -> None:
         if options.print_ir_after_all:
             click.echo(f"// -----// IR Dump After {name} //----- //", err=True)
-            click.echo(_text(state, options.print_op_generic), err=True)
+            click.echo(mlir_text(state, is_generic=options.print_op_generic), err=True)
 
     _verify(module)
     for step in passes:
@@ -196,7 +203,7 @@ def _run(
         after_pass(step.name, module)
     if options.target == "spirv":
         return _to_spirv(module, after_pass)
-    return _text(module, options.print_op_generic)
+    return mlir_text(module, is_generic=options.print_op_generic)
 
 
 def _verify(module: ModuleOp) -> None:
@@ -205,14 +212,6 @@ def _verify(module: ModuleOp) -> None:
 
     verify_module(module)
     verify_attributes(module)
-
-
-def _text(module: ModuleOp, is_generic: bool) -> str:
-    from xdsl.printer import Printer
-
-    stream = StringIO()
-    Printer(stream, print_generic_format=is_generic).print_op(module)
-    return stream.getvalue() + "\n"
 
 
 def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> bytes:

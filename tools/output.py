@@ -19,10 +19,12 @@ def write_output(result: str | bytes, output: str | None) -> None:
     """Writes a result to the file `output`, or to standard output where it is None; text as UTF-8.
 
     Raises:
-        InvalidError: the file cannot be written.
+        InvalidError: the file cannot be written, or a terminal would get bytes.
     """
     data = result.encode() if isinstance(result, str) else result
     if output is None:
+        if isinstance(result, bytes) and sys.stdout.isatty():
+            raise InvalidError("the result is binary and would go to the terminal; name a file with -o")
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

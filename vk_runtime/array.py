@@ -355,7 +355,7 @@ class Array:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):  # NumPy asks for its protocols
                 raise AttributeError(f"'Array' object has no attribute {name!r}", name=name, obj=self)
-            from .array_hints import missing_attribute
+            from .attribute_hints import missing_attribute
 
             raise missing_attribute(name, self)
 

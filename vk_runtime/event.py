@@ -121,5 +121,12 @@ class Event(VulkanObject):
             )
         return self.elapsed_ticks * queue.timestamp_period_ns
 
+    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
+
+        def __getattr__(self, name: str) -> object:
+            from .attribute_hints import missing_attribute
+
+            raise missing_attribute(name, self)
+
     def __repr__(self) -> str:
         return f"<lapilli.Event {self.value} of {self._queue!r}>"

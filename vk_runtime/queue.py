@@ -361,5 +361,12 @@ class Queue(VulkanObject, CommandStream):
             raise
         super().close()
 
+    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
+
+        def __getattr__(self, name: str) -> object:
+            from .attribute_hints import missing_attribute
+
+            raise missing_attribute(name, self)
+
     def __repr__(self) -> str:
         return f"<lapilli.Queue on {self._device.selector}>"

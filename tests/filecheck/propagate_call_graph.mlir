@@ -59,8 +59,8 @@ func.func @imports() attributes {gpu.kernel} {
 func.func private @elsewhere() attributes {aspect.declared = [6 : i32]}
 
 // A kernel in a gpu.module calls nothing outside; internal aspects go along (TPH-07).
-// CHECK: "gpu.module"() <{sym_name = "m"}>
-// CHECK: {sym_name = "inner", aspect.used = [-2 : i32, 6 : i32], aspect.fixed_targets = []}
+// CHECK: gpu.module @m
+// CHECK-NEXT: gpu.func @inner(%x: f64) kernel attributes {aspect.used = [-2 : i32, 6 : i32], aspect.fixed_targets = []}
 "gpu.module"() <{sym_name = "m"}> ({
   "gpu.func"() <{function_type = (f64) -> (), kernel}> ({
   ^bb0(%x: f64):

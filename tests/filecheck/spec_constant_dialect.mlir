@@ -23,7 +23,7 @@ func.func @k() attributes {gpu.kernel} {
 }
 
 // A gpu.module sees the constants around it.
-// CHECK: "gpu.module"() <{sym_name = "m"}>
+// CHECK: gpu.module
 // CHECK: spec_constant.get @flag : i1
 "gpu.module"() <{sym_name = "m"}> ({
   "gpu.func"() <{function_type = () -> (), kernel}> ({

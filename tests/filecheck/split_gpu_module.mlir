@@ -4,13 +4,13 @@
 
 // CHECK: builtin.module {
 // CHECK-NEXT: builtin.module {
-// CHECK-NEXT: "gpu.module"() <{sym_name = "m"}>
-// CHECK: sym_name = "first"
+// CHECK-NEXT: gpu.module @m {
+// CHECK-NEXT: gpu.func @first() kernel {
 // CHECK: builtin.module {
-// CHECK-NEXT: "gpu.module"() <{sym_name = "m"}>
-// CHECK-NOT: sym_name = "first"
-// CHECK: sym_name = "second"
-// CHECK-NOT: "gpu.module"
+// CHECK-NEXT: gpu.module @m {
+// CHECK-NOT: @first
+// CHECK: gpu.func @second() kernel {
+// CHECK-NOT: gpu.module
 // CHECK: builtin.module {
 // CHECK-NEXT: func.func @third
 "gpu.module"() <{sym_name = "m"}> ({

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
 
+from lapilli.ir.errors import InvalidError
 from lapilli.tools.opt import command
+from lapilli.tools.output import write_output
 
 KERNEL = """func.func @k(%x: memref<?xf32>) attributes {gpu.kernel, kernel.rank = 1 : i32} {
   %i = arith.constant 0 : index
@@ -96,6 +100,21 @@ def test_a_spirv_module_keeps_its_version(named: str, written: int) -> None:
     result = opt("-t", "spirv", stdin=SPIRV_MODULE.replace("GLSL450>}>", f"GLSL450>, {triple}}}>"))
     assert result.exit_code == 0, result.output
     assert tuple(result.stdout_bytes[4:8]) == (0, written, 1, 0)
+
+
+def test_text_in_a_spv_file_is_no_module(tmp_path: Path) -> None:
+    file = tmp_path / "k.spv"
+    file.write_text("OpCapability Shader")
+    result = opt(str(file))
+    assert result.exit_code == 1
+    assert "is no SPIR-V module" in result.stderr
+
+
+def test_a_terminal_gets_no_binary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: True))
+    write_output(b"\x03\x02\x23\x07", os.devnull)
+    with pytest.raises(InvalidError, match="name a file with -o"):
+        write_output(b"\x03\x02\x23\x07", None)
 
 
 def test_several_images_are_no_single_binary() -> None:

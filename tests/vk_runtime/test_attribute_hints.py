@@ -1,0 +1,33 @@
+"""Names that other libraries have on arrays, queues and events: the error says what lapilli has."""
+
+from __future__ import annotations
+
+import pytest
+
+import lapilli as lp
+from lapilli.vk_runtime import attribute_hints
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "hint"),
+    [
+        ("queue", "memcpy", r"queue\.copy\(source, target\)"),
+        ("queue", "synchronize", r"queue\.wait\(\)"),
+        ("event", "get_profiling_info", r"event\.elapsed_ns"),
+        ("event", "query", r"event\.done"),
+        ("array", "sum", r"a\.numpy\(\)"),
+    ],
+)
+def test_the_message_names_what_there_is(device: lp.Device, of: str, name: str, hint: str) -> None:
+    queue = lp.Queue(device)
+    found = {"queue": queue, "event": queue.marker(), "array": lp.zeros(1, device=device)}[of]
+    with pytest.raises(AttributeError, match=rf"has no attribute '{name}'; .*{hint}"):
+        getattr(found, name)
+    assert not hasattr(found, "nothing_of_the_kind")
+
+
+def test_hints_are_for_names_that_are_missing(device: lp.Device) -> None:
+    queue = lp.Queue(device)
+    objects = {"Queue": queue, "Event": queue.marker(), "Array": lp.zeros(1, device=device)}
+    for kind, hints in attribute_hints.HINTS.items():
+        assert not set(hints) & set(dir(objects[kind])), kind

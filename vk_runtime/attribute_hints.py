@@ -1,0 +1,49 @@
+"""What to write for attributes that arrays of NumPy, CuPy, Numba, Taichi or torch, queues and events of SYCL have."""
+
+from __future__ import annotations
+
+_ON_THE_HOST = "get to_numpy cpu copy_to_host asnumpy tolist item tobytes"
+_COPIES = "copy clone"
+_OF_NUMPY = """T all any argmax argmin argsort astype clip conj cumprod cumsum diagonal dot flat flatten imag itemsize
+    max mean min nonzero prod ravel real repeat reshape round sort squeeze std strides sum swapaxes take trace
+    transpose var view"""
+
+_OF_ARRAYS = {
+    "to": "lp.asarray(a, device=…) copies it to another device",
+    **dict.fromkeys(_ON_THE_HOST.split(), "a.numpy() copies the elements to host memory"),
+    **dict.fromkeys(_COPIES.split(), "copy.copy(a) makes another array on the same device"),
+    **dict.fromkeys(_OF_NUMPY.split(), "an lp.Array is memory for kernels; a.numpy() gives a NumPy array"),
+}
+
+
+_WAITS = "synchronize sync finish"
+_OF_QUEUES = {
+    **dict.fromkeys(_WAITS.split(), "queue.wait() waits for all that was submitted"),
+    **dict.fromkeys(
+        ("memcpy", "copy_from", "copy_to"), "queue.copy(source, target) copies arrays and NumPy arrays"
+    ),
+    **dict.fromkeys(("memset", "zero"), "queue.fill(a, value) sets every element"),
+    **dict.fromkeys(
+        ("launch", "enqueue", "run"),
+        "queue.parallel_for(n, kernel, …) launches, as kernel[n].on(queue)(…) does",
+    ),
+    "record_event": "queue.marker() gives an event of all that was submitted",
+}
+_OF_EVENTS = {
+    **dict.fromkeys(_WAITS.split(), "event.wait() waits for it"),
+    **dict.fromkeys(("query", "is_done", "ready", "is_complete"), "event.done says whether it has happened"),
+    **dict.fromkeys(
+        ("get_profiling_info", "elapsed_time", "elapsed", "duration"),
+        "event.elapsed_ns is its time on the device, where the queue is lp.Queue(profiling=True)",
+    ),
+    "result": "results are in the arrays that the kernel writes; a.numpy() waits and reads",
+}
+HINTS = {"Array": _OF_ARRAYS, "Event": _OF_EVENTS, "Queue": _OF_QUEUES}
+
+
+def missing_attribute(name: str, instance: object) -> AttributeError:
+    """Returns the error for an attribute that is not there, with what to write instead where that is known."""
+    kind = type(instance).__name__
+    hint = HINTS.get(kind, {}).get(name)
+    message = f"{kind!r} object has no attribute {name!r}"
+    return AttributeError(message if hint is None else f"{message}; {hint}", name=name, obj=instance)
