@@ -190,3 +190,27 @@ def test_new_memory_of_software_drivers_takes_no_pages_before_it_is_used(device)
     array.copy_from(np.full(array.size, 7, np.uint8))  # and it is memory
     assert (array.numpy() == 7).all()
     own.shut_down()
+
+
+@lp.kernel
+def refuse(x: lp.Array[lp.f32]):
+    print("refused")
+    assert x[0] > 0.0
+
+
+def test_memory_that_runs_out_leaves_what_kernels_report_to_whoever_waits(device, monkeypatch, capsys):
+    event = refuse[1](lp.zeros(1, device=device))
+    memory, failures = device.logical.memory, [lp.MemoryAllocationError("no memory")]
+    really_create = memory._create
+
+    def create(size: int, for_host: bool):
+        if failures:
+            raise failures.pop()
+        return really_create(size, for_host)
+
+    monkeypatch.setattr(memory, "_create", create)
+    lp.empty(1, device=device)
+    assert not failures and capsys.readouterr().out == ""
+    with pytest.raises(lp.KernelTrap, match="refuse"):
+        event.wait()
+    assert capsys.readouterr().out == "refused\n"
