@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from .binary import decode_string, parse
-from .errors import SpirvError
+from .errors import SpirvError, SpirvTextError
 from .module_view import ModuleView
 from .reflect import variables_by_entry_point
 from .tables import StorageClass
@@ -30,7 +31,8 @@ def assembled(text: str, target_env: str | None = None) -> bytes:
     known = _version_of(text) if target_env is None else target_env
     binary = spirv_tools().assemble(text, DEFAULT_TARGET_ENV if known is None else known)
     if known is None and _lists_inputs_only(binary):
-        binary = spirv_tools().assemble(text, "spv1.3")
+        with suppress(SpirvTextError):  # newer instructions: the validator says what the entry point lacks
+            return spirv_tools().assemble(text, "spv1.3")
     return binary
 
 

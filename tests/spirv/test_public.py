@@ -52,6 +52,34 @@ def test_assemble_link_validate_disassemble() -> None:
     assert parse(lp.spirv.assemble(unsaid)).version == (1, 6)
 
 
+NEWER = """
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%void = OpTypeVoid
+%kind = OpTypeFunction %void
+%int = OpTypeInt 32 0
+%one = OpTypeStruct %int
+%other = OpTypeStruct %int
+%pointer = OpTypePointer Private %one
+%kept = OpVariable %pointer Private
+%main = OpFunction %void None %kind
+%first = OpLabel
+%value = OpLoad %one %kept
+%same = OpCopyLogical %other %value
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_text_of_newer_instructions_that_lists_no_variables_is_for_the_validator() -> None:
+    made = lp.spirv.assemble(NEWER)
+    with pytest.raises(lp.BuildError, match=r"used by entry point 'main'.*not listed as an interface"):
+        lp.spirv.validate(made)
+    assert parse(lp.spirv.assemble(NEWER.replace("CopyLogical %other", "CopyObject %one"))).version == (1, 3)
+
+
 def test_an_object_is_valid_only_outside_of_vulkan() -> None:
     assert lp.spirv.validate(LIBRARY, target_env="spv1.5") is None
     with pytest.raises(lp.BuildError, match=r"invalid SPIR-V for vulkan1\.3: .*Linkage") as caught:
