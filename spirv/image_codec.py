@@ -24,7 +24,7 @@ MAX_INTEGER: Final = 1 << 63
 MAX_TUPLE: Final = 1 << 16
 """No tuple of an image is longer."""
 
-_GROWING: Final = frozenset((TargetEnv,))
+_GROWING: Final[frozenset[type[object]]] = frozenset((TargetEnv,))
 """Classes that get fields as lapilli grows, whose defaults are what held before: a file may lack some."""
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ def _decoder(kind: Any) -> _Decoder:
 
 def _record_decoder(kind: type[object]) -> _Decoder:
     keys = {"class", *_field_names(kind)}
-    defaults = _defaults(kind) if kind in _GROWING else {}
+    defaults = _defaults(kind() if kind in _GROWING else None)
 
     def decode_record(data: JsonValue) -> object:
         found = _object(data)
@@ -125,9 +125,9 @@ def _record_decoder(kind: type[object]) -> _Decoder:
     return decode_record
 
 
-def _defaults(kind: type[object]) -> Mapping[str, JsonValue]:
-    default = kind()
-    return {name: encode(getattr(default, name)) for name in _field_names(kind)}
+def _defaults(value: object | None) -> Mapping[str, JsonValue]:
+    """Returns what a file holds of each field of a value; nothing for None."""
+    return {} if value is None else {name: encode(getattr(value, name)) for name in _field_names(type(value))}
 
 
 @cache
