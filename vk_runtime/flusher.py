@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.config import config
 from ..ir.errors import Error
+from .handle import living
 from .one_cpu import with_patient_threads
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Flusher:
 
     def _pending(self) -> list[tuple[CommandStream, int]]:
         """Returns the queues with an open command buffer, each with its timeline value."""
-        found = [(queue, queue.recording) for queue in tuple(self._device.busy)]
+        found = [(queue, queue.recording) for queue in living(self._device.busy)]
         return [(queue, recording.value) for queue, recording in found if recording is not None]
 
     def _flush(self, queue: CommandStream, value: int) -> None:

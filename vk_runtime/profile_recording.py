@@ -19,6 +19,7 @@ from .device_clocks import DeviceClocks, TimedEvent
 from .handle import living
 from .profile import Command, active, lock, now, submit_what_is_recorded
 from .profile_events import ProfileEvent, ProfileKind, chrome_trace, make_table, to_pandas
+from .quiet import quiet
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -145,9 +146,10 @@ class Profile:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            for queue in living(self._pending):
-                if not queue.is_closed:
-                    queue.wait_for(self._pending[queue])
+            with quiet():  # what kernels report is for whoever waits for them, in another thread perhaps
+                for queue in living(self._pending):
+                    if not queue.is_closed:
+                        queue.wait_for(self._pending[queue])
             seen = {queue.device: queue for queue in living(self._pending)}
             for queue in seen.values():
                 self._clocks.read(queue)

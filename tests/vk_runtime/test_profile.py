@@ -96,6 +96,25 @@ def test_profiling_queue_serves_events_and_profiles(device: lp.Device) -> None:
     assert [e.duration_ns for e in of_kind(inner, "kernel")] == [found.duration_ns]
 
 
+@lp.kernel
+def refuse(x: lp.Array[lp.f32]):
+    print("refused")
+    assert x[0] > 0.0
+
+
+@pytest.mark.device
+def test_its_end_leaves_what_kernels_report_to_whoever_waits(
+    device: lp.Device, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queue, x = lp.Queue(device), lp.zeros(1, device=device)
+    with lp.profile() as profile:
+        event = refuse[1].on(queue)(x)
+    assert profile.notes == () and capsys.readouterr().out == ""
+    with pytest.raises(lp.KernelTrap, match="refuse"):
+        event.wait()
+    assert capsys.readouterr().out == "refused\n"
+
+
 @pytest.mark.device
 def test_without_timestamps_times_are_the_hosts_and_it_says_so(device: lp.Device) -> None:
     device = without_timestamps(device)
