@@ -17,11 +17,15 @@ from itertools import repeat
 from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from ..ir.errors import InvalidError
+from ..ir.target_env import TargetEnv
 
 MAX_INTEGER: Final = 1 << 63
 """Integers of an image are below it and above its negative."""
 MAX_TUPLE: Final = 1 << 16
 """No tuple of an image is longer."""
+
+_GROWING: Final[frozenset[type[object]]] = frozenset((TargetEnv,))
+"""Classes that get fields as lapilli grows, whose defaults are what held before: a file may lack some."""
 
 T = TypeVar("T")
 
@@ -98,9 +102,12 @@ def _decoder(kind: Any) -> _Decoder:
 
 def _record_decoder(kind: type[object]) -> _Decoder:
     keys = {"class", *_field_names(kind)}
+    defaults = _defaults(kind() if kind in _GROWING else None)
 
     def decode_record(data: JsonValue) -> object:
         found = _object(data)
+        if defaults:
+            found = {**defaults, **found}
         if set(found) != keys or found["class"] != kind.__name__:
             differing = sorted(keys.symmetric_difference(found) - {"class"}) or ["class"]
             raise _Misfit(f"missing or unknown fields {', '.join(map(str, differing))}")
@@ -116,6 +123,11 @@ def _record_decoder(kind: type[object]) -> _Decoder:
         return kind(**values)
 
     return decode_record
+
+
+def _defaults(value: object | None) -> Mapping[str, JsonValue]:
+    """Returns what a file holds of each field of a value; nothing for None."""
+    return {} if value is None else {name: encode(getattr(value, name)) for name in _field_names(type(value))}
 
 
 @cache

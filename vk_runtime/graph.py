@@ -353,7 +353,8 @@ class Graph(GraphProgram):
 
     def __repr__(self) -> str:
         place = "" if self._device is None else f" on {self._device.selector}"
-        return f"<lapilli.Graph of {len(self._nodes)} commands{place}, {self._state}>"
+        count = len(self._nodes)
+        return f"<lapilli.Graph of {count} command{'s' if count != 1 else ''}{place}, {self._state}>"
 
 
 def graph() -> Graph:

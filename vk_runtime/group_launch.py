@@ -43,9 +43,10 @@ def group_kernel(value: object, what: str) -> Launchable | Kernel:
     """
     found = value if isinstance(value, Kernel) else launchable(value)
     if found is None:
+        order = f"; the order is {what}(range, kernel, arguments…)" if what.endswith("parallel_for") else ""
         raise InvalidError(
             f"{what} expects a kernel: an @lp.kernel function, or a kernel of a kernel bundle; found {value!r} of type "
-            f"{type_name(value)}"
+            f"{type_name(value)}{order}"
         )
     return found
 

@@ -369,4 +369,4 @@ class Queue(VulkanObject, CommandStream):
             raise missing_attribute(name, self)
 
     def __repr__(self) -> str:
-        return f"<lapilli.Queue on {self._device.selector}>"
+        return f"<lapilli.Queue on {self._device.selector}{', closed' if self.is_closed else ''}>"

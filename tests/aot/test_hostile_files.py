@@ -102,6 +102,21 @@ def test_other_bytes(path, data, message):
     assert isinstance(error, lp.InvalidError) and message in str(error), error
 
 
+def test_a_file_of_an_older_lapilli_lacks_what_it_did_not_know(good, path):
+    header, code = split(good)
+    for image in header["images"]:
+        del image["target_env"]["packs_tables"], image["target_env"]["masks_indices"]
+    older = joined(json.dumps(header).encode(), code)
+    assert load(path, older) is None
+    assert [image.target_env for image in LpkFile(older, "older").header.images] == [
+        image.target_env for image in LpkFile(good, "good").header.images
+    ]
+    header["images"][0]["target_env"]["of_the_future"] = True
+    assert "missing or unknown fields of_the_future" in str(
+        load(path, joined(json.dumps(header).encode(), code))
+    )
+
+
 def change(data, *keys, value):
     header, code = split(data)
     place = header

@@ -26,6 +26,20 @@ def test_the_message_names_what_there_is(device: lp.Device, of: str, name: str, 
     assert not hasattr(found, "nothing_of_the_kind")
 
 
+def test_a_closed_queue_looks_closed(device: lp.Device) -> None:
+    queue = lp.Queue(device)
+    assert repr(queue) == f"<lapilli.Queue on {device.selector}>"
+    queue.close()
+    assert repr(queue) == f"<lapilli.Queue on {device.selector}, closed>"
+
+
+def test_kernel_and_range_the_wrong_way_round(device: lp.Device) -> None:
+    with pytest.raises(
+        lp.InvalidError, match=r"found 4 of type int; the order is .*parallel_for\(range, kernel"
+    ):
+        lp.Queue(device).parallel_for(lambda: None, 4)
+
+
 def test_hints_are_for_names_that_are_missing(device: lp.Device) -> None:
     queue = lp.Queue(device)
     objects = {"Queue": queue, "Event": queue.marker(), "Array": lp.zeros(1, device=device)}
