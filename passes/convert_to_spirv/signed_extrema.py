@@ -2,7 +2,8 @@
 
 spirv-opt, which SwiftShader contains, folds SMin and SMax of constants by the sign of their type.  Ours have none, so
 it takes -1 for more than 0.  Constants are also what it finds out itself: arguments of functions that it inlines,
-specialization constants, variables of loops.  What is read from memory is none, nor is what differs by work-item.
+specialization constants, variables of loops, elements of private arrays.  What is read from other memory is none, nor
+is what differs by work-item.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from xdsl.ir import Block, SSAValue
 
 from ...ir.dialects.kernel import is_kernel
 from ...ir.dialects.kernel_fields import LoadFieldOp
+from ..optimise.effects import array_of
 
 _READS = (memref.LoadOp, LoadFieldOp)
 _IDS = ("gpu.global_id", "gpu.thread_id", "gpu.block_id")
@@ -33,6 +35,8 @@ def _is_read(value: SSAValue, depth: int) -> bool:
     if isinstance(owner, Block):
         function = owner.parent_op()
         return isinstance(function, func.FuncOp) and is_kernel(function)
-    if isinstance(owner, _READS) or owner.name in _IDS:
+    if isinstance(owner, _READS):
+        return not isinstance(array_of(owner.operands[0]).owner, memref.AllocaOp)
+    if owner.name in _IDS:
         return True
     return depth > 0 and isinstance(owner, _KEEPS) and any(_is_read(v, depth - 1) for v in owner.operands)

@@ -427,6 +427,20 @@ def test_warnings_about_ir(tmp_path, monkeypatch):
 
 
 @pytest.mark.device
+def test_a_file_keeps_the_checks_that_it_was_built_with(make_project, monkeypatch, device, tmp_path):
+    project = make_project(
+        "import lapilli as lp\n\n\n@lp.kernel\ndef beyond(x: lp.Array[lp.f32]):\n    x[lp.global_id(0) + 5] = 1.0\n"
+    )
+    monkeypatch.setenv("LAPILLI_DEBUG", "1")
+    project.build("-o", tmp_path / "debug.lpk")
+    project.forget()
+    monkeypatch.delenv("LAPILLI_DEBUG")
+    bundle = lp.load_kernel_bundle(device.default_context, tmp_path / "debug.lpk", [device])
+    with pytest.raises(lp.KernelTrap, match="index 8 is out of range"):
+        device.default_queue.parallel_for(8, bundle.get_kernel("beyond"), lp.zeros(8, device=device)).wait()
+
+
+@pytest.mark.device
 def test_files_of_ir_are_checked_in_debug_mode(tmp_path, monkeypatch, device):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shift.mlir").write_text(

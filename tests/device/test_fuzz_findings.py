@@ -190,10 +190,14 @@ def extrema_of_constants(out: lp.Out[lp.i32]):
     out[3] = larger(OFFSET, 2)
     for k in range(-1, 0):
         out[4] = min(max(k, -4), 3)
+    own = lp.private.array((2, 2), lp.i32)
+    own[1, 0] = -1
+    own[1, 1] = 5
+    out[5] = min(own[1, 0], own[1, 1])
 
 
 def test_extrema_of_constants_are_signed(device):
-    """Also of what the driver finds to be one: arguments, specialization constants, loop variables."""
-    out = lp.zeros(5, lp.i32, device=device)
+    """Also of what the driver finds to be one: arguments, specialization constants, loop variables, elements."""
+    out = lp.zeros(6, lp.i32, device=device)
     extrema_of_constants[1](out)
-    assert out.numpy().tolist() == [0, -7, 1, 2, -1]
+    assert out.numpy().tolist() == [0, -7, 1, 2, -1, -1]
