@@ -39,6 +39,7 @@ from ..spirv.image_checks import check_image
 from ..spirv.lpk import ImageRecord, LpkFile
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
 from ..vk_runtime.bundle_image import DeviceImage, linked, of_file
+from ..vk_runtime.bundle_kernels import bound_to
 from ..vk_runtime.bundle_pipelines import make_pipelines
 from ..vk_runtime.bundle_state import BundleState
 from ..vk_runtime.bundle_transitions import join_bundles
@@ -351,7 +352,8 @@ def _application_ids(qualified_name: str) -> list[KernelId]:
         module = module.rpartition(".")[0]
         found = [k for k in units.kernels_of(module) if k.qualified_name == qualified_name]
         if found:
-            return [units.id_of(kernel) for kernel in found[-1:]]
+            meant = bound_to(qualified_name)
+            return [units.id_of(next((kernel for kernel in found if kernel is meant), found[-1]))]
     return []
 
 

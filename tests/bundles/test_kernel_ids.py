@@ -153,3 +153,13 @@ def test_a_name_means_what_the_program_has_under_it(context, make_module):
         unit.k = kernel
         assert lp.get_kernel_id(f"{unit.__name__}.k") is lp.get_kernel_id(kernel)
         assert bundle.get_kernel("k") == bundle.get_kernel(f"{unit.__name__}.k") == bundle.get_kernel(kernel)
+
+
+def test_a_name_in_a_file_means_what_the_program_has_under_it(context, make_module, tmp_path):
+    unit = make_module("@lp.kernel\ndef fill(out: lp.Array[lp.i32]):\n    out[lp.global_id(0)] = 7\n")
+    again = lp.kernel(unit.fill.source.function)
+    bundle = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel_ids=[unit.fill])
+    bundle.save(tmp_path / "fill.lpk")
+    loaded = lp.load_kernel_bundle(context, tmp_path / "fill.lpk")
+    assert loaded.has_kernel(unit.fill)
+    assert not loaded.has_kernel(again)
