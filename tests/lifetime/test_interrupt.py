@@ -161,6 +161,7 @@ def test_an_interrupt_anywhere_in_making_an_array(device):
     allocator = device.logical.memory
 
     def used():
+        device.default_queue.wait()  # a fill by the device keeps its array until it has ended
         gc.collect()
         device.memory_stats()
         return [(stats.used, stats.buffers) for stats in device.memory_stats()]
