@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
@@ -114,11 +115,9 @@ def _whole_application(ctx: Context, devices: tuple[Device, ...], state: BundleS
     be built must not fail the others, so the cycles are collected then.
     """
     what = "get_kernel_bundle"
-    try:
+    with suppress(BuildError):
         return bundle_of(ctx, devices, input_images(what, devices, None), state)
-    except BuildError:
-        pass  # and its frames are gone
-    gc.collect()
+    gc.collect()  # here, where the frames of the error are gone
     return bundle_of(ctx, devices, input_images(what, devices, None), state)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math as python_math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
@@ -92,10 +93,8 @@ def compile_unary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[
     name = _name(fb)
     literal = arguments[0] if len(arguments) == 1 else None
     if isinstance(literal, Scalar) and literal.is_weak and literal.const is not None and name in _FOLDS:
-        try:
+        with suppress(ValueError, OverflowError):  # outside of its domain the device says NaN or infinity
             return constant(float(_FOLDS[name](literal.const)))
-        except (ValueError, OverflowError):
-            pass  # outside of the function's domain: the device says NaN or infinity
     (value,) = float_operands(fb, node, arguments, 1)
     if name in _EXACT:
         return unary(fb, _EXACT[name], value)

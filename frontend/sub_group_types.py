@@ -53,9 +53,8 @@ def combined(fb: FunctionBuilder, value: Scalar, word: str, node: ast.Call, comp
     if fb.is_dry or is_direct(scalar):
         return compute(value)
     result = compute(convert(fb, value, _wider(scalar)))
-    if (
-        word in ("min", "max") and scalar.is_integer
-    ):  # before the first work-item stands the wider type's limit
+    if word in ("min", "max") and scalar.is_integer:
+        # Before the first work-item stands the wider type's limit.
         limit = scalar.maximum if word == "min" else scalar.minimum
         result = _number(min_max(fb, word, result, Scalar(result.type, const=limit), node))
     return convert(fb, result, scalar)

@@ -112,8 +112,7 @@ class TargetEnv:
     """Whether barriers at the end of a loop's rounds move to their begin where that saves one, see
     `passes.rotate_barriers`."""
     packs_tables: bool = False
-    """Whether constant tables of small integers become words of several, see
-    `passes.convert_to_spirv.packed_tables`."""
+    """Whether constant tables become words in the argument block, see `passes.convert_to_spirv.packed_tables`."""
     checks: str = "asserts"
     """What a kernel checks as it runs, one of `CHECKS`."""
     emulates_spec_constants: bool = False

@@ -38,14 +38,12 @@ def assembled(text: str, target_env: str | None = None) -> bytes:
 
 def _lists_inputs_only(binary: bytes) -> bool:
     """Whether an entry point is written as before SPIR-V 1.4: of what it uses, it lists the inputs alone."""
-    try:
+    with suppress(SpirvError):  # the validator says what is wrong
         for entry, used in variables_by_entry_point(ModuleView(parse(binary))):
             listed = entry.operands[decode_string(entry.operands, 2)[1] :]
             others = [item.result_id for item in used if item.operands[0] not in _LISTED_IN_ALL_VERSIONS]
             if others and not any(id_ in listed for id_ in others):
                 return True
-    except SpirvError:  # the validator says what is wrong
-        pass
     return False
 
 

@@ -40,9 +40,8 @@ def host_view(array: Array) -> np.ndarray[Any, Any]:
 def array_interface(array: Array) -> dict[str, Any]:
     """Returns version 3 of NumPy's array interface for an array that the host sees."""
     view = host_view(array)
-    if (
-        view.dtype.kind == "V" and view.dtype.names is None
-    ):  # bfloat16 has no type string: __array__ serves it
+    if view.dtype.kind == "V" and view.dtype.names is None:
+        # Bfloat16 has no type string: __array__ serves it.
         raise AttributeError("__array_interface__")
     return view.__array_interface__ | {"data": view.reshape(-1).view(np.uint8).data}
 

@@ -84,9 +84,8 @@ def launch_kernel(
         try:
             extents, local = _range(info, range_)
         except NdRangeError:
-            if (
-                kernel.preset is None
-            ):  # a launch over nothing checks what comes before the range: the arguments
+            if kernel.preset is None:
+                # A launch over nothing checks what comes before the range: the arguments.
                 launch(queue, binary, info, (0,) * info.abi.rank, None, values, read)
             raise
         local = local or bundle_local_size(info, device, kernel.kernel_id, spec)

@@ -64,9 +64,8 @@ class Flusher:
                     with_patient_threads(thread.start)
                 else:
                     thread.start()
-            except (
-                RuntimeError
-            ):  # no more threads, or the interpreter is shutting down: then whoever waits submits
+            except RuntimeError:
+                # No more threads, or the interpreter is shutting down: then whoever waits submits.
                 return
             self._thread = thread
         self.is_awake = True

@@ -278,9 +278,8 @@ class LaunchRecord(KernelCommands):
                 command_buffer.end_timing()
             elif self._is_repeatable:
                 recorded = self._note_recorded(queue, command_buffer, uses, descriptor_set, args)
-                if (
-                    report is None or not report.prints
-                ):  # `PrintOrder` hears of each launch that follows another
+                if report is None or not report.prints:
+                    # `PrintOrder` hears of each launch that follows another.
                     queue.known[self] = recorded
             command_buffer.launch_count += 1
         finally:

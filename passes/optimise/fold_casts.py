@@ -53,9 +53,8 @@ def fold_integer_cast(op: Operation) -> Folded:
 
 def _undone_cast(op: Operation) -> Folded:
     (operand,) = operands_of(op)
-    inner = (
-        operand.op if type(operand) is OpResult else None
-    )  # by type(): isinstance is a call in Python for others
+    # By type(): isinstance is a call in Python for others.
+    inner = operand.op if type(operand) is OpResult else None
     if inner is None or not (sources := operands_of(inner)):
         return None
     source = sources[0]
