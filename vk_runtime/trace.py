@@ -32,6 +32,9 @@ class TraceEvent:
 class Collector(Protocol):
     """What gets the events while it is in `active`."""
 
+    def __repr__(self) -> str:
+        return f"<lapilli.Trace of {len(self.events)} events>"
+
     def add(self, event: TraceEvent) -> None:
         """Takes an event."""
         ...
