@@ -24,8 +24,8 @@ from .dtypes import numpy_dtype
 from .host_data import element, host_array
 
 if TYPE_CHECKING:
+    from .buffer import Buffer
     from .device import Device
-    from .memory import Buffer
 
 
 class Array:

@@ -14,10 +14,10 @@ import numpy as np
 from ..ir.errors import FeatureNotSupportedError, InvalidError
 from .array import Array, normalise_shape
 from .array_creation import asarray
+from .buffer import shared_view
 from .device import Device
 from .device_list import resolve_device
 from .dtypes import bfloat16_dtype, numpy_dtype, spelling_of
-from .memory import shared_view
 from .transfer import copy_buffer, wait_for_uses
 
 _DL_CPU, _DL_VULKAN = 1, 7
