@@ -323,9 +323,9 @@ def template_problem(text: str, count: int) -> str | None:
 class ReportWord:
     """Where things lie in a report buffer, in words of 32 bits.
 
-    The first work-item of a launch that ends with a failed check claims the buffer by a compare-exchange of TRAPPED from
-    0 to 1, and writes the rest up to VALUES.  Prints take as many words as they need by adding to PRINTED; what would pass CAPACITY is
-    counted in LOST.
+    The first work-item of a launch that ends with a failed check claims the buffer by a compare-exchange of TRAPPED
+    from 0 to 1, and writes the rest up to VALUES.  Prints take as many words as they need by adding to PRINTED; what
+    would pass CAPACITY is counted in LOST.
     """
 
     TRAPPED = 0

@@ -59,7 +59,9 @@ def test_what_a_loop_proves_is_not_checked(device) -> None:
     optimised = sums.inspect("split")
     assert "dimension 0 of 'x'" in optimised
     assert "dimension 1 of 'x'" not in optimised
-    with pytest.raises(lp.KernelTrap, match="index 4 is out of range of dimension 1 of 'x', whose extent is 4"):
+    with pytest.raises(
+        lp.KernelTrap, match="index 4 is out of range of dimension 1 of 'x', whose extent is 4"
+    ):
         too_far[3](x, y).wait()
 
 
