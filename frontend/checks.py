@@ -54,6 +54,7 @@ def compile_assert(fb: FunctionBuilder, node: ast.Assert) -> None:
     fb.env = outer
     if not fb.is_dry:
         failed = fb.emit(arith.XOrIOp, [fb.ssa(test), fb.constant(True, BOOL)], ir_type(BOOL))
+        assert failed is not None
         fb.append(scf.IfOp.create(operands=[failed], regions=[Region(block), Region()]))
 
 
