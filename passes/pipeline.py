@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..ir.call_graph import function_name, functions
+from ..ir.call_graph import entry_points, function_name, functions
 from ..ir.config import config as options
 from ..ir.device_config import DeviceConfig
 from ..ir.dialects.kernel import is_kernel
@@ -105,6 +105,7 @@ def analyse(
 
         verify_module(module)
         verify_attributes(module)
+        _verify_names(module)
     select_instructions(module, env)
     usage = AspectUsage.of(module)
     before = _uses_of_kernels(usage)
@@ -140,6 +141,23 @@ def analyse(
             )
         )
     return Analysis(images=tuple(found), diagnostics=warnings)
+
+
+def _verify_names(module: ModuleOp) -> None:
+    """Checks that entry points have names of their own, also where they stand in different modules inside `module`:
+    SPIR-V and the runtime know them by name alone."""
+    from ..ir.verify import IRError
+
+    seen: set[str] = set()
+    for entry in entry_points(module):
+        name = function_name(entry)
+        if name in seen:
+            raise IRError(
+                f"'{name}' is defined twice; kernels and exported functions need names of their own, also in different "
+                "modules inside of one: rename one",
+                operation=entry,
+            )
+        seen.add(name)
 
 
 def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None:
