@@ -89,7 +89,7 @@ def _double(loop: scf.WhileOp) -> bool:
         location=loop.location,
     )
     before.put(made)
-    *results, goes_on = made.results
+    results, goes_on = list[SSAValue](made.results[:-1]), made.results[-1]
     for place, step in steps.items():
         if loop.results[place].uses:
             less = before.add(arith.SubiOp, results[place], before.constant(step, results[place].type))
