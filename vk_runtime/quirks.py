@@ -75,8 +75,8 @@ BRANCH_DEPTH = Quirk(
 )
 
 _LOST_READS = (
-    "What a loop reads, by atomic operations too, and something behind it uses, is 0 for work-items that leave the loop "
-    "before others of their sub-group do, unless the loop carries it from round to round."
+    "What a loop reads, by atomic operations too, is 0 behind it for work-items that leave it before others of their "
+    "sub-group do, unless the loop carries it from round to round."
 )
 _CARRIED_READS = (
     "What tests read is carried, for every driver: passes/carry_results.py; compare-exchange loops give what they "
