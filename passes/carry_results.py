@@ -22,6 +22,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, ModuleOp, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
 
 from ..ir.create import append, create, move_all
 from ..ir.walk import instances, operands_of, operations
@@ -95,7 +96,7 @@ def _is_read(loop: scf.WhileOp, place: int) -> bool:
 
 def _zero(type_: Attribute) -> Attribute | None:
     """Returns the zero of a type, None where it is not a number."""
-    if isinstance(type_, IntegerType | IndexType):
+    if isa(type_, IntegerType | IndexType):
         return IntegerAttr(0, type_)
     return FloatAttr(0.0, type_) if isinstance(type_, AnyFloat) else None
 
