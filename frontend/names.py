@@ -8,6 +8,7 @@ import types as python_types
 
 import numpy as np
 
+from ..ir.errors import closest
 from ..ir.stream import Manipulator, Stream
 from .builtins import BUILTINS, BuiltinFunction
 from .captured_objects import captured, whole_number
@@ -24,7 +25,7 @@ from .specialization import read_specialization
 from .streams import KernelStream
 from .struct_types import StructType
 from .subscripts import array_attribute
-from .suggestions import attribute_hint, closest, public_name_hint
+from .suggestions import attribute_hint, public_name_hint
 from .types import ArrayType, ScalarType
 from .values import (
     Array,

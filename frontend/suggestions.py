@@ -4,86 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..ir.errors import closest
 from .builtins import BUILTINS
-from .elsewhere import SCALARS
+from .elsewhere import IN_KERNELS
 from .intrinsics import ATOMIC_FUNCTIONS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
 from .types import SCALAR_TYPES
 
-_LP = {
-    "thread_idx": "lp.local_id(d); dimension 0 is the slowest",
-    "block_idx": "lp.group_id(d); dimension 0 is the slowest",
-    "block_dim": "lp.local_range(d)",
-    "threadIdx": "lp.local_id(d); dimension 0 is the slowest",
-    "blockIdx": "lp.group_id(d); dimension 0 is the slowest",
-    "blockDim": "lp.local_range(d)",
-    "gridDim": "lp.group_range(d)",
-    "grid": "lp.global_id(0)",
-    "gridsize": "lp.global_range(0)",
-    "program_id": "lp.group_id(d) for the group, lp.global_id(d) for the work-item",
-    "num_programs": "lp.group_range(d)",
-    "get_global_id": "lp.global_id(d)",
-    "get_local_id": "lp.local_id(d)",
-    "get_group_id": "lp.group_id(d)",
-    "get_global_size": "lp.global_range(d)",
-    "get_local_size": "lp.local_range(d)",
-    "syncthreads": "lp.barrier()",
-    "__syncthreads": "lp.barrier()",
-    "syncwarp": "lp.sub_group.barrier()",
-    "threadfence": 'lp.mem_fence("device")',
-    "shared": "lp.local.array(shape, dtype)",
-    "shared_array": "lp.local.array(shape, dtype)",
-    "local_array": "lp.local.array(shape, dtype), or lp.private.array(shape, dtype) for one work-item",
-    "warpsize": "lp.sub_group.size()",
-    "laneid": "lp.sub_group.id()",
-    "where": "lp.select(condition, if_true, if_false)",
-    "arange": "a loop over range, or the work-item's own index lp.global_id(0)",
-    "atomic_add": "lp.atomic.add(a, i, v)",
-    "atomic_max": "lp.atomic.max(a, i, v)",
-    "atomic_min": "lp.atomic.min(a, i, v)",
-    "atomic_cas": "lp.atomic.compare_exchange(a, i, expected, v)",
-    "load": "a[i]; lp.atomic.load(a, i) where others write it meanwhile",
-    "store": "a[i] = v; lp.atomic.store(a, i, v) where others use it meanwhile",
-    "ndrange": "one for loop over range for each dimension",
-    "static": "lp.static_range(n), or a plain if whose condition is known",
-    "sync": "lp.barrier()",
-    "sync_threads": "lp.barrier()",
-    "thread_id": "lp.global_id(0), or lp.local_id(0) within the group",
-    "tid": "lp.global_id(0), or lp.local_id(0) within the group",
-    "cdiv": "(a + b - 1) // b",
-    "sum": 'lp.group.reduce(v, "add"), or a loop',
-    "cumsum": 'lp.group.inclusive_scan(v, "add")',
-    "random": "a counter or xorshift generator as a helper; devices have no random numbers of their own",
-    "rand": "a counter or xorshift generator as a helper; devices have no random numbers of their own",
-    "ffs": "lp.ctz(n) + 1 where n is not 0",
-    "popc": "lp.popcount(n)",
-    "popcll": "lp.popcount(n)",
-    "brev": "lp.reverse_bits(n)",
-    "mulhi": "lp.math.mul_hi(a, b)",
-    "as_type": "lp.bitcast(x, lp.u32)",
-    "reduce_over_group": 'lp.group.reduce(v, "add"), or lp.sub_group.reduce',
-    "inclusive_scan_over_group": 'lp.group.inclusive_scan(v, "add")',
-    "exclusive_scan_over_group": 'lp.group.exclusive_scan(v, "add")',
-    "group_broadcast": "lp.group.broadcast(v, lane), or lp.sub_group.broadcast",
-    "any_of_group": "lp.group.any(c), or lp.sub_group.any",
-    "all_of_group": "lp.group.all(c), or lp.sub_group.all",
-    "select_from_group": "lp.sub_group.shuffle(v, lane)",
-    "permute_group_by_xor": "lp.sub_group.shuffle_xor(v, mask)",
-    "shift_group_left": "lp.sub_group.shuffle_down(v, delta)",
-    "shift_group_right": "lp.sub_group.shuffle_up(v, delta)",
-    "shuffle_xor": "lp.sub_group.shuffle_xor(v, mask)",
-    "shuffle_up": "lp.sub_group.shuffle_up(v, delta)",
-    "shuffle_down": "lp.sub_group.shuffle_down(v, delta)",
-    "shfl_sync": "lp.sub_group.shuffle(v, lane)",
-    "shfl_xor_sync": "lp.sub_group.shuffle_xor(v, mask)",
-    "shfl_up_sync": "lp.sub_group.shuffle_up(v, delta)",
-    "shfl_down_sync": "lp.sub_group.shuffle_down(v, delta)",
-    "ballot_sync": "lp.sub_group.ballot(c)",
-    "any_sync": "lp.sub_group.any(c)",
-    "all_sync": "lp.sub_group.all(c)",
-    **{f"vec{n}": f"lp.f32x{n}" for n in (2, 3, 4)},
-    **SCALARS,
-}
-"""Names that users of other systems look for in lapilli, and what stands there."""
 _ATOMIC = {
     "inc": "lp.atomic.add(a, i, 1)",
     "dec": "lp.atomic.sub(a, i, 1)",
@@ -131,17 +57,6 @@ _MEMORY_SCOPES = {
 }
 
 
-_CUTOFF = 0.65
-"""difflib's 0.6 takes min for missing."""
-
-
-def closest(name: str, names: Iterable[str]) -> str:
-    """Returns the name that is spelt almost like `name`, "" where there is none."""
-    import difflib  # only wrong kernels need it
-
-    return next(iter(difflib.get_close_matches(name, sorted(names), 1, _CUTOFF)), "")
-
-
 def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
     """Returns what to write instead of ``base.name``.
 
@@ -160,11 +75,11 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
     if inner in ("math", "sub_group"):
         if name in BUILTINS:
             return f"write {name}(…)"
-        if name in _LP:
-            return f"write {_LP[name]}"
+        if name in IN_KERNELS:
+            return f"write {IN_KERNELS[name]}"
     if base == namespace:
-        if name in _LP:
-            return f"write {_LP[name]}"
+        if name in IN_KERNELS:
+            return f"write {IN_KERNELS[name]}"
         if name in BUILTINS:
             return f"write {name}(…)"
         if name in MATH_FUNCTIONS:
@@ -179,8 +94,8 @@ def public_name_hint(name: str) -> str | None:
     """Returns where a name is that was written without its module, None where lapilli has none like it."""
     if name in MATH_FUNCTIONS:
         return f"did you mean lp.math.{name}?"
-    if name in _LP:
-        return f"write {_LP[name]}"
+    if name in IN_KERNELS:
+        return f"write {IN_KERNELS[name]}"
     return f"did you mean lp.{name}?" if name in WORK_ITEM_FUNCTIONS or name in SCALAR_TYPES else None
 
 

@@ -24,11 +24,48 @@ Error                          .errc .code .location .diagnostics
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+_LEAST_LIKENESS = 0.65
+"""difflib's own 0.6 takes min for missing."""
 
 
-class Errc(enum.Enum):
+def closest(name: str, names: Iterable[str]) -> str:
+    """Returns the one of `names` that is spelt almost like `name`, "" where there is none; case does not matter."""
+    import difflib  # 2 ms, which only mistakes need
+
+    by_spelling = {known.lower(): known for known in sorted(names)}
+    near = difflib.get_close_matches(name.lower(), by_spelling, 1, _LEAST_LIKENESS)
+    return by_spelling[near[0]] if near else ""
+
+
+class MembersByName(enum.EnumMeta):
+    """Metaclass of the public enumerations: what is asked for and missing is an error that says what there is."""
+
+    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
+
+        def __getattr__(cls, name: str) -> object:
+            member = cls.__dict__.get("_member_map_", {}).get(name)  # Python 3.11 asks here for every member
+            if member is not None:
+                return member
+            hint = "" if name.startswith("_") else cls._hint(name)
+            raise AttributeError(f"lp.{cls.__name__} has no member {name!r}{hint}", name=name)
+
+        def __getitem__(cls, name: str) -> object:
+            try:
+                return super().__getitem__(name)
+            except KeyError:
+                raise KeyError(f"lp.{cls.__name__} has no member {name!r}{cls._hint(name)}") from None
+
+    def _hint(cls, name: object) -> str:
+        """Returns which member may be meant, with a semicolon before; "" where there is none like it."""
+        meant = closest(str(name), cls.__members__)
+        return f"; did you mean lp.{cls.__name__}.{meant}?" if meant else ""
+
+
+class Errc(enum.Enum, metaclass=MembersByName):
     """SYCL 2020 error codes (``sycl::errc``, section 4.13.2)."""
 
     SUCCESS = 0

@@ -1,7 +1,7 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
-           → pair-rounds, rotate-barriers, limit-loops (some drivers)
+           → speculate-rounds, pair-rounds, rotate-barriers, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -177,6 +177,11 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
         joins_loads=env.binding_model is BindingModel.DESCRIPTOR,
     )
     done("optimise", module)
+    if _speculates_rounds(env):
+        from .speculate_rounds import speculate_rounds
+
+        speculate_rounds(module, disabled=env.disabled_passes)
+        done("speculate-rounds", module)
     if _pairs_rounds(env):
         from .pair_rounds import pair_rounds
 
@@ -193,10 +198,18 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
 
 
 def _pairs_rounds(env: TargetEnv) -> bool:
-    """Whether loops are paired: not where neighbours share them, nor where more rounds are unrolled."""
+    """Whether loops are paired: not where neighbours share them."""
+    return _doubles_rounds(env) and "pair-rounds" not in env.disabled_passes and env.lanes_per_invocation == 1
+
+
+def _speculates_rounds(env: TargetEnv) -> bool:
+    return _doubles_rounds(env) and "speculate-rounds" not in env.disabled_passes
+
+
+def _doubles_rounds(env: TargetEnv) -> bool:
+    """Whether loops do two rounds in one: not where more rounds are unrolled."""
     unrolls = env.optimisation_level > 1 and env.loop_iteration_cap is not None
-    is_on = env.pairs_rounds and env.optimisation_level and "pair-rounds" not in env.disabled_passes
-    return bool(is_on) and env.lanes_per_invocation == 1 and not unrolls
+    return env.pairs_rounds and env.optimisation_level > 0 and not unrolls
 
 
 def _rotates_barriers(env: TargetEnv) -> bool:

@@ -31,6 +31,7 @@ _PASSES = {
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "reduce-strength": ("optimise.reduce_strength", "ReduceStrength"),
     "rotate-barriers": ("rotate_barriers", "RotateBarriers"),
+    "speculate-rounds": ("speculate_rounds", "SpeculateRounds"),
     "split-modules": ("split_modules", "SplitModulesPass"),
     "trap-accesses": ("traps.accesses", "TrapAccesses"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),

@@ -24,8 +24,8 @@ from .dtypes import numpy_dtype
 from .host_data import element, host_array
 
 if TYPE_CHECKING:
+    from .buffer import Buffer
     from .device import Device
-    from .memory import Buffer
 
 
 class Array:
@@ -116,6 +116,11 @@ class Array:
         return self._signature
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._dtype.itemsize
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return self.size * self._dtype.itemsize
@@ -150,6 +155,23 @@ class Array:
         if self._buffer is None:
             raise InvalidError(f"this {self.signature} of shape {self.shape} was released; make a new one")
         return self._buffer
+
+    def reshape(self, *shape: int | Sequence[int]) -> Array:
+        """Returns the same elements in another shape, ``a.reshape(2, 3)``: a view, which shares the memory.
+
+        Args:
+            shape: 1 to 3 extents or a tuple of them, as many elements in all; one may be -1, which is what is left.
+
+        Raises:
+            InvalidError: another number of elements, or the array was released.
+        """
+        from .array_sharing import reshaped
+
+        return reshaped(self, shape)
+
+    def ravel(self) -> Array:
+        """Returns the same elements in one dimension: a view, as of `reshape`."""
+        return self.reshape(-1)
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Returns a copy in host memory, after the launches that write the array."""

@@ -6,7 +6,9 @@ for the consumer, and the consumer calls `Queue.wait` before it looks at what th
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -14,10 +16,10 @@ import numpy as np
 from ..ir.errors import FeatureNotSupportedError, InvalidError
 from .array import Array, normalise_shape
 from .array_creation import asarray
+from .buffer import shared_view
 from .device import Device
 from .device_list import resolve_device
 from .dtypes import bfloat16_dtype, numpy_dtype, spelling_of
-from .memory import shared_view
 from .transfer import copy_buffer, wait_for_uses
 
 _DL_CPU, _DL_VULKAN = 1, 7
@@ -154,6 +156,28 @@ def _of_array(source: Array, device: Device | str | None, copy: bool | None) -> 
         )
     made = Array(target, source.shape, source.spelling)
     return made.copy_from(source)
+
+
+def reshaped(array: Array, shape: tuple[int | Sequence[int], ...]) -> Array:
+    """Returns the elements of `array` in another shape, in the same memory.
+
+    Raises:
+        InvalidError: there are not as many elements in all, or the array was released.
+    """
+    asked = shape[0] if len(shape) == 1 else shape
+    parts = list(asked) if isinstance(asked, tuple | list) else [asked]
+    if parts.count(-1) == 1:
+        rest = parts.index(-1)
+        parts[rest] = 1
+        known = math.prod(normalise_shape(parts))
+        parts[rest] = array.size // known if known else 0
+    extents = normalise_shape(parts)
+    if math.prod(extents) != array.size:
+        raise InvalidError(
+            f"reshape: an array of shape {array.shape} has {array.size} elements, found shape {asked!r}; expected one "
+            "of as many"
+        )
+    return Array(array.device, extents, array.spelling, array.buffer)
 
 
 def from_host(source: np.ndarray[Any, Any], *, device: Device | str | None = None) -> Array:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import enum
 from typing import Self
 
+from ..ir.errors import MembersByName
 
-class Backend(enum.Enum):
+
+class Backend(enum.Enum, metaclass=MembersByName):
     """What runs the kernels (SYCL 2020, ``sycl::backend``)."""
 
     VULKAN = "vulkan"

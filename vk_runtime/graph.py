@@ -36,9 +36,9 @@ from .queue import Queue
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments
+    from .buffer import Buffer
     from .device import Device
     from .launch_record import LaunchRecord
-    from .memory import Buffer
     from .preset_launch import BoundKernel
 
 
