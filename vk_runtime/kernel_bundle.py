@@ -202,7 +202,7 @@ class KernelBundle(VulkanObject):
     def ext_oneapi_has_kernel(self, name: str) -> bool:
         """Returns whether it was built from source that defines a kernel of that name."""
         self._require("ext_oneapi_has_kernel")
-        return self._source_kernel("ext_oneapi_has_kernel", name) is not None
+        return bool(self._source_kernels("ext_oneapi_has_kernel", name))
 
     @user_facing
     def ext_oneapi_get_kernel(self, name: str) -> Kernel:
@@ -210,12 +210,18 @@ class KernelBundle(VulkanObject):
 
         Raises:
             UnknownKernelError: there is none of that name.
+            InvalidError: bundles of several sources were joined, and more than one has a kernel of that name.
             TypeError: the bundle is not executable.
         """
         self._require("ext_oneapi_get_kernel", BundleState.EXECUTABLE)
-        found = self._source_kernel("ext_oneapi_get_kernel", name)
-        if found is not None:
-            return make_kernel(self, found)
+        found = self._source_kernels("ext_oneapi_get_kernel", name)
+        if len(found) > 1:
+            raise InvalidError(
+                f"KernelBundle.ext_oneapi_get_kernel: {len(found)} sources that the bundle was built from have a "
+                f"kernel {name!r}; take it from the bundle of its own source, before lp.join"
+            )
+        if found:
+            return make_kernel(self, found[0])
         if name in self._left_out:
             raise UnknownKernelError(
                 f"KernelBundle.ext_oneapi_get_kernel: kernel {name!r} was left out: {self._left_out[name]}"
@@ -226,11 +232,11 @@ class KernelBundle(VulkanObject):
             + (f"it has {', '.join(names)}" if names else "get_kernel finds kernels of Python modules")
         )
 
-    def _source_kernel(self, what: str, name: object) -> KernelId | None:
+    def _source_kernels(self, what: str, name: object) -> list[KernelId]:
         if not isinstance(name, str):
             raise no_name(f"KernelBundle.{what}", name)
         found = (image.id_of(name) for image in self._images if image.is_from_source)
-        return next((id_ for id_ in found if id_ is not None), None)
+        return [id_ for id_ in dict.fromkeys(found) if id_ is not None]
 
     # ---- specialization constants ----
 
