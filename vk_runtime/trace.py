@@ -32,9 +32,6 @@ class TraceEvent:
 class Collector(Protocol):
     """What gets the events while it is in `active`."""
 
-    def __repr__(self) -> str:
-        return f"<lapilli.Trace of {len(self.events)} events>"
-
     def add(self, event: TraceEvent) -> None:
         """Takes an event."""
         ...
@@ -46,6 +43,9 @@ class Trace:
     def __init__(self) -> None:
         self.events: list[TraceEvent] = []
         """What was done, in order."""
+
+    def __repr__(self) -> str:
+        return f"<lapilli.Trace of {len(self.events)} events>"
 
     def add(self, event: TraceEvent) -> None:
         """Takes an event."""
