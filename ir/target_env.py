@@ -56,6 +56,7 @@ OPTIMISATION_PASSES = (
     "promote-arrays",
     "reduce-strength",
     "rotate-barriers",
+    "speculate-rounds",
 )
 """The passes that only make code faster or smaller; each can be switched off, see `TargetEnv.disabled_passes`."""
 
@@ -102,7 +103,7 @@ class TargetEnv:
     """Whether floats that a loop tests begin with values that the driver does not know for constants, see
     `passes.convert_to_spirv.loop_starts`."""
     pairs_rounds: bool = False
-    """Whether short loops do two rounds in one, see `passes.pair_rounds`."""
+    """Whether short loops do two rounds in one, see `passes.pair_rounds` and `passes.speculate_rounds`."""
     pairs_atomics: bool = False
     """Whether those with atomic operations do, too."""
     masks_indices: bool = False

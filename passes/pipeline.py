@@ -1,7 +1,7 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
-           → pair-rounds, rotate-barriers, limit-loops (some drivers)
+           → speculate-rounds, pair-rounds, rotate-barriers (some drivers), carry-results, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..ir.call_graph import function_name, functions
+from ..ir.call_graph import entry_points, function_name, functions
 from ..ir.config import config as options
 from ..ir.device_config import DeviceConfig
 from ..ir.dialects.kernel import is_kernel
@@ -25,6 +25,7 @@ from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
 from ..ir.split_module import SplitModule
 from ..ir.target_env import BindingModel, TargetEnv
 from .aspect_usage import AspectUsage
+from .carry_results import carry_results
 from .limit_loops import limit_loops
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
 from .requirements import compute_requirements, read_requirements
@@ -105,6 +106,7 @@ def analyse(
 
         verify_module(module)
         verify_attributes(module)
+        _verify_names(module)
     select_instructions(module, env)
     usage = AspectUsage.of(module)
     before = _uses_of_kernels(usage)
@@ -142,6 +144,23 @@ def analyse(
     return Analysis(images=tuple(found), diagnostics=warnings)
 
 
+def _verify_names(module: ModuleOp) -> None:
+    """Checks that entry points have names of their own, also where they stand in different modules inside `module`:
+    SPIR-V and the runtime know them by name alone."""
+    from ..ir.verify import IRError
+
+    seen: set[str] = set()
+    for entry in entry_points(module):
+        name = function_name(entry)
+        if name in seen:
+            raise IRError(
+                f"'{name}' is defined twice; kernels and exported functions need names of their own, also in different "
+                "modules inside of one: rename one",
+                operation=entry,
+            )
+        seen.add(name)
+
+
 def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None:
     """Runs the passes that change the bodies of functions."""
     from .optimise.pipeline import optimise
@@ -159,6 +178,11 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
         joins_loads=env.binding_model is BindingModel.DESCRIPTOR,
     )
     done("optimise", module)
+    if _speculates_rounds(env):
+        from .speculate_rounds import speculate_rounds
+
+        speculate_rounds(module, disabled=env.disabled_passes)
+        done("speculate-rounds", module)
     if _pairs_rounds(env):
         from .pair_rounds import pair_rounds
 
@@ -169,16 +193,26 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
 
         rotate_barriers(module)
         done("rotate-barriers", module)
+    carry_results(module)
+    done("carry-results", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
         done("limit-loops", module)
 
 
 def _pairs_rounds(env: TargetEnv) -> bool:
-    """Whether loops are paired: not where neighbours share them, nor where more rounds are unrolled."""
+    """Whether loops are paired: not where neighbours share them."""
+    return _doubles_rounds(env) and "pair-rounds" not in env.disabled_passes and env.lanes_per_invocation == 1
+
+
+def _speculates_rounds(env: TargetEnv) -> bool:
+    return _doubles_rounds(env) and "speculate-rounds" not in env.disabled_passes
+
+
+def _doubles_rounds(env: TargetEnv) -> bool:
+    """Whether loops do two rounds in one: not where more rounds are unrolled."""
     unrolls = env.optimisation_level > 1 and env.loop_iteration_cap is not None
-    is_on = env.pairs_rounds and env.optimisation_level and "pair-rounds" not in env.disabled_passes
-    return bool(is_on) and env.lanes_per_invocation == 1 and not unrolls
+    return env.pairs_rounds and env.optimisation_level > 0 and not unrolls
 
 
 def _rotates_barriers(env: TargetEnv) -> bool:
