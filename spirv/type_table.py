@@ -43,6 +43,7 @@ from ..ir.dialects.spirv.types import (
     component_count,
     element_type_at,
     is_array_attribute,
+    is_dense,
     is_integer_type,
     is_scalar_attribute,
     is_vector,
@@ -301,7 +302,7 @@ class TypeTable:
         ):
             elements = [element_type_at(type_, index) for index in range(len(value.data))]
             return self._composite(value.data, [e for e in elements if e is not None], type_)
-        if isinstance(value, DenseIntOrFPElementsAttr) and isinstance(type_, ArrayType):
+        if is_dense(value) and isinstance(type_, ArrayType):
             return self._constant_of(nested_array(value), type_)
         if isinstance(value, DenseIntOrFPElementsAttr) and is_vector(type_):
             elements = list(value.iter_attrs())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
@@ -31,6 +33,7 @@ from .types import (
     element_count,
     element_type_at,
     is_array_attribute,
+    is_dense,
     is_scalar,
     is_scalar_attribute,
     is_spirv_type,
@@ -43,28 +46,25 @@ def array_shape(type_: Attribute) -> tuple[int, ...]:
     return (type_.count.data, *array_shape(type_.element_type)) if isinstance(type_, ArrayType) else ()
 
 
-def nested_array(value: DenseIntOrFPElementsAttr) -> ArrayAttr[Attribute]:
+def nested_array(value: DenseIntOrFPElementsAttr[Any]) -> ArrayAttr[Attribute]:
     """Returns ``dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>`` as ``[[1 : i32, 2 : i32], [3 : i32, 4 : i32]]``."""
     *outer, innermost = value.get_shape()
     if value.is_splat():
         part: Attribute = next(iter(value.iter_attrs()))
         for length in (innermost, *reversed(outer)):  # shared, because a text may ask for any number
             part = ArrayAttr([part] * length)
-        assert isinstance(part, ArrayAttr)
-        return part
+        return cast("ArrayAttr[Attribute]", part)
     parts: list[Attribute] = list(value.iter_attrs())
     for length in (innermost, *reversed(outer)):
         parts = [ArrayAttr(parts[start : start + length]) for start in range(0, len(parts), length)]
-    (whole,) = parts
-    assert isinstance(whole, ArrayAttr)
-    return whole
+    return cast("ArrayAttr[Attribute]", parts[0])
 
 
 def is_constant_for(value: Attribute, type_: Attribute) -> bool:
     """Whether attribute `value` can be a constant of `type_`."""
     if is_scalar_attribute(value):
         return value.type == type_ and is_scalar(type_)
-    if isinstance(value, DenseIntOrFPElementsAttr):
+    if is_dense(value):
         if isinstance(type_, ArrayType):
             return array_shape(type_) == value.get_shape() and is_constant_for(nested_array(value), type_)
         return is_vector(type_) and is_spirv_type(type_) and value.get_type() == type_

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
     BFloat16Type,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -368,6 +369,11 @@ def is_integer_type(type_: Attribute) -> TypeGuard[IntegerType]:
 def is_scalar_attribute(value: Attribute) -> TypeGuard[IntegerAttr[IntegerType] | FloatAttr[AnyFloat]]:
     """Whether `value` is an integer, bool or float (`index` is not checked for)."""
     return type(value) in (IntegerAttr, FloatAttr)
+
+
+def is_dense(value: Attribute) -> TypeGuard[DenseIntOrFPElementsAttr[Any]]:
+    """Whether `value` is the elements of a vector or tensor; unlike `isinstance`, tells type checkers of what."""
+    return isinstance(value, DenseIntOrFPElementsAttr)
 
 
 def is_array_attribute(value: Attribute) -> TypeGuard[ArrayAttr[Attribute]]:
