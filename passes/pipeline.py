@@ -1,7 +1,8 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
-           → speculate-rounds, pair-rounds, rotate-barriers, unroll-barriers, limit-loops (some drivers)
+           → speculate-rounds, pair-rounds, rotate-barriers, unroll-barriers (some drivers)
+           → carry-results, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -25,6 +26,7 @@ from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
 from ..ir.split_module import SplitModule
 from ..ir.target_env import BindingModel, TargetEnv
 from .aspect_usage import AspectUsage
+from .carry_results import carry_results
 from .limit_loops import limit_loops
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
 from .requirements import compute_requirements, read_requirements
@@ -197,6 +199,8 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
 
         unroll_barriers(module, disabled=env.disabled_passes)
         done("unroll-barriers", module)
+    carry_results(module)
+    done("carry-results", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
         done("limit-loops", module)

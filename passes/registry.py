@@ -15,6 +15,7 @@ from ..ir.errors import InvalidError
 
 _PASSES = {
     "canonicalize": ("optimise.canonicalize", "Canonicalize"),
+    "carry-results": ("carry_results", "CarryResults"),
     "coarsen": ("coarsen.coarsen", "CoarsenPass"),
     "compute-requirements": ("requirements", "ComputeRequirementsPass"),
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
