@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ..ir.attributes import function_type, symbol_reference, text_attribute
 from ..ir.create import create, move_all, region_of
@@ -200,7 +200,7 @@ def compile_helper(
     return instance
 
 
-def _function(helper: FunctionBuilder, instance: HelperInstance, types: list[Attribute]) -> Operation:
+def _function(helper: FunctionBuilder, instance: HelperInstance, types: list[Attribute]) -> func.FuncOp:
     """Returns the IR of a helper that is compiled; `types` are those of its block arguments."""
     module, source = helper.module, helper.source
     return create(
