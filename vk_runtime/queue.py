@@ -70,8 +70,12 @@ class Queue(VulkanObject, CommandStream):
     ) -> None:
         from .device_list import resolve_device
 
-        if device is None and context is not None:
-            device = context.devices[0]
+        if context is not None:
+            from .context import Context
+
+            if not isinstance(context, Context):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+                raise InvalidError(f"lp.Queue(context=…) takes an lp.Context or None; found {context!r}")
+            device = context.devices[0] if device is None else device
         found = resolve_device(device)
         if context is not None and found not in context.devices:
             names = ", ".join(f"'{member.selector}'" for member in context.devices)
