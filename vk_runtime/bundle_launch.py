@@ -135,10 +135,11 @@ def _interpret(
     """
     function, id_, bundle = kernel.kernel_id.function(), kernel.kernel_id, kernel.kernel_bundle
     if function is None or kernel.preset is not None:
+        no_function = "it is no function with @lp.kernel of this program"
+        reason = no_function if function is None else "its arguments are set"
         raise InvalidError(
-            f"kernel '{kernel.name}' cannot be interpreted: "
-            + ("it is no function with @lp.kernel of this program" if function is None else "its arguments are set")
-            + ", so there is SPIR-V of it alone; launch it with lp.config.override(interpret=False)"
+            f"kernel '{kernel.name}' cannot be interpreted: {reason}, so there is SPIR-V of it alone; launch it with "
+            "lp.config.override(interpret=False)"
         )
     chosen = image or bundle.image_of(id_, queue.device)
     name = chosen.name_of(id_)
