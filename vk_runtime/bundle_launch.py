@@ -31,6 +31,8 @@ from .queue import Queue
 class GroupedRange(Protocol):
     """A range with a local size; `frontend.ranges.NdRange` is one."""
 
+    def __init__(self, global_: tuple[int, ...], local: tuple[int, ...]) -> None: ...
+
     @property
     def global_(self) -> object:
         """Total work-items."""
