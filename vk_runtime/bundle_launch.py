@@ -7,7 +7,7 @@ the first with an array that is larger than a descriptor shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ..ir.config import config
 from ..ir.errors import InvalidError, NdRangeError
@@ -30,8 +30,6 @@ from .queue import Queue
 @runtime_checkable
 class GroupedRange(Protocol):
     """A range with a local size; `frontend.ranges.NdRange` is one."""
-
-    def __init__(self, global_: tuple[int, ...], local: tuple[int, ...]) -> None: ...
 
     @property
     def global_(self) -> object:
@@ -148,7 +146,8 @@ def _interpret(
     assert name is not None, "the bundle chose an image that has the kernel"
     if not isinstance(range_, IndirectRange):
         extents, local = _range(chosen.info(name), range_)
-        range_ = extents if local is None else type(range_)(extents, local)
+        grouped: Any = type(range_)  # lp.NdRange, which this folder does not know
+        range_ = extents if local is None else grouped(extents, local)
     request = LaunchRequest(
         queue=queue,
         range=range_,
