@@ -13,23 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..ir.call_graph import function_name, functions
 from ..ir.config import config as options
-from ..ir.device_config import DeviceConfig
 from ..ir.dialects.kernel import is_kernel
+from ..ir.dialects.kernel_atomic import ATOMIC_NAMES
 from ..ir.errors import Diagnostic
 from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
 from ..ir.split_module import SplitModule
 from ..ir.target_env import BindingModel, TargetEnv
+from ..ir.walk import operations
 from .aspect_usage import AspectUsage
-from .limit_loops import limit_loops
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
 from .requirements import compute_requirements, read_requirements
 from .select_instructions import select_instructions
 from .split_modules import split
+
+if TYPE_CHECKING:
+    from ..ir.device_config import DeviceConfig
 
 AfterPass = Callable[[str, ModuleOp], None]
 """Called after each pass with its name and what it left; once per image from compute-requirements on."""
@@ -159,17 +163,21 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
         joins_loads=env.binding_model is BindingModel.DESCRIPTOR,
     )
     done("optimise", module)
-    if _pairs_rounds(env):
+    names = {op.name for op in operations(module)}
+    has_loops = "scf.for" in names or "scf.while" in names
+    if _pairs_rounds(env) and has_loops:
         from .pair_rounds import pair_rounds
 
         pair_rounds(module, with_atomics=env.pairs_atomics)
         done("pair-rounds", module)
-    if _rotates_barriers(env):
+    if _rotates_barriers(env) and has_loops:
         from .rotate_barriers import rotate_barriers
 
         rotate_barriers(module)
         done("rotate-barriers", module)
-    if env.loop_iteration_cap is not None:
+    if env.loop_iteration_cap is not None and (has_loops or not ATOMIC_NAMES.isdisjoint(names)):
+        from .limit_loops import limit_loops  # some atomics are loops on the device
+
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
         done("limit-loops", module)
 
