@@ -84,11 +84,11 @@ def functions(module: Operation) -> Iterator[Function]:
 
 
 def entry_points(module: Operation) -> tuple[Function, ...]:
-    """Returns kernels and exported functions with a body, in program order."""
+    """Returns kernels and exported functions with a body, in program order; a declaration is no entry."""
     return tuple(
         function
         for function in functions(module)
-        if is_kernel(function) or (is_external(function) and has_body(function))
+        if (is_kernel(function) or is_external(function)) and has_body(function)
     )
 
 

@@ -61,7 +61,14 @@ _SUB_GROUP_ASPECTS = {
 _ACCESSES = (memref.LoadOp, memref.StoreOp, LoadFieldOp, StoreFieldOp)
 _SUB_GROUP_PREFIX = "spirv.GroupNonUniform"
 _SUB_GROUP_IDS = ("gpu.lane_id", "gpu.subgroup_id", "gpu.num_subgroups", "gpu.subgroup_size")
-_ALLOCATIONS = ("memref.alloca", "memref.alloc", "memref.get_global", "spirv.Variable")
+_ALLOCATIONS = (
+    "memref.alloca",
+    "memref.alloc",
+    "memref.get_global",
+    "spirv.Variable",
+    "spirv.mlir.addressof",
+)
+_MEMBER_ACCESSES = ("spirv.AccessChain", "spirv.InBoundsAccessChain")
 _ATOMIC_PREFIXES = (
     "kernel.atomic_",
     "spirv.Atomic",
@@ -157,6 +164,8 @@ class AspectRules:
             yield from self._of_access(op.memref)
         elif name in _ALLOCATIONS:
             yield from self.of_type(_pointee(op.results[0].type))
+        elif name in _MEMBER_ACCESSES:  # reaching into a value takes its type, whatever part is read
+            yield from self.of_type(_pointee(op.operands[0].type))
         elif name.startswith(_ATOMIC_PREFIXES):
             if any(bit_width(value.type) == 64 for value in (*op.results, *op.operands)):
                 yield Need(self.number(Aspect.ATOMIC64), "64-bit atomic operation")
@@ -210,7 +219,7 @@ def _has_own_rule(kind: type[Operation]) -> bool:
     name = kind.name
     return (
         issubclass(kind, _ACCESSES)
-        or name in _ALLOCATIONS
+        or name in (*_ALLOCATIONS, *_MEMBER_ACCESSES)
         or name in _SUB_GROUP_IDS
         or name.startswith((*_ATOMIC_PREFIXES, _SUB_GROUP_PREFIX))
     )

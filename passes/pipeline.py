@@ -1,7 +1,8 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
-           → pair-rounds, rotate-barriers, limit-loops (some drivers)
+           → speculate-rounds, pair-rounds, rotate-barriers, unroll-barriers (some drivers)
+           → carry-results, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..ir.call_graph import function_name, functions
+from ..ir.call_graph import entry_points, function_name, functions
 from ..ir.config import config as options
 from ..ir.dialects.kernel import is_kernel
 from ..ir.dialects.kernel_atomic import ATOMIC_NAMES
@@ -109,6 +110,7 @@ def analyse(
 
         verify_module(module)
         verify_attributes(module)
+        _verify_names(module)
     select_instructions(module, env)
     usage = AspectUsage.of(module)
     before = _uses_of_kernels(usage)
@@ -146,6 +148,23 @@ def analyse(
     return Analysis(images=tuple(found), diagnostics=warnings)
 
 
+def _verify_names(module: ModuleOp) -> None:
+    """Checks that entry points have names of their own, also where they stand in different modules inside `module`:
+    SPIR-V and the runtime know them by name alone."""
+    from ..ir.verify import IRError
+
+    seen: set[str] = set()
+    for entry in entry_points(module):
+        name = function_name(entry)
+        if name in seen:
+            raise IRError(
+                f"'{name}' is defined twice; kernels and exported functions need names of their own, also in different "
+                "modules inside of one: rename one",
+                operation=entry,
+            )
+        seen.add(name)
+
+
 def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None:
     """Runs the passes that change the bodies of functions."""
     from .optimise.pipeline import optimise
@@ -164,33 +183,69 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
     )
     done("optimise", module)
     names = {op.name for op in operations(module)}
-    has_loops = "scf.for" in names or "scf.while" in names
-    if _pairs_rounds(env) and has_loops:
-        from .pair_rounds import pair_rounds
-
-        pair_rounds(module, with_atomics=env.pairs_atomics)
-        done("pair-rounds", module)
-    if _rotates_barriers(env) and has_loops:
-        from .rotate_barriers import rotate_barriers
-
-        rotate_barriers(module)
-        done("rotate-barriers", module)
-    if env.loop_iteration_cap is not None and (has_loops or not ATOMIC_NAMES.isdisjoint(names)):
-        from .limit_loops import limit_loops  # some atomics are loops on the device
+    if not _LOOPS.isdisjoint(names):
+        _change_loops(module, env, done)
+    # Some atomics are loops on the device.
+    if env.loop_iteration_cap is not None and not (_LOOPS | ATOMIC_NAMES).isdisjoint(names):
+        from .limit_loops import limit_loops
 
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
         done("limit-loops", module)
 
 
+_LOOPS = frozenset(("scf.for", "scf.while"))
+
+
+def _change_loops(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None:
+    """Runs the passes that change loops alone; each is imported then."""
+    if _speculates_rounds(env):
+        from .speculate_rounds import speculate_rounds
+
+        speculate_rounds(module, disabled=env.disabled_passes)
+        done("speculate-rounds", module)
+    if _pairs_rounds(env):
+        from .pair_rounds import pair_rounds
+
+        pair_rounds(module, with_atomics=env.pairs_atomics)
+        done("pair-rounds", module)
+    if _rotates_barriers(env):
+        from .rotate_barriers import rotate_barriers
+
+        rotate_barriers(module)
+        done("rotate-barriers", module)
+    if _unrolls_barriers(env):
+        from .unroll_barriers import unroll_barriers
+
+        unroll_barriers(module, disabled=env.disabled_passes)
+        done("unroll-barriers", module)
+    from .carry_results import carry_results
+
+    carry_results(module)
+    done("carry-results", module)
+
+
 def _pairs_rounds(env: TargetEnv) -> bool:
-    """Whether loops are paired: not where neighbours share them, nor where more rounds are unrolled."""
+    """Whether loops are paired: not where neighbours share them."""
+    return _doubles_rounds(env) and "pair-rounds" not in env.disabled_passes and env.lanes_per_invocation == 1
+
+
+def _speculates_rounds(env: TargetEnv) -> bool:
+    return _doubles_rounds(env) and "speculate-rounds" not in env.disabled_passes
+
+
+def _doubles_rounds(env: TargetEnv) -> bool:
+    """Whether loops do two rounds in one: not where more rounds are unrolled."""
     unrolls = env.optimisation_level > 1 and env.loop_iteration_cap is not None
-    is_on = env.pairs_rounds and env.optimisation_level and "pair-rounds" not in env.disabled_passes
-    return bool(is_on) and env.lanes_per_invocation == 1 and not unrolls
+    return env.pairs_rounds and env.optimisation_level > 0 and not unrolls
 
 
 def _rotates_barriers(env: TargetEnv) -> bool:
     is_on = env.rotates_barriers and env.optimisation_level and "rotate-barriers" not in env.disabled_passes
+    return bool(is_on)
+
+
+def _unrolls_barriers(env: TargetEnv) -> bool:
+    is_on = env.unrolls_barriers and env.optimisation_level and "unroll-barriers" not in env.disabled_passes
     return bool(is_on)
 
 

@@ -27,10 +27,10 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ..ir.aspects import Aspect
-from ..ir.call_graph import CallGraph, entry_points, has_body
+from ..ir.call_graph import CallGraph, entry_points
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
-from ..ir.errors import Diagnostic
+from ..ir.errors import Diagnostic, InvalidError
 from .aspect_usage import AspectUsage
 from .diagnose_aspects import diagnose_declared, diagnose_targets, report
 
@@ -75,11 +75,10 @@ def propagate(
     warnings = diagnose_declared(module, usage, with_locations=with_locations) if warn else ()
     kept = _declared_in_call_graph(usage.graph) if exclude else {}
     for function in usage.graph.functions:
-        if has_body(function):
-            saved = usage.used(function) - frozenset(exclude)
-            saved |= kept.get(function, frozenset()) | aspect.used(function)
-            if saved:
-                function.attributes[aspect.USED] = aspect.aspects_attribute(saved)
+        saved = usage.used(function) - frozenset(exclude)
+        saved |= kept.get(function, frozenset()) | aspect.used(function)
+        if saved:
+            function.attributes[aspect.USED] = aspect.aspects_attribute(saved)
     _mark_fixed_targets(module, fixed_targets)
     if warn:
         warnings += diagnose_targets(module, usage, config, with_locations=with_locations)
@@ -107,12 +106,22 @@ class PropagateAspectsPass(ModulePass):
 
     name = "propagate-aspects"
 
-    exclude: tuple[int, ...] = ()
-    """Aspect numbers that are not saved."""
+    exclude: tuple[int | str, ...] = ()
+    """Aspects that are not saved, by number or name."""
     fixed_targets: tuple[str, ...] = ()
     """Targets that kernels without fixed targets get."""
     warn: bool = False
     """Whether aspects that are used but not declared are reported, through `warnings`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        report(propagate(op, exclude=self.exclude, fixed_targets=self.fixed_targets, warn=self.warn))
+        exclude = _numbers(op, self.exclude)
+        report(propagate(op, exclude=exclude, fixed_targets=self.fixed_targets, warn=self.warn))
+
+
+def _numbers(module: Operation, aspects: Iterable[int | str]) -> list[int]:
+    """Returns aspects by number: the module's table has the say where it has a name, then SYCL's names."""
+    known = {member.spelling: int(member) for member in Aspect} | aspect.aspect_values(module)
+    for name in aspects:
+        if isinstance(name, str) and name not in known:
+            raise InvalidError(f"pass 'propagate-aspects' cannot exclude '{name}': no aspect has that name")
+    return [known[name] if isinstance(name, str) else name for name in aspects]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from importlib import import_module
 from typing import cast
 
 from xdsl.passes import ModulePass
-from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.arg_spec import ArgSpec, ParameterListType, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..ir.errors import InvalidError
 
 _PASSES = {
     "canonicalize": ("optimise.canonicalize", "Canonicalize"),
+    "carry-results": ("carry_results", "CarryResults"),
     "coarsen": ("coarsen.coarsen", "CoarsenPass"),
     "compute-requirements": ("requirements", "ComputeRequirementsPass"),
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
@@ -30,9 +32,11 @@ _PASSES = {
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "reduce-strength": ("optimise.reduce_strength", "ReduceStrength"),
     "rotate-barriers": ("rotate_barriers", "RotateBarriers"),
+    "speculate-rounds": ("speculate_rounds", "SpeculateRounds"),
     "split-modules": ("split_modules", "SplitModulesPass"),
     "trap-accesses": ("traps.accesses", "TrapAccesses"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),
+    "unroll-barriers": ("unroll_barriers", "UnrollBarriers"),
 }
 """Name: module in this folder and the class."""
 
@@ -64,7 +68,40 @@ def parse_passes(text: str) -> tuple[ModulePass, ...]:
 def _make(spec: ArgSpec) -> ModulePass:
     if spec.name not in _PASSES:
         raise InvalidError(f"unknown pass '{spec.name}', expected one of {', '.join(pass_names())}")
-    try:
-        return pass_factory(spec.name)().from_spec(spec)
-    except ValueError as error:
-        raise InvalidError(f"pass '{spec.name}': {error}") from error
+    kind = pass_factory(spec.name)()
+    spec = spec.normalize_parameter_names()
+    given = {name: _checked(kind, name, values) for name, values in spec.parameters.items()}
+    return kind.from_spec(ArgSpec(spec.name, given))
+
+
+_OPTION_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "bool": ((bool,), "true or false"),
+    "int": ((int,), "a whole number"),
+    "str": ((str,), "a name"),
+    "tuple[str, ...]": ((str,), "names, as a,b"),
+    "tuple[int | str, ...]": ((int, str), "numbers or names, as 5,fp64"),
+}
+"""Type of an option's field, as the pass writes it: what its values may be, and that in words."""
+
+
+def _checked(kind: type[ModulePass], name: str, values: ParameterListType) -> ParameterListType:
+    """Returns the values of one option; one without a value is true, as in ``propagate-aspects{warn}``."""
+    types = {field.name: str(field.type) for field in fields(kind)}
+    if name not in types:
+        known = ", ".join(map(_spelt, types)) or "none"
+        raise InvalidError(f"pass '{kind.name}' has no option '{_spelt(name)}', expected one of {known}")
+    option_type = types[name]
+    accepted, words = _OPTION_TYPES[option_type]
+    values = values or ((True,) if option_type == "bool" else ())
+    is_single = len(values) == 1 or option_type.startswith("tuple")
+    if is_single and all(type(value) in accepted for value in values):
+        return values
+    found = ",".join(str(value).lower() for value in values)
+    raise InvalidError(
+        f"option '{_spelt(name)}' of pass '{kind.name}' takes {words}, found "
+        + (f"'{found}'" if values else "nothing")
+    )
+
+
+def _spelt(name: str) -> str:
+    return name.replace("_", "-")

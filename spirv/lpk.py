@@ -284,13 +284,16 @@ class LpkFile:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all, in place of one that is there.
+    """Writes a file whole or not at all, in place of one that is there; into what is no file, such as ``/dev/null``.
 
     Raises:
         InvalidError: it cannot be written.
     """
     temporary = path.with_name(f".{path.name}.{id(data):x}.tmp")
     try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
         temporary.write_bytes(data)
         temporary.replace(path)
     except OSError as error:

@@ -22,9 +22,9 @@ from .headers import ffi, make
 from .pipeline import Pipeline
 
 if TYPE_CHECKING:
+    from .buffer import Buffer
     from .event import Event
     from .logical_device import LogicalDevice
-    from .memory import Buffer
     from .profile import Command
 
 ARGUMENT_CHUNK_BYTES = 64 << 10

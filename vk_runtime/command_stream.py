@@ -21,11 +21,11 @@ from .submitted_commands import MAX_BUSY, SubmittedCommands
 
 if TYPE_CHECKING:
     from .barriers import Barriers
+    from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .device import Device
     from .event import Event
     from .graph_commands import Batch
-    from .memory import Buffer
     from .timeline import Timeline
     from .tracked import Tracked
 

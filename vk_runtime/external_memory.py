@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import FeatureNotSupportedError
+from .buffer import BUFFER_USAGE, Buffer
 from .constants import (
     VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
     VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT,
@@ -21,7 +22,6 @@ from .constants import (
 from .file_descriptors import require_shared_fd
 from .headers import NULL, WHOLE_SIZE, address_of, chain, ffi, make
 from .made import Made
-from .memory import BUFFER_USAGE, Buffer
 from .physical_device import MemoryType
 
 if TYPE_CHECKING:
@@ -45,7 +45,11 @@ def allocate_exportable(device: LogicalDevice, nbytes: int) -> Buffer:
     _require(device, _OPAQUE_FD, VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT, what)
     size = max((nbytes + 3) & ~3, 4)
     export = make("VkExportMemoryAllocateInfo", handleTypes=_OPAQUE_FD)
-    return _make_buffer(device, size, size, _OPAQUE_FD, export, device.memory.plan.array_types)
+    types = device.memory.plan.array_types
+    return device.memory.retried(
+        f"{size:,} bytes more to export",
+        lambda: _make_buffer(device, size, size, _OPAQUE_FD, export, types),
+    )
 
 
 def export_fd(device: LogicalDevice, buffer: Buffer) -> int:
@@ -114,8 +118,10 @@ def import_host(device: LogicalDevice, address: int, nbytes: int, owner: object)
     types = [item for item in (*plan.host_types, *plan.array_types) if bits >> item.index & 1]
     imported = make("VkImportMemoryHostPointerInfoEXT", handleType=_HOST, pHostPointer=pointer)
     allocation = (nbytes + alignment - 1) // alignment * alignment
-    buffer = _make_buffer(
-        device, (nbytes + 3) & ~3, allocation, _HOST, imported, types, host_address=address, lender=owner
+    size = (nbytes + 3) & ~3
+    buffer = device.memory.retried(
+        f"{size:,} bytes of host memory",
+        lambda: _make_buffer(device, size, allocation, _HOST, imported, types, address, owner),
     )
     buffer.lender, buffer.is_borrowed = owner, True
     return buffer

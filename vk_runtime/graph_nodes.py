@@ -20,10 +20,10 @@ from .images import Image
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments
+    from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .device import Device
     from .launch_record import LaunchRecord
-    from .memory import Buffer
     from .preset_launch import BoundKernel
     from .profile_events import ProfileKind
     from .queue import Queue

@@ -13,9 +13,9 @@ from .image_memory import ImageMemory, xyz
 from .images import Image
 
 if TYPE_CHECKING:
+    from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .logical_device import LogicalDevice
-    from .memory import Buffer
     from .queue import Queue
 
 _LAYER: dict[str, Any] = {"aspectMask": VK_IMAGE_ASPECT_COLOR_BIT, "layerCount": 1}

@@ -23,10 +23,10 @@ from .staging import PIECE_BYTES
 from .transfer import mapped, wait_for_uses
 
 if TYPE_CHECKING:
+    from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .image_memory import ImageMemory
     from .logical_device import LogicalDevice
-    from .memory import Buffer
     from .queue import Queue
 
 _WHOLE: dict[str, Any] = {"aspectMask": VK_IMAGE_ASPECT_COLOR_BIT, "levelCount": 1, "layerCount": 1}

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from ..spirv.device_image import DeviceImage
     from .arguments import CheckedArguments, Uses
     from .array import Array
+    from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet
     from .device import Device
     from .event import Event
     from .launch_record import Step
-    from .memory import Buffer
     from .pipeline import Pipeline
     from .queue import Queue
     from .scalars import Scalar

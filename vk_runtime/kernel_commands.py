@@ -18,10 +18,10 @@ from .headers import ffi
 
 if TYPE_CHECKING:
     from .arguments import Uses
+    from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet, DescriptorSetLayout
     from .device import Device
-    from .memory import Buffer
     from .pipeline import Pipeline
     from .reports import KernelReport
     from .scalars import Scalar

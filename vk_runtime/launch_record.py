@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..ir.stream import Stream
 from . import graph_recording, profile, trace
+from .buffer import Buffer
 from .constants import VK_SHADER_STAGE_COMPUTE_BIT
 from .errors import ArrayRangeError
 from .event import Event
 from .kernel_commands import KernelBinding, KernelCommands
 from .launch_plan import LaunchPlan, Piece
-from .memory import Buffer
 from .pipeline import Pipeline
 from .queue import Queue
 from .recorded_launch import RecordedLaunch, are_fixed

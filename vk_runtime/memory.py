@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import gc
 import itertools
-import weakref
 from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..ir.errors import MemoryAllocationError
 from ..ir.lazy_logging import logger_of
+from .buffer import BUFFER_USAGE, Buffer
 from .constants import (
     VK_BUFFER_CREATE_SPARSE_BINDING_BIT,
-    VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT,
     VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
-    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-    VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-    VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-    VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
 )
 from .headers import NULL, ffi, make
 from .made import Made
@@ -33,10 +28,8 @@ from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
 from .quiet import quiet
 from .spare_buffers import LARGEST, BufferStorage, SpareBuffers
-from .tracked import Tracked
 
 if TYPE_CHECKING:
-    from .array import Array
     from .logical_device import LogicalDevice
 
 logger = logger_of(__name__)
@@ -44,66 +37,10 @@ logger = logger_of(__name__)
 SPARSE_BLOCK_BYTES = 1 << 16
 """What GPUs bind at least; where a mask sets limits below it, one allocation holds an array all the same."""
 
-BUFFER_USAGE = (
-    VK_BUFFER_USAGE_TRANSFER_SRC_BIT
-    | VK_BUFFER_USAGE_TRANSFER_DST_BIT
-    | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
-    | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
-    | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT
-)
-
 
 def _padded(nbytes: int) -> int:
     """Returns the size of a VkBuffer for an array: whole vectors of 16 bytes, which uniform buffers are made of."""
     return (nbytes + 15) & ~15
-
-
-class Buffer(Tracked):
-    """A VkBuffer with its memory, and which launches use it.  Made by `MemoryAllocator.allocate`.
-
-    What lies behind the end of a borrowed one is its owner's.
-    """
-
-    def __init__(self, raw: Any, nbytes: int, serial: int, host_address: int) -> None:
-        super().__init__(serial, nbytes)
-        self.raw = raw
-        self.padded_nbytes = nbytes
-        """Bytes of the VkBuffer from where it begins, as far as the array may use them."""
-        self.host_address = host_address
-        """Where the host sees it, 0 where it does not."""
-        self.device_address = 0
-        """Where kernels see it, 0 on a device without bufferDeviceAddress."""
-        self.offset_bytes = 0
-        """Where it begins in the VkBuffer: 0 but for a part of a buffer that the application owns."""
-        self.is_concurrent = False
-        """Whether the queues of every family that the device uses may touch it."""
-        self.allocation_bytes = 0
-        """Size of the VkDeviceMemory of a buffer that has one of its own to share, else 0."""
-        self.memory: Any = None
-        """That VkDeviceMemory."""
-        self.owner: weakref.ref[Array] | None = None
-        """The array that it is the memory of."""
-
-    def host_bytes(self, nbytes: int | None = None) -> Any:
-        """Returns the mapped memory as a writable buffer object; valid while this object lives."""
-        assert self.host_address, "not visible to the host"
-        return ffi.buffer(ffi.cast("char*", self.host_address), self.nbytes if nbytes is None else nbytes)
-
-
-def shared_view(device: LogicalDevice, buffer: Buffer, nbytes: int) -> Any:
-    """Returns the mapped memory as a writable buffer object that keeps `buffer` alive as long as anything uses it.
-
-    It also keeps `device` from being destroyed, which would take the memory from under it.
-    """
-    address = ffi.cast("char*", buffer.host_address)
-    views = device.views
-    views.append(None)
-
-    def keep(_: Any, kept: Buffer = buffer) -> None:
-        """Holds the buffer for as long as cffi holds this function, and is called when the view goes."""
-        views.pop()
-
-    return ffi.buffer(ffi.gc(address, keep), nbytes)
 
 
 _Made = TypeVar("_Made")
@@ -263,6 +200,8 @@ class MemoryAllocator:
         if self._spares.take(key, held):
             storage = held[0]
             self._note_holder(storage.heap, held)
+            if storage.shown_nbytes == size:
+                buffer.serial = storage.serial
         else:
             storage = BufferStorage(Made(self._device, "Buffer"), key)
             held.append(storage)
@@ -271,6 +210,7 @@ class MemoryAllocator:
             except MemoryAllocationError:
                 buffer.close()  # before the next attempt, also where the error's traceback keeps it
                 raise
+        storage.serial, storage.shown_nbytes = buffer.serial, size
         buffer.raw, buffer.padded_nbytes = storage.raw, key[0]
         buffer.host_address, buffer.device_address = storage.host_address, storage.device_address
         buffer.is_concurrent = True
@@ -309,7 +249,7 @@ class MemoryAllocator:
         if device.has_buffer_addresses:
             address_info = make("VkBufferDeviceAddressInfo", buffer=raw)
             storage.device_address = device.vk.vkGetBufferDeviceAddress(device.raw, address_info)
-        storage.heap = block.memory_type.heap_index
+        storage.heap, storage.nbytes = block.memory_type.heap_index, sum(sizes)
         storage.may_be_spare = size <= LARGEST and not is_sparse
 
     def _retire(self, held: list[BufferStorage]) -> None:
@@ -362,7 +302,8 @@ class MemoryAllocator:
     def _note_holder(self, heap: int, holder: list[Any]) -> None:
         counts = self._counts[heap]
         counts.holders.add(id(holder))
-        counts.peak = max(counts.peak, self._used_in(heap))
+        if self._blocks.used_bytes(heap) > counts.peak:  # with the spare buffers, which are many
+            counts.peak = max(counts.peak, self._used_in(heap))
 
     def give_back(self, places: list[Place]) -> None:
         """Takes back the memory of a buffer or image, and empties the list; after Ctrl-C it may be called again."""

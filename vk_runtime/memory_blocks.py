@@ -47,7 +47,7 @@ class BlockStore:
 
     def used_bytes(self, heap: int) -> int:
         """Returns how many bytes of a heap buffers and images hold."""
-        return sum(block.free_list.used_bytes for block in self.of_heap(heap))
+        return sum([block.free_list.used_bytes for block in self.of_heap(heap)])
 
     def of_heap(self, heap: int) -> list[MemoryBlock]:
         """Returns the blocks of a heap."""

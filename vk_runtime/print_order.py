@@ -17,7 +17,7 @@ from .headers import make
 
 if TYPE_CHECKING:
     from ..ir.stream import Stream
-    from .memory import Buffer
+    from .buffer import Buffer
     from .queue import Queue
     from .reports import KernelReport, Report
 

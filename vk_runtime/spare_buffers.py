@@ -41,7 +41,10 @@ class BufferStorage:
         "key",
         "made",
         "may_be_spare",
+        "nbytes",
         "places",
+        "serial",
+        "shown_nbytes",
     )
 
     def __init__(self, made: Made, key: tuple[int, bool]) -> None:
@@ -52,6 +55,12 @@ class BufferStorage:
         self.device_address = 0
         self.heap = 0
         """The heap that its memory is of."""
+        self.nbytes = 0
+        """Bytes of that memory, alignment included."""
+        self.serial = 0
+        """Names it in caches while arrays of `shown_nbytes` use it: what is known of the VkBuffer stays true."""
+        self.shown_nbytes = 0
+        """Bytes of the latest array."""
         self.bindings: list[SparseBinding] = []
         """Memory that is being put under it."""
         self.may_be_spare = False
@@ -118,8 +127,9 @@ class SpareBuffers:
 
     def bytes_in(self, heap: int) -> int:
         """Returns the bytes of memory that spare buffers hold of a heap, alignment included."""
-        every = (*self._spare, *self._dropped)
-        return sum(place.nbytes for spare in every if spare.heap == heap for place in spare.places)
+        spare = sum([storage.nbytes for storage in self._spare if storage.heap == heap])
+        dropped = [storage for storage in self._dropped if storage.heap == heap]
+        return spare + sum([place.nbytes for storage in dropped for place in storage.places])
 
     def clear(self) -> None:
         """Destroys all."""

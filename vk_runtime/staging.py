@@ -18,10 +18,10 @@ from .transfer import mapped
 from .transfer_stream import LEAST_BYTES, TransferStream
 
 if TYPE_CHECKING:
+    from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .command_stream import CommandStream
     from .logical_device import LogicalDevice
-    from .memory import Buffer
     from .queue import Queue
 
 PIECE_BYTES = 8 << 20

@@ -24,7 +24,8 @@ class Tracked(Handle):
     """A handle that knows which launches use it.
 
     Args:
-        serial: unique in the process, never used again.
+        serial: names the Vulkan object, as kernels see it, among those of its device; another one gets it only where
+            it is that same object, which an array has let go of.
         nbytes: its size.
     """
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from . import graph_recording, profile
+from .buffer import Buffer
 from .command_buffer import CommandBuffer
 from .event import Event
 from .graph_recording import refuse
 from .logical_device import LogicalDevice
-from .memory import Buffer
 from .queue import Queue
 from .tracked import Tracked
 

@@ -24,9 +24,9 @@ from .pipeline import binding_table
 from .queue import Queue
 
 if TYPE_CHECKING:
+    from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .device import Device
-    from .memory import Buffer
     from .pipeline import Pipeline
 
 logger = logger_of(__name__)

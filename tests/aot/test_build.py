@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +13,7 @@ from lapilli.ir.property_set import requirements_of_properties
 from lapilli.ir.target_env import SPIRV_TARGET
 from lapilli.spirv.empty_module import EMPTY_MODULE
 from lapilli.spirv.file_table import HEADER, read_table
-from lapilli.spirv.lpk import LpkFile
+from lapilli.spirv.lpk import LpkFile, write_file
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.tools import spirv_tools
 from lapilli.tools.build import command
@@ -462,3 +463,16 @@ def test_files_of_ir_are_checked_in_debug_mode(tmp_path, monkeypatch, device):
             assert str(caught.value.location) == "shift.mlir:6:5"
         else:
             event.wait()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX systems")
+def test_what_is_no_file_is_written_into_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        write_file(pipe, b"bytes")
+        assert pipe.is_fifo()
+        assert os.read(reader, 100) == b"bytes"
+    finally:
+        os.close(reader)

@@ -8,6 +8,7 @@ import lapilli as lp
 from lapilli.frontend.compile import compile_kernels
 from lapilli.ir.aspects import Aspect
 from lapilli.ir.call_graph import function_name, functions
+from lapilli.ir.context import make_context
 from lapilli.ir.dialects import aspect
 from lapilli.ir.parse import parse_module
 from lapilli.ir.target_env import TargetEnv
@@ -16,6 +17,7 @@ from lapilli.ir.verify_attributes import verify_attributes
 from lapilli.passes.optimise.pipeline import optimise
 from lapilli.passes.pipeline import analyse
 from lapilli.passes.propagate_aspects import propagate
+from lapilli.passes.registry import parse_passes
 from lapilli.passes.split_modules import split
 
 STRUCTS = "module attributes {aspect.types_that_use_aspects = {A = [8 : i32], AB = [8 : i32, 9 : i32]}} {%s}"
@@ -131,6 +133,52 @@ def test_numbers_are_those_of_dpcpp():
     numbers |= {"online_compiler": 10, "online_linker": 11, "queue_profiling": 12, "atomic64": 28}
     assert {name: int(Aspect[name.upper()]) for name in numbers} == numbers
     assert min(a for a in Aspect if a.is_vendor) == 0x10000
+
+
+@pytest.mark.behaviour("ASP-11")
+def test_a_global_is_allocated_by_who_refers_to_it():
+    pointer = f"!spirv.ptr<{A}, Workgroup>"
+    text = f"""
+    "spirv.GlobalVariable"() <{{sym_name = "g", type = {pointer}}}> : () -> ()
+    func.func @k() attributes {{gpu.kernel}} {{
+      %p = "spirv.mlir.addressof"() <{{variable = @g}}> : () -> {pointer}
+      func.return
+    }}
+    func.func @other() attributes {{gpu.kernel}} {{ func.return }}"""
+    assert saved(STRUCTS % text) == {"k": {8}, "other": frozenset()}
+
+
+@pytest.mark.behaviour("ASP-11")
+def test_reaching_into_a_value_takes_its_type():
+    body = f"""%z = arith.constant 0 : i32
+    %m = "spirv.AccessChain"(%p, %z) : (!spirv.ptr<{A}, Function>, i32) -> !spirv.ptr<i32, Function>"""
+    assert of_body(body, f"%p: !spirv.ptr<{A}, Function>") == {8}
+
+
+@pytest.mark.behaviour("ASP-13")
+def test_a_declaration_uses_what_it_declares():
+    text = """
+    func.func @k() attributes {gpu.kernel} { func.call @f() : () -> ()  func.return }
+    func.func private @f() attributes {aspect.declared = [2 : i32]}"""
+    for options in ({}, {"exclude": [2]}):
+        assert saved(text, **options) == {"k": {2}, "f": {2}}
+
+
+@pytest.mark.behaviour("ASP-08", "TPH-03")
+def test_the_pass_excludes_aspects_by_name():
+    text = """module attributes {aspect.aspect_values = {mine = 77 : i32}} {
+    func.func @k(%x: f64) attributes {gpu.kernel} {
+      %c = arith.constant {aspect.used = [77 : i32]} 0 : i32
+      func.return
+    } }"""
+    for names, expected in (("fp64", {77}), ("mine", {6}), ("fp64,77", set())):
+        module = parse_module(text).module
+        (step,) = parse_passes(f"propagate-aspects{{exclude={names}}}")
+        step.apply(make_context(), module)
+        assert aspect.used(next(functions(module))) == expected
+    (step,) = parse_passes("propagate-aspects{exclude=fp65}")
+    with pytest.raises(lp.InvalidError, match="cannot exclude 'fp65': no aspect has that name"):
+        step.apply(make_context(), parse_module(text).module)
 
 
 @pytest.mark.behaviour("ASP-13", "ASP-14", "ASP-15")

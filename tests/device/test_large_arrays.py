@@ -12,7 +12,7 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime import trace
 from lapilli.vk_runtime.array import Array
-from lapilli.vk_runtime.memory import Buffer
+from lapilli.vk_runtime.buffer import Buffer
 
 pytestmark = pytest.mark.native_only("the interpreter has no descriptors")
 

@@ -11,6 +11,7 @@ from tests.interruption import interrupted_at
 
 from .fake_device import make_device
 from .fake_driver import FakeDriver
+from .program import add
 
 pytestmark = pytest.mark.native_only("the memory of devices")
 
@@ -156,5 +157,26 @@ def test_a_finaliser_anywhere_gets_a_buffer_of_its_own(
         )
     assert 5 < point < 999
     made.clear()
+    device.shut_down()
+    assert driver.violations == [] and driver.living == {}
+
+
+def test_descriptors_of_a_buffer_serve_the_next_array_of_its_size_and_no_other(driver: FakeDriver) -> None:
+    device = make_device(driver, is_gpu=True)
+    x = lp.zeros(10, device=device)
+
+    def launch(size: int) -> int:
+        before = driver.calls["vkUpdateDescriptorSets"]
+        y = lp.empty(size, device=device)
+        add[size](1.0, x, y).wait()
+        del y
+        collect(device)
+        return driver.calls["vkUpdateDescriptorSets"] - before
+
+    assert [launch(10), launch(10), launch(10)] == [1, 0, 0]
+    # The same VkBuffer, of which kernels see less.
+    made = driver.calls["vkCreateBuffer"]
+    assert [launch(9), launch(9), launch(10)] == [1, 0, 1]
+    assert driver.calls["vkCreateBuffer"] == made
     device.shut_down()
     assert driver.violations == [] and driver.living == {}

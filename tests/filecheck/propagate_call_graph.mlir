@@ -55,7 +55,7 @@ func.func @imports() attributes {gpu.kernel} {
   func.call @elsewhere() : () -> ()
   func.return
 }
-// CHECK: func.func private @elsewhere() -> () attributes {aspect.declared = [6 : i32]}
+// CHECK: func.func private @elsewhere() -> () attributes {aspect.declared = [6 : i32], aspect.used = [6 : i32]}
 func.func private @elsewhere() attributes {aspect.declared = [6 : i32]}
 
 // A kernel in a gpu.module calls nothing outside; internal aspects go along (TPH-07).

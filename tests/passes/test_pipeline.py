@@ -40,6 +40,7 @@ def test_passes_run_in_order() -> None:
     assert seen == [
         "propagate-aspects",
         "optimise",
+        "carry-results",
         "propagate-aspects",
         "split-modules",
         "compute-requirements",
@@ -146,10 +147,18 @@ def test_pipelines_are_parsed_with_options() -> None:
     [
         (
             "split-module",
-            "unknown pass 'split-module', expected one of canonicalize, coarsen, compute-requirements",
+            "unknown pass 'split-module', expected one of canonicalize, carry-results, coarsen",
         ),
-        ("split-modules{mood=off}", "pass 'split-modules': Provided arguments"),
-        ("propagate-aspects{exclude=fp64}", "pass 'propagate-aspects': Incompatible types"),
+        ("split-modules{mood=off}", "pass 'split-modules' has no option 'mood', expected one of mode"),
+        ("cse{mode=off}", "pass 'cse' has no option 'mode', expected one of none"),
+        ("split-modules{mode}", "option 'mode' of pass 'split-modules' takes a name, found nothing"),
+        ("split-modules{mode=a,b}", "option 'mode' of pass 'split-modules' takes a name, found 'a,b'"),
+        ("propagate-aspects{warn=1}", "'warn' of pass 'propagate-aspects' takes true or false, found '1'"),
+        (
+            "propagate-aspects{fixed-targets=1}",
+            "'fixed-targets' of pass 'propagate-aspects' takes names, as a,b",
+        ),
+        ("coarsen{lanes=x}", "option 'lanes' of pass 'coarsen' takes a whole number, found 'x'"),
         ("split-modules{", "Error parsing pass pipeline"),
     ],
 )
@@ -157,3 +166,19 @@ def test_bad_pipelines_are_errors(text: str, message: str) -> None:
     with pytest.raises(InvalidError) as caught:
         parse_passes(text)
     assert message in str(caught.value)
+
+
+def test_an_option_without_a_value_is_true() -> None:
+    (bare,) = parse_passes("propagate-aspects{warn exclude}")
+    assert str(bare) == "propagate-aspects{warn=true}"
+
+
+TWO_MODULES = """
+gpu.module @m {{ gpu.func @k() kernel {{ gpu.return }} }}
+gpu.module @n {{ gpu.func @{name}() kernel {{ %d = arith.constant 1.0 : f64  gpu.return }} }}"""
+
+
+def test_kernels_of_different_modules_have_names_of_their_own() -> None:
+    assert len(compile_module(parse_module(TWO_MODULES.format(name="l")).module, TargetEnv()).splits) == 1
+    with pytest.raises(IRError, match="'k' is defined twice; kernels and exported functions need names"):
+        compile_module(parse_module(TWO_MODULES.format(name="k")).module, TargetEnv())

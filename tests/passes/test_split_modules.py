@@ -102,6 +102,14 @@ def test_unknown_mode_lists_the_modes() -> None:
         split(ModuleOp([]), "x")
 
 
+def test_a_declaration_of_a_kernel_is_no_entry_point() -> None:
+    text = """
+    func.func @k() attributes {gpu.kernel} { func.return }
+    func.func private @elsewhere() attributes {gpu.kernel}"""
+    for mode in ("off", "per_source", "per_kernel"):
+        assert [symbols(image) for image in split(parse_module(text).module, mode)] == [["k"]]
+
+
 def test_a_module_without_entry_points_makes_no_image() -> None:
     assert split(parse_module("func.func private @f() { func.return }").module) == []
 

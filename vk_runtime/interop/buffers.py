@@ -7,6 +7,7 @@ from typing import Any, SupportsIndex, cast
 
 from ...ir.errors import InvalidError
 from ..array import Array
+from ..buffer import Buffer
 from ..bundle_errors import ConstraintError, type_name
 from ..context import Context
 from ..device import Device
@@ -14,7 +15,6 @@ from ..dtypes import numpy_dtype, spelling_of
 from ..event import Event
 from ..headers import ffi
 from ..logical_device import LogicalDevice
-from ..memory import Buffer
 from .handle_refs import given_out, share
 from .natives import Native, handle, native_int
 from .queues import require_context
