@@ -68,5 +68,17 @@ def _find(kind: type[Operation]) -> Handler | None:
         return None
 
 
+def import_usual_handlers() -> None:
+    """Imports the files that next to every kernel needs, so that its compilation need not."""
+    for file in (
+        "binary_handlers",
+        "compare_handlers",
+        "control_flow_handlers",
+        "memory_handlers",
+        "work_item_handlers",
+    ):
+        import_module(f".{file}", __package__)
+
+
 HANDLERS = _Handlers()
 """How each operation class is lowered."""
