@@ -235,7 +235,7 @@ def external(function: Any = None, /) -> Any:
         InvalidError: the name is no symbol.
     """
     if function is None or isinstance(function, str):
-        symbol = None if function is None else _checked_symbol("external", function)
+        symbol = None if function is None else checked_symbol("external", function)
         return _decorator(symbol, is_defined=True)
     return _define(function, None, sys._getframe(1), is_defined=True)  # pyright: ignore[reportPrivateUsage]
 
@@ -250,7 +250,7 @@ def extern(name: str, /) -> Callable[[FunctionT], FunctionT]:
         CompileError: the function has a body other than ``...``, or a signature that cannot be called.
         InvalidError: the name is no symbol.
     """
-    symbol = _checked_symbol("extern", name)
+    symbol = checked_symbol("extern", name)
     return _decorator(symbol, is_defined=False)
 
 
@@ -261,7 +261,8 @@ def _decorator(symbol: str | None, *, is_defined: bool) -> Any:
     return decorate
 
 
-def _checked_symbol(decorator: str, name: object) -> str:
+def checked_symbol(decorator: str, name: object) -> str:
+    """Returns a symbol that was given to ``@lp.external`` or ``@lp.extern``; InvalidError where it is none."""
     if not isinstance(name, str) or not name or "\0" in name or not name.isprintable():
         raise InvalidError(
             f'@lp.{decorator}("name"): expected the symbol as a printable text with content, found {name!r}',

@@ -159,7 +159,8 @@ def _steps(
         steps = [bounded_step(fb, i, n, node) for i, n in zip(indices, kind.shape, strict=False)]
         rest = kind.shape[len(indices) :]
         return tuple(steps), FixedArrayType(kind.element, rest) if rest else kind.element
-    raise fb.error(node, f"{kind!r} cannot be indexed in kernels", "LP2033")
+    hint = "name its member" if isinstance(kind, StructType) else None
+    raise fb.error(node, f"{kind!r} cannot be indexed in kernels", "LP2033", hint=hint)
 
 
 def _component(fb: FunctionBuilder, kind: VecType, node: ast.Attribute) -> int:

@@ -21,6 +21,7 @@ from .arithmetic import operand_value
 from .checks import check_index, check_nan, is_debug
 from .conversions import CMPI, as_index, convert, store_convert
 from .dispatch import expression
+from .elsewhere import array_member_hint
 from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
 from .images import Pixel, image_extent, image_member, load_pixel, pixel_at
@@ -357,7 +358,7 @@ def array_attribute(fb: FunctionBuilder, array: Array, node: ast.Attribute) -> V
                 node,
                 f"arrays have no attribute '{node.attr}' in kernels",
                 "LP2046",
-                hint="there are shape, size, ndim and dtype, and len(a)",
+                hint=array_member_hint(node.attr),
             )
 
 
