@@ -13,12 +13,14 @@ from ..ir.dialects.spirv.attributes import GroupOperationAttr, ScopeAttr
 from ..ir.dialects.spirv.barrier import ControlBarrierOp
 from ..ir.dialects.spirv.composite import CompositeExtractOp
 from ..ir.dialects.spirv.enums import GroupOperation, MemorySemantics, Scope
+from . import group_library
 from .arithmetic import binary
 from .barriers import add_barrier, choice, semantics
 from .builtins import expect_count
 from .conversions import condition, convert, settle, store_convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
+from .helpers import call_helper
 from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, ir_type
 from .sub_group_types import combined, passed_on
 from .types import ScalarType, f64
@@ -103,14 +105,10 @@ def compile_arithmetic(fb: FunctionBuilder, node: ast.Call, arguments: list[Valu
     name = fb.callee
     value = operand(fb, node, arguments[0] if arguments else Static(None, "None"), f"lp.{name}")
     word = operation(fb, node, arguments, value.type)
-    if value.type.bits == f64.bits and value.type is not f64:
-        raise fb.error(
-            node,
-            f"lp.{name} takes no integers of 64 bits, found {describe(value)}",
-            "LP2033",
-            hint=f"use lp.group.{name.removeprefix('sub_group.')}, or add up what lp.sub_group.shuffle_xor passes on",
-        )
     fb.uses_barrier = True
+    if value.type.bits == f64.bits and value.type is not f64:  # no instruction that Vulkan promises
+        function = getattr(group_library, name.replace(".", "_"))
+        return call_helper(fb, function, node, {"value": value, "op": Static(word, repr(word))})
     kind = name.removeprefix("sub_group.").title().replace("_", "")
     properties = {**_SCOPE, "group_operation": GroupOperationAttr(GroupOperation[kind])}
 
