@@ -16,7 +16,7 @@ from ..ir.dialects.spirv.enums import GroupOperation, MemorySemantics, Scope
 from . import group_library
 from .arithmetic import binary
 from .barriers import add_barrier, choice, semantics
-from .builtins import expect_count
+from .builtins import expect_count, min_max
 from .conversions import condition, convert, settle, store_convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
@@ -214,6 +214,20 @@ def compile_number(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     if name == "sub_group.count":
         return _count(fb, node)
     return _number(fb, name, op)
+
+
+@intrinsic("sub_group.present")
+def compile_present(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles a sub-group's ``get_local_range()``: the last one of a work-group may have fewer work-items."""
+    del arguments
+    fb.uses_work_items = fb.uses_barrier = True
+    if fb.is_dry:
+        return Scalar(fb.module.index_type, bounds=(1, _LARGEST))
+    size, index = (_number(fb, f"sub_group.{name}", _NUMBERS[name][0]) for name in ("size", "index"))
+    before = binary(fb, "Mult", index, size, node)
+    left = binary(fb, "Sub", convert(fb, work_group_size(fb), fb.module.index_type), before, node)
+    assert isinstance(left, Scalar)
+    return min_max(fb, "min", size, left, node)
 
 
 def _number(fb: FunctionBuilder, name: str, op: type[Operation]) -> Scalar:
