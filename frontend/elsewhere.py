@@ -105,6 +105,17 @@ IN_KERNELS = {
 }
 """What has its counterpart inside of kernels."""
 
+IN_A_LOOP = "add up in a loop, or with lp.group.reduce over a work-group"
+_OF_ARRAYS_IN_KERNELS = {
+    **dict.fromkeys(("cumsum", "dot", "max", "mean", "min", "prod", "sum"), IN_A_LOOP),
+    **dict.fromkeys(("T", "transpose"), "exchange the indices: a[j, i]"),
+    **dict.fromkeys(("get", "item"), "index an element: a[i]"),
+    **dict.fromkeys(
+        ("copy", "flatten", "ravel", "reshape", "view"), "call it on the host, before the launch"
+    ),
+    "fill": "store each element: a[i] = v",
+}
+
 _ARRAYS_OF_NUMPY = "arange array eye full_like geomspace identity linspace logspace ones_like random tri"
 _COMPUTED = """absolute add all any clip concatenate cumsum dot einsum max matmul maximum mean min minimum multiply
     prod sort stack std sum var vstack where"""
@@ -175,3 +186,8 @@ def hint_on_the_host(name: str, names: Iterable[str]) -> str:
 def _bare(name: str) -> str:
     """Returns a name without what snake case and camel case differ in."""
     return name.lower().replace("_", "")
+
+
+def array_member_hint(name: str) -> str:
+    """Returns what to write instead of a member of an array that only hosts have."""
+    return _OF_ARRAYS_IN_KERNELS.get(name, "there are shape, size, ndim and dtype, and len(a)")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ..ir.errors import closest
 from .builtins import BUILTINS
-from .elsewhere import IN_KERNELS
-from .intrinsics import ATOMIC_FUNCTIONS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
+from .elsewhere import IN_A_LOOP, IN_KERNELS
+from .intrinsics import ATOMIC_FUNCTIONS, MATH_CONSTANTS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
 from .types import SCALAR_TYPES
 
 _ATOMIC = {
@@ -25,7 +25,7 @@ _ATOMIC = {
     "or": "lp.atomic.or_(a, i, v)",
 }
 _BUILTIN = {
-    "sum": "add up in a loop, or with lp.group.reduce over a work-group",
+    "sum": IN_A_LOOP,
     "any": "join the conditions with or; lp.group.any asks a work-group",
     "all": "join the conditions with and; lp.group.all asks a work-group",
     "reversed": "count down: range(n - 1, -1, -1)",
@@ -57,6 +57,78 @@ _MEMORY_SCOPES = {
 }
 
 
+_MEMORY = "write lp.private.array(shape, dtype) for memory of one work-item, lp.local.array for the group's"
+_COMPUTED_OUTSIDE = "compute it outside of the kernel: numbers around a kernel are constants of its code"
+_LIMITS = "bind it to a name outside of the kernel: LARGEST = np.finfo(np.float32).max"
+_TIMES = "measure on the host: event.elapsed_ns of a queue made with profiling=True"
+_FUNCTIONS = {
+    **dict.fromkeys(("array", "empty", "full", "ones", "zeros"), _MEMORY),
+    **dict.fromkeys(("cumsum", "fsum", "mean", "prod", "sum", "sumprod"), IN_A_LOOP),
+    **dict.fromkeys(("comb", "factorial", "perm"), _COMPUTED_OUTSIDE),
+    **dict.fromkeys(("finfo", "iinfo"), _LIMITS),
+    **dict.fromkeys(("monotonic", "perf_counter", "perf_counter_ns", "time", "time_ns"), _TIMES),
+    **dict.fromkeys(
+        ("gauss", "normal", "rand", "randint", "randn", "random", "uniform"), f"write {IN_KERNELS['random']}"
+    ),
+    **dict.fromkeys(("absolute", "fabs"), "write abs(x)"),
+    **dict.fromkeys(("around", "rint"), "write round(x)"),
+    **dict.fromkeys(("maximum", "fmax"), "write max(a, b)"),
+    **dict.fromkeys(("minimum", "fmin"), "write min(a, b)"),
+    **{
+        f"arc{name}": f"write lp.math.a{name}(…)"
+        for name in ("cos", "cosh", "sin", "sinh", "tan", "tan2", "tanh")
+    },
+    **{f"logical_{name}": f"write {name}" for name in ("and", "or", "not")},
+    "add": "write a + b",
+    "allclose": "write abs(a - b) <= tolerance",
+    "arange": "write range(n)",
+    "bitwise_and": "write a & b",
+    "bitwise_or": "write a | b",
+    "bitwise_xor": "write a ^ b",
+    "clip": "write lp.math.clamp(x, low, high)",
+    "deg2rad": "write lp.math.radians(x)",
+    "divide": "write a / b",
+    "fix": "write lp.math.trunc(x)",
+    "float_power": "write a ** b",
+    "floor_divide": "write a // b",
+    "invert": "write ~a",
+    "isclose": "write abs(a - b) <= tolerance",
+    "left_shift": "write a << n",
+    "mod": "write a % b",
+    "mul": "write a * b",
+    "multiply": "write a * b",
+    "negative": "write -a",
+    "norm": "write lp.math.length(v)",
+    "power": "write a ** b",
+    "rad2deg": "write lp.math.degrees(x)",
+    "reciprocal": "write 1.0 / x",
+    "remainder": "write a % b",
+    "right_shift": "write a >> n",
+    "square": "write x * x",
+    "sub": "write a - b",
+    "subtract": "write a - b",
+    "true_divide": "write a / b",
+    "where": f"write {IN_KERNELS['where']}",
+}
+"""What to write instead of functions of `_OTHERS`."""
+_OTHERS = frozenset(("_operator", "cupy", "math", "numpy", "random", "time"))
+"""Packages whose functions kernels cannot call."""
+_OF_NUMBERS = {
+    **dict.fromkeys(("astype", "cast", "to"), "convert with the type's name: lp.i32(x)"),
+    **dict.fromkeys(("item", "real", "value", "x"), "it is a number as it stands"),
+    "bit_count": "write lp.popcount(n)",
+    "bit_length": "write 32 - lp.clz(n)",
+    "is_integer": "write x == lp.math.floor(x)",
+}
+
+
+def number_member_hint(name: str) -> str | None:
+    """Returns what to write instead of a member of a number; None where nothing is known."""
+    if name in MATH_FUNCTIONS:
+        return f"write lp.math.{name}(x)"
+    return _OF_NUMBERS.get(name)
+
+
 def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
     """Returns what to write instead of ``base.name``.
 
@@ -77,7 +149,11 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
             return f"write {name}(…)"
         if name in IN_KERNELS:
             return f"write {IN_KERNELS[name]}"
+    if inner in SCALAR_TYPES and name in ("eps", "epsilon", "lowest", "max", "min", "tiny"):
+        return _LIMITS
     if base == namespace:
+        if name in MATH_CONSTANTS:
+            return f"write {base}.math.{name}"
         if name in IN_KERNELS:
             return f"write {IN_KERNELS[name]}"
         if name in BUILTINS:
@@ -105,6 +181,10 @@ _OF_VECTORS = {"norm": "length", "normalized": "normalize", "magnitude": "length
 
 def vector_member_hint(name: str) -> str | None:
     """Returns what to write instead of a method of a vector, None where lapilli has no such function."""
+    if name in ("max", "min"):
+        return f"write {name}(v)"
+    if name == "sum":
+        return "add the components: v.x + v.y"
     function = _OF_VECTORS.get(name, name)
     if function not in MATH_FUNCTIONS:
         return None
@@ -120,20 +200,28 @@ def builtin_hint(name: str) -> str:
 def function_hint(obj: object) -> str:
     """Returns what to write instead of a callable object that is no plain function."""
     name = getattr(obj, "__name__", "")
+    is_of_others = not _OTHERS.isdisjoint(_packages(obj))
+    if is_of_others and name in _FUNCTIONS:
+        return _FUNCTIONS[name]
     if name in MATH_FUNCTIONS:
         return f"write lp.math.{name}(…)"
     if name in BUILTINS:
         return f"write {name}(…)"
-    if name in ("zeros", "empty", "ones", "full", "array"):
-        return (
-            "write lp.private.array(shape, dtype) for memory of one work-item, lp.local.array for the group's"
-        )
+    if is_of_others:
+        return "NumPy and Python's modules do not run on devices; use lp.math and the builtins, or write a helper"
     inner = getattr(obj, "__wrapped__", None) or getattr(obj, "func", None)
     if callable(inner):
         return "call the plain function that it wraps: kernels have neither decorators nor partial arguments"
     return (
         "only plain functions written with def, lapilli's functions and the builtins of kernels can be called"
     )
+
+
+def _packages(obj: object) -> set[str]:
+    """Returns the packages that a callable may be of: ufuncs and bound methods name only that of their type."""
+    owner: object = getattr(obj, "__self__", None)
+    modules = (getattr(obj, "__module__", None), obj.__class__.__module__, owner.__class__.__module__)
+    return {str(module).partition(".")[0] for module in modules}
 
 
 def word_hint(word: object, words: Iterable[str]) -> str | None:

@@ -24,9 +24,14 @@ Error                          .errc .code .location .diagnostics
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+ErrorT = TypeVar("ErrorT", bound="Error")
 
 _LEAST_LIKENESS = 0.65
 """difflib's own 0.6 takes min for missing."""
@@ -309,12 +314,36 @@ class RuntimeFailure(Error):
     code = "LP4500"
 
 
-MISTAKES = (
-    CompileError,
-    InvalidError,
-    KernelArgumentError,
-    KernelNotSupportedError,
-    KernelTrap,
-    NdRangeError,
-)
-"""What is said of the program that uses lapilli: frames of lapilli itself would add nothing to the message."""
+_PACKAGE = __name__.partition(".")[0]
+_SERVING = frozenset(("contextlib", "functools", "importlib", "numpy", "xdsl", _PACKAGE))
+"""Packages whose frames stand between a call of lapilli and the error that it raises."""
+
+
+def for_user(error: ErrorT) -> ErrorT:
+    """Returns an error as users meet it: without the frames below the one that raises it again, all of them lapilli's.
+
+    Frames of the user's own, of a command group or a handler, stay, with all others then; so do causes.
+    ``LAPILLI_LOG=debug`` keeps every frame.
+    """
+    from .config import config
+
+    step = error.__traceback__
+    while step is not None:
+        name: object = step.tb_frame.f_globals.get("__name__")
+        if not isinstance(name, str) or name.partition(".")[0].removeprefix("_frozen_") not in _SERVING:
+            return error
+        step = step.tb_next
+    return error if "debug" in config.log else error.with_traceback(None)
+
+
+def user_facing(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a function's errors those of `for_user`.  What is called in every launch does it by itself."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Error as error:
+            raise for_user(error)  # noqa: B904 - it is the same error
+
+    return call

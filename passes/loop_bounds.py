@@ -193,6 +193,11 @@ def _most_rounds(op: scf.WhileOp) -> int | None:
     return None
 
 
+def exact_rounds(op: scf.WhileOp) -> int | None:
+    """Returns how many rounds a loop has whenever it runs; None where that is not known."""
+    return _most_rounds(op) if _has_one_end(op) else None
+
+
 def _has_one_end(op: scf.WhileOp) -> bool:
     """Whether a loop with a bound ends by that alone: by one comparison of a value that starts at a constant."""
     test = op.before_region.block.last_op

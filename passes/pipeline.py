@@ -1,7 +1,8 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
-           → speculate-rounds, pair-rounds, rotate-barriers (some drivers), carry-results, limit-loops (some drivers)
+           → speculate-rounds, pair-rounds, rotate-barriers, unroll-barriers (some drivers)
+           → carry-results, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -193,6 +194,11 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
 
         rotate_barriers(module)
         done("rotate-barriers", module)
+    if _unrolls_barriers(env):
+        from .unroll_barriers import unroll_barriers
+
+        unroll_barriers(module, disabled=env.disabled_passes)
+        done("unroll-barriers", module)
     carry_results(module)
     done("carry-results", module)
     if env.loop_iteration_cap is not None:
@@ -217,6 +223,11 @@ def _doubles_rounds(env: TargetEnv) -> bool:
 
 def _rotates_barriers(env: TargetEnv) -> bool:
     is_on = env.rotates_barriers and env.optimisation_level and "rotate-barriers" not in env.disabled_passes
+    return bool(is_on)
+
+
+def _unrolls_barriers(env: TargetEnv) -> bool:
+    is_on = env.unrolls_barriers and env.optimisation_level and "unroll-barriers" not in env.disabled_passes
     return bool(is_on)
 
 

@@ -36,6 +36,7 @@ _PASSES = {
     "split-modules": ("split_modules", "SplitModulesPass"),
     "trap-accesses": ("traps.accesses", "TrapAccesses"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),
+    "unroll-barriers": ("unroll_barriers", "UnrollBarriers"),
 }
 """Name: module in this folder and the class."""
 

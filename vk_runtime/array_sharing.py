@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..ir.errors import FeatureNotSupportedError, InvalidError
+from ..ir.errors import FeatureNotSupportedError, InvalidError, user_facing
 from .array import Array, normalise_shape
 from .array_creation import asarray
 from .buffer import shared_view
@@ -86,6 +86,7 @@ def dlpack_capsule(
     return host.__dlpack__(max_version=max_version)
 
 
+@user_facing
 def from_dlpack(source: object, *, device: Device | str | None = None, copy: bool | None = None) -> Array:
     """Makes an array of anything that speaks DLPack: torch, jax, CuPy on the host, NumPy, an lp.Array.
 
@@ -180,6 +181,7 @@ def reshaped(array: Array, shape: tuple[int | Sequence[int], ...]) -> Array:
     return Array(array.device, extents, array.spelling, array.buffer)
 
 
+@user_facing
 def from_host(source: np.ndarray[Any, Any], *, device: Device | str | None = None) -> Array:
     """Makes an array of host memory, without a copy: kernels read and write `source` where it is.
 
@@ -222,6 +224,7 @@ def from_host(source: np.ndarray[Any, Any], *, device: Device | str | None = Non
     return Array(chosen, shape, spelling, buffer)
 
 
+@user_facing
 def page_aligned(shape: int | tuple[int, ...], dtype: object = "f32") -> np.ndarray[Any, Any]:
     """Makes a NumPy array of zeros in pages of its own, which `from_host` takes.
 
@@ -268,6 +271,7 @@ def export(array: Array) -> int:
         return export_fd(logical, buffer)
 
 
+@user_facing
 def import_fd(
     fd: int,
     shape: int | tuple[int, ...],

@@ -46,6 +46,12 @@ HINTS = {"Array": _OF_ARRAYS, "Event": _OF_EVENTS, "Queue": _OF_QUEUES}
 def missing_attribute(name: str, instance: object) -> AttributeError:
     """Returns the error for an attribute that is not there, with what to write instead where that is known."""
     kind = type(instance).__name__
-    hint = HINTS.get(kind, {}).get(name)
+    hint = _of_device(name) if kind == "Device" else HINTS.get(kind, {}).get(name)
     message = f"{kind!r} object has no attribute {name!r}"
     return AttributeError(message if hint is None else f"{message}; {hint}", name=name, obj=instance)
+
+
+def _of_device(name: str) -> str | None:
+    from .device_info import DeviceInfo
+
+    return f"device.info.{name} is what the driver says" if hasattr(DeviceInfo, name) else None

@@ -34,3 +34,9 @@ class VulkanObject:
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
+
+    def __getstate__(self) -> object:
+        name = f"lp.{type(self).__name__}"
+        raise TypeError(
+            f"an {name} belongs to this process and cannot be pickled; make one where it is needed"
+        )

@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..ir.errors import InvalidError, KernelNotFoundError, KernelNotSupportedError, UnknownKernelError
+from ..ir.errors import (
+    InvalidError,
+    KernelNotFoundError,
+    KernelNotSupportedError,
+    UnknownKernelError,
+    user_facing,
+)
 from .backend import VulkanObject
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
@@ -155,6 +161,7 @@ class KernelBundle(VulkanObject):
         self._require("get_kernel_names")
         return list(self.kernel_names)
 
+    @user_facing
     def has_kernel(self, kernel: object, dev: Device | None = None) -> bool:
         """Returns whether it has a kernel, and whether `dev` can run it.
 
@@ -170,6 +177,7 @@ class KernelBundle(VulkanObject):
         found = find_kernel("KernelBundle.has_kernel", self.kernel_ids, kernel)
         return found is not None and any(image.has_kernel(found, dev) for image in self._images)
 
+    @user_facing
     def get_kernel(self, kernel: object) -> Kernel:
         """Returns a kernel that can be launched.
 
@@ -196,6 +204,7 @@ class KernelBundle(VulkanObject):
         self._require("ext_oneapi_has_kernel")
         return bool(self._source_kernels("ext_oneapi_has_kernel", name))
 
+    @user_facing
     def ext_oneapi_get_kernel(self, name: str) -> Kernel:
         """Returns a kernel of the source that the bundle was built from.
 
@@ -257,11 +266,13 @@ class KernelBundle(VulkanObject):
         found = checked_constant("KernelBundle.has_specialization_constant", constant)
         return any(found in image.spec_symbols.values() for image in self._images)
 
+    @user_facing
     def get_specialization_constant(self, constant: object) -> Any:
         """Returns the value of a specialization constant: as set in the INPUT state, else the default."""
         self._require("get_specialization_constant")
         return self._values.get(checked_constant("KernelBundle.get_specialization_constant", constant))
 
+    @user_facing
     def set_specialization_constant(self, constant: object, value: object) -> None:
         """Sets a specialization constant for everything that is built of this bundle; the last value counts.
 
@@ -352,6 +363,7 @@ class KernelBundle(VulkanObject):
             if stands_for(kernel, id_):
                 refusal(self._devices[0])
 
+    @user_facing
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the bundle's images to a file that `lp.load_kernel_bundle` reads; docs/lpk-format.md has its bytes.
 

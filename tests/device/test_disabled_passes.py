@@ -208,6 +208,7 @@ def test_every_pass_does_something(device: lp.Device, name: str) -> None:
         "pair-rounds": env.pairs_rounds,
         "rotate-barriers": env.rotates_barriers,
         "speculate-rounds": env.pairs_rounds,
+        "unroll-barriers": env.unrolls_barriers,
     }
     if not has.get(name, True):
         pytest.skip(f"{device.selector} is not one of those that it is for")

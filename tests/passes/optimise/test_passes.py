@@ -529,7 +529,7 @@ def test_locations_survive() -> None:
 
 
 def test_names_of_passes() -> None:
-    others = ("coarsen", "pair-rounds", "rotate-barriers", "speculate-rounds")
+    others = ("coarsen", "pair-rounds", "rotate-barriers", "speculate-rounds", "unroll-barriers")
     assert sorted([*(kind.name for kind in PASSES), *others]) == list(OPTIMISATION_PASSES)
     assert [kind.name for kind in PASSES] == [
         "canonicalize",
