@@ -9,8 +9,7 @@ from ..ir.dialects.spirv import LinkageType
 from ..ir.kernel_info import Requirements
 from ..ir.target_env import TargetEnv
 from ..passes.convert_to_spirv.external_functions import linkage_of
-from ..spirv.device_image import DeviceImage
-from ..vk_runtime.bundle_image import DeviceImage as BundleImage
+from ..vk_runtime.bundle_image import DeviceImage
 from ..vk_runtime.bundle_transitions import common_environment
 from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device
@@ -19,7 +18,7 @@ from .linking import defining
 from .unit_images import UnitImage, images_of_unit
 
 
-def runs_linked(image: BundleImage, devices: Sequence[Device]) -> bool:
+def runs_linked(image: DeviceImage, devices: Sequence[Device]) -> bool:
     """Returns whether one of some devices has what an image needs together with all that it calls."""
     source = image.input
     needs = _needs_of_calls(source, common_environment(devices)) if isinstance(source, UnitImage) else []
