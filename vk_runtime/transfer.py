@@ -54,13 +54,17 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
         with profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes):
             device.visit(lambda: np.copyto(mapped(buffer, source.dtype, source.shape), source))
         return None
+    from .small_copies import can_update, record_update
     from .staging import stream_for, upload_pieces
     from .transfer_stream import TransferEvent, TransferStream
 
     flat = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
     stream = stream_for(queue, device, buffer, flat.size)
     if not isinstance(stream, TransferStream):
-        upload_pieces(stream, device, buffer, flat)
+        if can_update(buffer, flat.size):
+            record_update(queue, device, buffer, flat)
+        else:
+            upload_pieces(stream, device, buffer, flat)
         return None
     queue.flush()  # what was launched before runs meanwhile
     value = upload_pieces(stream, device, buffer, flat)
@@ -79,6 +83,7 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
         with profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes):
             device.visit(lambda: np.copyto(out, mapped(buffer, native, out.shape)))
         return
+    from .small_copies import LARGEST_KEPT
     from .staging import download_pieces, stream_for
 
     is_direct = out.flags.c_contiguous and out.dtype == native
@@ -88,7 +93,9 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
     if buffer.queue is not stream or stream is not queue:
         # The copy would wait on the device, but what the other queue's kernels report is for whoever reads.
         wait_for_uses(device, buffer, writes_only=True)
-    download_pieces(stream, device, buffer, flat)
+    is_small = flat.size <= LARGEST_KEPT and stream is queue and not queue.is_timed
+    if not is_small or not queue.downloads.download(buffer, flat):
+        download_pieces(stream, device, buffer, flat)
     if target is not out:
         np.copyto(out, target)
 

@@ -405,6 +405,13 @@ class FakeDriver:
         found = self._find("Buffer", target)
         self._recording(handle, found).content.append(("fill", found, offset, size, word))
 
+    def vkCmdUpdateBuffer(self, handle: Any, target: Any, offset: int, size: int, data: Any) -> None:
+        found = self._find("Buffer", target)
+        if size % 4 or offset % 4 or size > 65536:
+            raise AssertionError("an update of a buffer that is none of whole words, or too large")
+        written = bytes(ffi.buffer(data, size))
+        self._recording(handle, found).content.append(("update", found, offset, written))
+
     # ---- queries ----
 
     def vkCreateQueryPool(self, device: Any, info: Any, allocator: Any, out: Any) -> None:
@@ -485,6 +492,8 @@ class FakeDriver:
         elif what == "fill":
             target, offset, size, word = operands
             self._write(target, offset, word.to_bytes(4, "little") * (size // 4))
+        elif what == "update":
+            self._write(*operands)
         else:
             pool, index = operands
             pool.content[index] = next(self._ticks)
