@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from functools import cache
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 MOST = 8
 """Threads at most."""
@@ -20,6 +23,8 @@ MOST = 8
 
 @cache
 def _threads() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # refuses to be loaded while the program ends
+
     return ThreadPoolExecutor(thread_count(), "lapilli copy")
 
 

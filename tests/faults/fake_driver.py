@@ -28,6 +28,8 @@ HEAP_BYTES = 32 << 20
 ALIGNMENT, SPARSE_ALIGNMENT = 16, 1 << 16
 SPARSE = 0x1
 """VK_BUFFER_CREATE_SPARSE_BINDING_BIT."""
+SIMULTANEOUS = 0x4
+"""VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT."""
 
 TELLS_LOSS = frozenset(
     {
@@ -53,6 +55,8 @@ class Object:
     """What must live as long as somebody may use this."""
     state: str = ""
     """Of a command buffer: initial, recording, executable."""
+    is_simultaneous: bool = False
+    """Whether a command buffer may be submitted while it runs."""
 
 
 @dataclass(eq=False)
@@ -361,6 +365,7 @@ class FakeDriver:
         if found.state == "recording":
             raise AssertionError("begun while it is being recorded")
         found.state, found.content = "recording", []
+        found.is_simultaneous = bool(info.flags & SIMULTANEOUS)
         found.uses.clear()
 
     def vkEndCommandBuffer(self, handle: Any) -> None:
@@ -453,6 +458,8 @@ class FakeDriver:
             for item in buffers:
                 if item.state != "executable":
                     self.violations.append(f"a command buffer is submitted that is {item.state}")
+                if not item.is_simultaneous and any(item in other.buffers for other in self._pending):
+                    self.violations.append("a command buffer is submitted again while it may run")
             waits = [
                 (self._find("Semaphore", info.pWaitSemaphores[i]), values.pWaitSemaphoreValues[i])
                 for i in range(info.waitSemaphoreCount)
