@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.errors import KernelArgumentError
+from ..ir.errors import KernelArgumentError, closest
 from ..ir.local_memory import LocalMemory
-from .annotations import Signature
 from .constant_arguments import NO_CONSTANTS, Constants, Leaves
 from .parameter_types import ConstType, LocalArrayType, StreamType
+from .signature import Signature
 from .struct_values import leaf_values
 from .types import ArrayType, ScalarType
 
@@ -117,10 +117,8 @@ def _unknown(kernel_name: str, signature: Signature, name: str) -> KernelArgumen
         return _error(
             kernel_name, signature, f"parameter '{name}' is positional-only; found it by name", "LP3003"
         )
-    import difflib  # only for messages
-
-    close = difflib.get_close_matches(name, signature.keyword_names, 1)
-    hint = f"; did you mean '{close[0]}'?" if close else ""
+    meant = closest(name, signature.keyword_names)
+    hint = f"; did you mean '{meant}'?" if meant else ""
     return _error(kernel_name, signature, f"there is no parameter '{name}'{hint}", "LP3003")
 
 

@@ -77,11 +77,12 @@ def _unpacked(fb: FunctionBuilder, targets: list[ast.expr], value: Value, node: 
             hint=_values_to_write(node, targets),
         )
     if len(value.items) != len(targets):
+        wanted, found = len(targets), len(value.items)
         raise fb.error(
             node,
-            f"expected {len(targets)} values to unpack, found {len(value.items)}",
+            f"expected {wanted} value{'s' * (wanted != 1)} to unpack, found {found}",
             "LP2033",
-            hint=f"name {len(value.items)} variables, or index the tuple",
+            hint=f"name {found} variable{'s' * (found != 1)}, or index the tuple",
         )
     return value.items
 
@@ -277,7 +278,7 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
         )
     if getattr(named_object(fb, node.annotation), "__module__", None) == "typing":
         return  # Final and the like say nothing about the type
-    annotation = fb.evaluate(node.annotation)
+    annotation = fb.evaluate(_unquoted(node.annotation))
     obj = annotation.obj if isinstance(annotation, Static) else None
     scalar = scalar_of(obj)
     if isinstance(obj, FixedArrayType):
@@ -300,6 +301,19 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
     fb.variable_types[name] = scalar
     fb.declared.add(name)
     fb.assigned_at[name] = node
+
+
+def _unquoted(annotation: ast.expr) -> ast.expr:
+    """Returns the expression that an annotation is, where it is written as a text: ``x: "lp.f32" = 0.0``."""
+    if not isinstance(annotation, ast.Constant) or not isinstance(annotation.value, str):
+        return annotation
+    try:
+        written = ast.parse(annotation.value, mode="eval").body
+    except (SyntaxError, ValueError):  # said as of any text that is no type
+        return annotation
+    for part in ast.walk(written):
+        ast.copy_location(part, annotation)
+    return written
 
 
 @expression(ast.NamedExpr)

@@ -117,7 +117,8 @@ def compile_fence(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -
         scope = choice(fb, node.args[0], arguments[0], "a memory scope", SCOPES)
     if len(arguments) == 2:
         order = choice(fb, node.args[1], arguments[1], "a memory order", ORDERS)
-    if order and not fb.is_dry:
+    orders = order and scope is not Scope.Invocation  # a work-item's own accesses are in order anyway
+    if orders and not fb.is_dry:
         fb.append(MemoryBarrierOp(scope, semantics(order)))
     return Static(None, "None")
 

@@ -57,7 +57,6 @@ from . import (
     work_items,
 )
 from .analysis import FunctionFacts
-from .annotations import Signature
 from .aspect_lowering import ir_attributes, struct_table
 from .aspect_warnings import warn_once
 from .captures import Captures
@@ -77,6 +76,7 @@ from .ir_types import INDEX_TYPE
 from .module_builder import ModuleBuilder
 from .parameter_types import ConstType, LocalArrayType, StreamType
 from .parameter_values import bind_parameters, constant_values, has_shared_parameters
+from .signature import Signature
 from .source import FunctionSource
 from .struct_types import scalar_leaves
 from .types import MAX_DIMENSIONS, ArrayType, i64

@@ -94,5 +94,6 @@ def _of_program(
     )
     raise LinkError(
         f"unresolved symbol '{symbol}', called by {names}: none of the kernel bundles exports it; link a bundle of the "
-        "Python module that does, or use lp.build, which looks in all imported modules"
+        "Python module or the source that does, or use lp.build, which looks in all modules that the program imports "
+        "for its own kernels"
     )

@@ -9,7 +9,7 @@ import gc
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError
+from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError, user_facing
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
 from ..vk_runtime.bundle_image import DeviceImage
 from ..vk_runtime.bundle_state import BundleState
@@ -35,6 +35,7 @@ from .units import all_kernels, find_id, id_of
 # ---- kernel ids ----
 
 
+@user_facing
 def get_kernel_id(kernel: object) -> KernelId:
     """Returns the identity of a kernel of the application.
 
@@ -48,6 +49,7 @@ def get_kernel_id(kernel: object) -> KernelId:
     return find_id("get_kernel_id", kernel)
 
 
+@user_facing
 def get_kernel_ids() -> list[KernelId]:
     """Returns the identities of all kernels that the application defines; built-in kernels are not among them."""
     return [id_of(kernel) for kernel in all_kernels()]
@@ -56,6 +58,7 @@ def get_kernel_ids() -> list[KernelId]:
 # ---- getting bundles ----
 
 
+@user_facing
 def get_kernel_bundle(
     ctx: Context,
     devs: Sequence[Device] | None = None,
@@ -132,6 +135,7 @@ def _require_kernel(
         )
 
 
+@user_facing
 def has_kernel_bundle(
     ctx: Context,
     devs: Sequence[Device] | None = None,
@@ -172,6 +176,7 @@ def _have_all(what: str, wanted: Sequence[KernelId], devices: tuple[Device, ...]
     return all(any(image.has_kernel(id_) for image in images) for id_ in own)
 
 
+@user_facing
 def is_compatible(
     kernel_ids: Sequence[object] | None = None, dev: Device | None = None, *, kernel: object = None
 ) -> bool:
@@ -199,6 +204,7 @@ def is_compatible(
 # ---- from state to state ----
 
 
+@user_facing
 def compile(
     kb: KernelBundle, devs: Sequence[Device] | None = None, *, props: Iterable[object] = ()
 ) -> KernelBundle:
@@ -221,6 +227,7 @@ def compile(
     return compile_bundle(kb, devs, props)
 
 
+@user_facing
 def link(
     kb_or_list: KernelBundle | Sequence[KernelBundle],
     devs: Sequence[Device] | None = None,
@@ -243,6 +250,7 @@ def link(
     return link_bundles(kb_or_list, devs, props, toolchain)
 
 
+@user_facing
 def build(
     kb: KernelBundle, devs: Sequence[Device] | None = None, *, props: Iterable[object] = ()
 ) -> KernelBundle:
@@ -258,6 +266,7 @@ def _is_source(kb: object) -> bool:
     return isinstance(kb, KernelBundle) and kb.state is BundleState.SOURCE
 
 
+@user_facing
 def join(bundles: Iterable[KernelBundle], *, state: BundleState | None = None) -> KernelBundle:
     """Returns the union of bundles of one state; nothing is compiled or linked.
 

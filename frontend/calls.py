@@ -25,7 +25,7 @@ from .spec_parameters import GET_SPECIALIZATION_CONSTANT
 from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
-from .suggestions import builtin_hint
+from .suggestions import builtin_hint, function_hint
 from .types import FixedArrayType, ScalarType, scalar_of
 from .values import BoundMethod, Composite, Image, Scalar, Static, Value, constant, describe, number_hint
 from .vector_memory import call_vector_member
@@ -103,8 +103,12 @@ def _not_callable(fb: FunctionBuilder, node: ast.Call, callee: Value) -> str:
     if isinstance(callee, Static) and isinstance(callee.obj, type):
         if callee.obj.__module__ == "builtins":
             return builtin_hint(callee.obj.__name__)
+        if callee.obj.__module__ == "numpy":
+            return function_hint(callee.obj)
         if callee.obj.__module__.partition(".")[0] == __name__.partition(".")[0]:
             return "it belongs to the host: make it outside of the kernel, and pass it or read it by its name"
+    elif isinstance(callee, Static) and getattr(callee.obj, "__module__", None) == "math":
+        return function_hint(callee.obj)
     elif not isinstance(callee, Static):
         if isinstance(node.func, ast.Name) and node.func.id in (*fb.env, *fb.variable_types):
             return f"the variable '{spelled}' hides what else has that name: call it something else"
@@ -198,7 +202,7 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
             node,
             f"{name} takes one argument, found {len(arguments)}",
             "LP2045",
-            hint="a vector of several numbers is lp.f32x2(a, b)",
+            hint="a vector of several numbers is lp.f32x2(a, b)" if obj is target else "convert one number",
         )
     if not arguments:
         return convert(fb, Scalar(I32, const=0), target)

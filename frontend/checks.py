@@ -7,7 +7,7 @@ says `TargetEnv.checks`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
@@ -37,17 +37,25 @@ def compile_assert(fb: FunctionBuilder, node: ast.Assert) -> None:
         return
     fb.node = node
 
-    def describe_failure(text: Text) -> None:
+    outer, block = dict(fb.env), Block()
+    with fb.into(block):
+        text = Text()
         text.add(f"assert {ast.unparse(node.test)}")
         if node.msg is not None:
             text.add(": ")
             add_expression(fb, text, node.msg)
         _add_operands(fb, text, node.test)
-
-    failed = Scalar(BOOL)
+        text.check(fb, node)
+        fb.node = node
+        if not fb.is_dry:
+            always = fb.constant(True, BOOL)
+            _report(fb, "assert", always, text, node)
+            fb.append(scf.YieldOp.create())
+    fb.env = outer
     if not fb.is_dry:
-        failed = Scalar(BOOL, fb.emit(arith.XOrIOp, [fb.ssa(test), fb.constant(True, BOOL)], ir_type(BOOL)))
-    _report(fb, "assert", failed, describe_failure, node)
+        failed = fb.emit(arith.XOrIOp, [fb.ssa(test), fb.constant(True, BOOL)], ir_type(BOOL))
+        assert failed is not None
+        fb.append(scf.IfOp.create(operands=[failed], regions=[Region(block), Region()]))
 
 
 def _add_operands(fb: FunctionBuilder, text: Text, test: ast.expr) -> None:
@@ -64,31 +72,17 @@ def _add_operands(fb: FunctionBuilder, text: Text, test: ast.expr) -> None:
             shown.append(part.id)
 
 
-def _report(
-    fb: FunctionBuilder, kind: str, failed: Scalar, describe_failure: Callable[[Text], None], node: ast.AST
-) -> None:
-    """Emits a check; what its text needs is computed only where it fails."""
-    outer, block = dict(fb.env), Block()
-    with fb.into(block):
-        text = Text()
-        describe_failure(text)
-        text.check(fb, node)
-        fb.node = node
-        if not fb.is_dry:
-            always = fb.constant(True, BOOL)
-            assert always is not None
-            fb.module.uses_reports = True
-            fb.append(
-                CheckOp.create(
-                    operands=[always, *text.values],
-                    properties=CheckOp.properties_of(kind, text.template, text.dtypes),
-                )
-            )
-            fb.append(scf.YieldOp.create())
-    fb.env = outer
-    ssa = None if fb.is_dry else fb.ssa(failed)
-    if ssa is not None:
-        fb.append(scf.IfOp.create(operands=[ssa], regions=[Region(block), Region()]))
+def _report(fb: FunctionBuilder, kind: str, failed: SSAValue | None, text: Text, node: ast.AST) -> None:
+    """Emits a check."""
+    assert failed is not None
+    fb.node = node
+    fb.module.uses_reports = True
+    fb.append(
+        CheckOp.create(
+            operands=[failed, *text.values],
+            properties=CheckOp.properties_of(kind, text.template, text.dtypes),
+        )
+    )
 
 
 def check_index(
@@ -103,6 +97,10 @@ def check_range(fb: FunctionBuilder, index: Scalar, extent: Scalar, of: str, nod
     literal = index.const is not None
     if not is_debug(fb) or (literal and extent.const is not None):
         return  # two literals were checked when they were compiled
+    if extent.const is not None and index.bounds is not None:
+        low, high = index.bounds
+        if low >= 0 and high < extent.const:
+            return
     index = as_index(fb, index, node, "an index")
     if literal and int(index.const or 0) < 0:
         index = Scalar(index.type, const=-int(index.const or 0) - 1)  # a[-1] needs an extent above 0
@@ -114,15 +112,12 @@ def check_range(fb: FunctionBuilder, index: Scalar, extent: Scalar, of: str, nod
         limit = adapt(fb, limit, wide, node)
     # As unsigned numbers, negative indices are the largest.
     failed = fb.emit(arith.CmpiOp, [fb.ssa(index), fb.ssa(limit)], ir_type(BOOL), CMPI["uge"])
-    shown = index
-
-    def describe_failure(text: Text) -> None:
-        text.add("index ")
-        text.add_value(fb, shown, node)
-        text.add(f" is out of range of {of}, whose extent is ")
-        text.add_value(fb, extent, node)
-
-    _report(fb, "index", Scalar(BOOL, failed), describe_failure, fb.node or node)
+    text = Text()
+    text.add("index ")
+    text.add_value(fb, index, node)
+    text.add(f" is out of range of {of}, whose extent is ")
+    text.add_value(fb, extent, node)
+    _report(fb, "index", failed, text, fb.node or node)
 
 
 def check_divisor(fb: FunctionBuilder, left: Scalar, right: Scalar) -> None:
@@ -133,12 +128,11 @@ def check_divisor(fb: FunctionBuilder, left: Scalar, right: Scalar) -> None:
     failed = fb.emit(arith.CmpiOp, [fb.ssa(right), zero], ir_type(BOOL), CMPI["eq"])
     node = fb.node or fb.source.tree
 
-    def describe_failure(text: Text) -> None:
-        text.add("integer division of ")
-        text.add_value(fb, left, node)
-        text.add(" by zero")
-
-    _report(fb, "division", Scalar(BOOL, failed), describe_failure, node)
+    text = Text()
+    text.add("integer division of ")
+    text.add_value(fb, left, node)
+    text.add(" by zero")
+    _report(fb, "division", failed, text, node)
 
 
 def check_step(fb: FunctionBuilder, step: Scalar, node: ast.AST) -> None:
@@ -147,7 +141,7 @@ def check_step(fb: FunctionBuilder, step: Scalar, node: ast.AST) -> None:
         return
     zero = fb.constant(0, step.type)
     failed = fb.emit(arith.CmpiOp, [fb.ssa(step), zero], ir_type(BOOL), CMPI["eq"])
-    _report(fb, "step", Scalar(BOOL, failed), lambda text: text.add("the step of range is 0"), node)
+    _report(fb, "step", failed, Text("the step of range is 0"), node)
 
 
 def check_nan(fb: FunctionBuilder, array: Array, indices: Sequence[SSAValue], value: Scalar) -> None:
@@ -157,14 +151,11 @@ def check_nan(fb: FunctionBuilder, array: Array, indices: Sequence[SSAValue], va
     checked = convert(fb, value, F32) if value.type is bf16 else value
     ssa = fb.ssa(checked)
     failed = fb.emit(arith.CmpfOp, [ssa, ssa], ir_type(BOOL), CMPF["une"])
-
     node, kind = fb.node or fb.source.tree, fb.module.index_type
-
-    def describe_failure(text: Text) -> None:
-        text.add(f"NaN is stored into '{array.name}' at [")
-        for number, index in enumerate(indices):
-            text.add(", " if number else "")
-            text.add_value(fb, Scalar(kind, fb.emit(arith.IndexCastOp, [index], ir_type(kind))), node)
-        text.add("]")
-
-    _report(fb, "nan", Scalar(BOOL, failed), describe_failure, node)
+    text = Text()
+    text.add(f"NaN is stored into '{array.name}' at [")
+    for number, index in enumerate(indices):
+        text.add(", " if number else "")
+        text.add_value(fb, Scalar(kind, fb.emit(arith.IndexCastOp, [index], ir_type(kind))), node)
+    text.add("]")
+    _report(fb, "nan", failed, text, node)

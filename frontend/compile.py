@@ -31,7 +31,6 @@ from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .first_launch import when_submitted
 from .image_cache import CachedKernel, Store, absolute_locations, cached_kernel, relative_locations
-from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
     from ..passes.pipeline import AnalysedImage, Analysis
@@ -157,7 +156,9 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
 def _has_signature(info: KernelInfo, kernel: KernelFunction) -> bool:
     """Whether an image's kernel takes the arguments that a launch checks."""
     found = [(type(p), p.name, p.dtype, getattr(p, "ndim", 0)) for p in info.parameters]
-    return found == [(type(p), p.name, p.dtype, getattr(p, "ndim", 0)) for p in parameters_of(kernel)]
+    return found == [
+        (type(p), p.name, p.dtype, getattr(p, "ndim", 0)) for p in kernel.signature.runtime_parameters
+    ]
 
 
 def _relative_bytes(image: DeviceImage, functions: Sequence[FunctionType]) -> bytes | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, cast
 
-from ..ir.errors import InvalidError
+from ..ir.errors import InvalidError, closest
 from .intrinsics import MATH_FUNCTIONS
 from .local_size import SizePart, checked_parts
 from .types import ScalarType, i32, i64
@@ -75,10 +75,8 @@ class KernelOptions:
             TypeError: there is no such option.
         """
         for other in others:
-            import difflib  # only for messages
-
             names = [field.name for field in fields(cls)]
-            meant = next(iter(difflib.get_close_matches(other, names, 1)), None)
+            meant = closest(other, names)
             hint = f"did you mean '{meant}'?" if meant else f"there are {', '.join(names)}"
             raise TypeError(f"@lp.kernel has no option '{other}'; {hint}")
         if name is not None and not (isinstance(name, str) and _is_entry_point_name(name)):

@@ -1,44 +1,193 @@
-"""What stands in lapilli for names that users of NumPy, CuPy, Numba, Taichi, Triton and torch look for in it.
+"""What stands in lapilli for names that users of NumPy, CuPy, Numba, Taichi, Triton, torch and SYCL look for in it.
 
 Data alone: asking whether ``lapilli`` has a name imports this and must load nothing else.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 SCALARS = {
     "bool": "lp.bool_",
     "bfloat16": "lp.bf16",
     "half": "lp.f16",
+    "float": "lp.f32",
+    "float_": "lp.f32",
     "double": "lp.f64",
+    "int": "lp.i32",
+    "int_": "lp.i32",
+    "uint": "lp.u32",
+    "complex64": "lp.f32x2 for the real and the imaginary part",
+    "complex128": "lp.f64x2 for the real and the imaginary part",
     **{f"float{bits}": f"lp.f{bits}" for bits in (16, 32, 64)},
     **{f"int{bits}": f"lp.i{bits}" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": f"lp.u{bits}" for bits in (8, 16, 32, 64)},
+    **{f"float{size}": f"lp.f32x{size}" for size in (2, 3, 4)},
+    **{f"int{size}": f"lp.i32x{size}" for size in (2, 3, 4)},
+    **{f"uint{size}": f"lp.u32x{size}" for size in (2, 3, 4)},
+    **{f"vec{size}": f"lp.f32x{size}" for size in (2, 3, 4)},
 }
-"""Scalar types, on the host and in kernels alike."""
+"""Scalar and vector types, on the host and in kernels alike."""
 
-_ARRAYS_OF_NUMPY = "arange array eye full_like geomspace identity linspace logspace ones_like tri"
+IN_KERNELS = {
+    "thread_idx": "lp.local_id(d); dimension 0 is the slowest",
+    "block_idx": "lp.group_id(d); dimension 0 is the slowest",
+    "block_dim": "lp.local_range(d)",
+    "threadIdx": "lp.local_id(d); dimension 0 is the slowest",
+    "blockIdx": "lp.group_id(d); dimension 0 is the slowest",
+    "blockDim": "lp.local_range(d)",
+    "gridDim": "lp.group_range(d)",
+    "grid": "lp.global_id(0)",
+    "gridsize": "lp.global_range(0)",
+    "program_id": "lp.group_id(d) for the group, lp.global_id(d) for the work-item",
+    "num_programs": "lp.group_range(d)",
+    "get_global_id": "lp.global_id(d)",
+    "get_local_id": "lp.local_id(d)",
+    "get_group_id": "lp.group_id(d)",
+    "get_global_size": "lp.global_range(d)",
+    "get_local_size": "lp.local_range(d)",
+    "syncthreads": "lp.barrier()",
+    "__syncthreads": "lp.barrier()",
+    "syncwarp": "lp.sub_group.barrier()",
+    "threadfence": 'lp.mem_fence("device")',
+    "shared": "lp.local.array(shape, dtype)",
+    "shared_array": "lp.local.array(shape, dtype)",
+    "local_array": "lp.local.array(shape, dtype), or lp.private.array(shape, dtype) for one work-item",
+    "warpsize": "lp.sub_group.size()",
+    "laneid": "lp.sub_group.id()",
+    "where": "lp.select(condition, if_true, if_false)",
+    "arange": "a loop over range, or the work-item's own index lp.global_id(0)",
+    "atomic_add": "lp.atomic.add(a, i, v)",
+    "atomic_max": "lp.atomic.max(a, i, v)",
+    "atomic_min": "lp.atomic.min(a, i, v)",
+    "atomic_cas": "lp.atomic.compare_exchange(a, i, expected, v)",
+    "load": "a[i]; lp.atomic.load(a, i) where others write it meanwhile",
+    "store": "a[i] = v; lp.atomic.store(a, i, v) where others use it meanwhile",
+    "ndrange": "one for loop over range for each dimension",
+    "static": "lp.static_range(n), or a plain if whose condition is known",
+    "sync": "lp.barrier()",
+    "sync_threads": "lp.barrier()",
+    "thread_id": "lp.global_id(0), or lp.local_id(0) within the group",
+    "tid": "lp.global_id(0), or lp.local_id(0) within the group",
+    "cdiv": "(a + b - 1) // b",
+    "sum": 'lp.group.reduce(v, "add"), or a loop',
+    "cumsum": 'lp.group.inclusive_scan(v, "add")',
+    "random": "a counter or xorshift generator as a helper; devices have no random numbers of their own",
+    "rand": "a counter or xorshift generator as a helper; devices have no random numbers of their own",
+    "ffs": "lp.ctz(n) + 1 where n is not 0",
+    "popc": "lp.popcount(n)",
+    "popcll": "lp.popcount(n)",
+    "brev": "lp.reverse_bits(n)",
+    "mulhi": "lp.math.mul_hi(a, b)",
+    "as_type": "lp.bitcast(x, lp.u32)",
+    "reduce_over_group": 'lp.group.reduce(v, "add"), or lp.sub_group.reduce',
+    "inclusive_scan_over_group": 'lp.group.inclusive_scan(v, "add")',
+    "exclusive_scan_over_group": 'lp.group.exclusive_scan(v, "add")',
+    "group_broadcast": "lp.group.broadcast(v, lane), or lp.sub_group.broadcast",
+    "any_of_group": "lp.group.any(c), or lp.sub_group.any",
+    "all_of_group": "lp.group.all(c), or lp.sub_group.all",
+    "select_from_group": "lp.sub_group.shuffle(v, lane)",
+    "permute_group_by_xor": "lp.sub_group.shuffle_xor(v, mask)",
+    "shift_group_left": "lp.sub_group.shuffle_down(v, delta)",
+    "shift_group_right": "lp.sub_group.shuffle_up(v, delta)",
+    "shuffle_xor": "lp.sub_group.shuffle_xor(v, mask)",
+    "shuffle_up": "lp.sub_group.shuffle_up(v, delta)",
+    "shuffle_down": "lp.sub_group.shuffle_down(v, delta)",
+    "shfl_sync": "lp.sub_group.shuffle(v, lane)",
+    "shfl_xor_sync": "lp.sub_group.shuffle_xor(v, mask)",
+    "shfl_up_sync": "lp.sub_group.shuffle_up(v, delta)",
+    "shfl_down_sync": "lp.sub_group.shuffle_down(v, delta)",
+    "ballot_sync": "lp.sub_group.ballot(c)",
+    "any_sync": "lp.sub_group.any(c)",
+    "all_sync": "lp.sub_group.all(c)",
+    **SCALARS,
+}
+"""What has its counterpart inside of kernels."""
+
+IN_A_LOOP = "add up in a loop, or with lp.group.reduce over a work-group"
+_OF_ARRAYS_IN_KERNELS = {
+    **dict.fromkeys(("cumsum", "dot", "max", "mean", "min", "prod", "sum"), IN_A_LOOP),
+    **dict.fromkeys(("T", "transpose"), "exchange the indices: a[j, i]"),
+    **dict.fromkeys(("get", "item"), "index an element: a[i]"),
+    **dict.fromkeys(
+        ("copy", "flatten", "ravel", "reshape", "view"), "call it on the host, before the launch"
+    ),
+    "fill": "store each element: a[i] = v",
+}
+
+_ARRAYS_OF_NUMPY = "arange array eye full_like geomspace identity linspace logspace ones_like random tri"
+_COMPUTED = """absolute add all any clip concatenate cumsum dot einsum max matmul maximum mean min minimum multiply
+    prod sort stack std sum var vstack where"""
+_DEVICES = "cpu cuda current_device default_device get_default_device get_device gpu hip metal set_device"
 
 _ON_THE_HOST = {
-    **SCALARS,
-    "from_numpy": "lp.asarray(x)",
-    "to_device": "lp.asarray(x)",
-    "tensor": "lp.asarray(x)",
-    "field": "lp.zeros(shape, dtype)",
-    "jit": "@lp.kernel",
-    "nd_range": "lp.NdRange(global_, local)",
+    **{name: f"lp.asarray(np.{name}(…)), which makes one on a device" for name in _ARRAYS_OF_NUMPY.split()},
+    **{name: f"a kernel that computes it, or np.{name} of a.numpy()" for name in _COMPUTED.split()},
+    **dict.fromkeys(
+        _DEVICES.split(), 'lp.devices(), lp.device("…") or device= where an array or a queue is made'
+    ),
+    **dict.fromkeys(("as_tensor", "from_numpy", "tensor", "to_device"), "lp.asarray(x)"),
+    **dict.fromkeys(("asnumpy", "to_cpu", "to_numpy"), "a.numpy()"),
+    **dict.fromkeys(
+        ("accessor", "buffer", "field", "ndarray", "Tensor"), "lp.zeros(shape, dtype), an lp.Array"
+    ),
+    **dict.fromkeys(("InOut", "Pointer", "Ptr", "pointer", "pointer_type"), "lp.Array[lp.f32]"),
+    **dict.fromkeys(("cupy_jit", "jit", "njit", "parallel", "stencil"), "@lp.kernel"),
+    **dict.fromkeys(
+        ("ElementwiseKernel", "guvectorize", "vectorize"), "@lp.kernel, launched as kernel[n](…)"
+    ),
+    **dict.fromkeys(("parallel_for", "prange"), "kernel[n](…): each work-item is one round of the loop"),
+    **dict.fromkeys(("ReductionKernel", "reduce"), 'lp.group.reduce(v, "add") in a kernel'),
+    **dict.fromkeys(("RawKernel", "RawModule"), "lp.create_kernel_bundle_from_source(ctx, language, source)"),
+    **dict.fromkeys(("malloc_device", "malloc_host", "malloc_shared", "usm"), "lp.empty(shape, dtype)"),
+    **dict.fromkeys(("Exception", "LapilliError", "exception", "errors"), "lp.Error, the base of all others"),
+    **dict.fromkeys(("CompilationError", "CompilerError"), "lp.CompileError"),
+    **dict.fromkeys(
+        ("block_until_ready", "device_synchronize", "finish", "sync", "synchronize", "wait"),
+        "event.wait() or queue.wait(), or read the array",
+    ),
+    **dict.fromkeys(("SpecConst", "SpecId", "spec_constant"), "lp.SpecializationId(lp.u32, default)"),
+    **dict.fromkeys(("Constexpr", "constexpr", "const"), "lp.Const[lp.i32]"),
+    **dict.fromkeys(("VERSION", "version"), "lp.__version__"),
+    "copy": "copy.copy(a), or b.copy_from(a)",
+    "init": "nothing: devices are opened when they are first used",
+    "load": "lp.load_kernel_bundle(ctx, path)",
+    "memcpy": "queue.copy(source, target)",
+    "memset": "queue.fill(a, value)",
+    "print": "print(…) in the kernel",
+    "printf": "print(…) in the kernel",
+    "profiler": "lp.profile()",
     "queue": "lp.Queue(device)",
-    "malloc_device": "lp.empty(shape, dtype)",
-    "shared": "lp.local.array(shape, dtype) in the kernel",
-    "syncthreads": "lp.barrier() in the kernel",
+    "reshape": "a.reshape(shape)",
+    "save": "bundle.save(path)",
     "stream": "lp.Queue()",
-    "sync": "event.wait() or queue.wait(), or read the array",
-    "synchronize": "event.wait() or queue.wait(), or read the array",
+    "time": "event.elapsed_ns of a queue made with profiling=True",
 }
 
 
-def hint_on_the_host(name: str) -> str:
-    """Returns what to write instead of ``lapilli.name``, with a semicolon before; "" where nothing is known."""
-    if name in _ARRAYS_OF_NUMPY.split():
-        return f"; lp.asarray(np.{name}(…)) makes one on a device"
-    instead = _ON_THE_HOST.get(name)
-    return f"; write {instead}" if instead else ""
+def hint_on_the_host(name: str, names: Iterable[str]) -> str:
+    """Returns what to write instead of ``lapilli.name``, with a semicolon before; "" where nothing is known.
+
+    Args:
+        name: what lapilli has not.
+        names: what it has.
+    """
+    instead = _ON_THE_HOST.get(name) or SCALARS.get(name)
+    if instead is None:
+        bare = _bare(name)
+        instead = next((f"lp.{known}" for known in names if _bare(known) == bare), None)
+    if instead:
+        return f"; write {instead}"
+    in_kernels = f"lp.math.{name}(x)" if callable(getattr(math, name, None)) else IN_KERNELS.get(name)
+    return f"; in a kernel write {in_kernels}" if in_kernels else ""
+
+
+def _bare(name: str) -> str:
+    """Returns a name without what snake case and camel case differ in."""
+    return name.lower().replace("_", "")
+
+
+def array_member_hint(name: str) -> str:
+    """Returns what to write instead of a member of an array that only hosts have."""
+    return _OF_ARRAYS_IN_KERNELS.get(name, "there are shape, size, ndim and dtype, and len(a)")

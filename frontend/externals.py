@@ -20,10 +20,11 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NoReturn, TypeVar, overload
 
 from ..ir.errors import CompileError, InvalidError
-from .annotations import Signature, enclosing_names, resolve_function_signature
+from .annotations import enclosing_names, resolve_function_signature
 from .errors import compile_error, signature_error
 from .function_attributes import attributes_of
 from .parameter_types import ConstType, LocalArrayType, StreamType
+from .signature import Signature
 from .source import FunctionSource, definition_location, plain_function
 from .types import ArrayType, Type
 
@@ -235,7 +236,7 @@ def external(function: Any = None, /) -> Any:
         InvalidError: the name is no symbol.
     """
     if function is None or isinstance(function, str):
-        symbol = None if function is None else _checked_symbol("external", function)
+        symbol = None if function is None else checked_symbol("external", function)
         return _decorator(symbol, is_defined=True)
     return _define(function, None, sys._getframe(1), is_defined=True)  # pyright: ignore[reportPrivateUsage]
 
@@ -250,7 +251,7 @@ def extern(name: str, /) -> Callable[[FunctionT], FunctionT]:
         CompileError: the function has a body other than ``...``, or a signature that cannot be called.
         InvalidError: the name is no symbol.
     """
-    symbol = _checked_symbol("extern", name)
+    symbol = checked_symbol("extern", name)
     return _decorator(symbol, is_defined=False)
 
 
@@ -261,7 +262,8 @@ def _decorator(symbol: str | None, *, is_defined: bool) -> Any:
     return decorate
 
 
-def _checked_symbol(decorator: str, name: object) -> str:
+def checked_symbol(decorator: str, name: object) -> str:
+    """Returns a symbol that was given to ``@lp.external`` or ``@lp.extern``; InvalidError where it is none."""
     if not isinstance(name, str) or not name or "\0" in name or not name.isprintable():
         raise InvalidError(
             f'@lp.{decorator}("name"): expected the symbol as a printable text with content, found {name!r}',

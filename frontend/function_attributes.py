@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from ..ir.aspects import Aspect, aspect_spelling
-from ..ir.errors import InvalidError
+from ..ir.errors import InvalidError, MembersByName
 from .source import plain_function
 
 ATTRIBUTE = "__lapilli_attributes__"
@@ -30,7 +30,7 @@ MAX_DIMENSIONS = 3
 DecoratedT = TypeVar("DecoratedT")
 
 
-class SubGroupSize(enum.Enum):
+class SubGroupSize(enum.Enum, metaclass=MembersByName):
     """Sub-group sizes that are no number: they restrict no device."""
 
     PRIMARY = "primary"

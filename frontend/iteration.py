@@ -249,7 +249,14 @@ def _items(fb: FunctionBuilder, value: Value, known: range | None, node: ast.exp
                 "for loops run over range, tuples, a.shape, enumerate, zip and lp.static_range, "
                 f"found {describe(value)}",
                 "LP2033",
-                hint="write the range in the for statement"
-                if isinstance(value, Static)
-                else "loop over indices: for i in range(len(a))",
+                hint=_loop_hint(value, node),
             )
+
+
+def _loop_hint(value: Value, node: ast.expr) -> str:
+    """Returns what to write in a for statement instead of something that has no items."""
+    if isinstance(value, Static):
+        return "write the range in the for statement"
+    if isinstance(value, Scalar):
+        return f"write range({ast.unparse(node)})"
+    return "loop over indices: for i in range(len(a))"

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, get_arg
 
 from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
-from ..ir.errors import MISTAKES, BuildError, CompileError, InvalidError, KernelArgumentError
+from ..ir.errors import BuildError, CompileError, Error, InvalidError, KernelArgumentError, for_user
 from ..ir.start_up import import_at_start_up
 from . import units
-from .annotations import Signature, enclosing_names, resolve_signature
+from .annotations import enclosing_names, resolve_signature
 from .compile_options import note_kernel
 from .definition import KernelOptions
 from .local_size import LocalSize
+from .signature import Signature
 from .source import FunctionSource, plain_function
 from .spec_constant import SpecializationId
 
@@ -298,8 +299,8 @@ class LaunchConfiguration:
                 if event is not None:
                     return event
             return self.kernel.launcher(self.kernel, self, args, kwargs)
-        except MISTAKES as error:
-            raise error.with_traceback(None) from error.__cause__
+        except Error as error:
+            raise for_user(error)  # noqa: B904 - it is the same error
 
 
 @overload
@@ -386,8 +387,8 @@ def _define(function: object, options: KernelOptions, frame: types.FrameType) ->
     try:
         plain = plain_function(function)
         return KernelFunction(plain, options, enclosing_names(plain, frame))
-    except CompileError as error:  # without the frames of the front end, as for a launch
-        raise error.with_traceback(None) from error.__cause__
+    except CompileError as error:
+        raise for_user(error)  # noqa: B904 - it is the same error
 
 
 def func(function: FunctionT) -> FunctionT:

@@ -49,6 +49,10 @@ def kernel_from_source(
         for value in variables.values()
         if isinstance(value, KernelFunction) and value.function.__code__.co_filename == file
     }
+    if name is not None and name not in kernels and isinstance(variables.get(name), types.FunctionType):
+        raise InvalidError(
+            f"lp.kernel_from_source: '{name}' is a function without a mark; write @lp.kernel above it"
+        )
     return _chosen(kernels, name)
 
 

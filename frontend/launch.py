@@ -24,7 +24,7 @@ from .arguments import bind_arguments, taken_apart
 from .constant_arguments import NO_CONSTANTS
 from .first_launch import first_launch
 from .launch_preparation import RECORD_LIMIT, Prepared, prepare_launch, prepared_by_address
-from .ranges import exact_key, launch_range
+from .ranges import WIDE_INDEX_LIMIT, exact_key, launch_range
 from .spec_constant import SpecializationId
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _shape_of(range_: object) -> object:
     if exact is not None or _is_indirect(range_):
         return exact
     try:
-        return launch_range(range_, limit=1 << 63)  # of NumPy's integers, or in a list
+        return launch_range(range_, limit=WIDE_INDEX_LIMIT)  # of NumPy's integers, or in a list
     except NdRangeError:  # said when the range's turn comes
         return None
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.errors import CompileError, Diagnostic, Error, InvalidError, Location
+from .externals import ExternalFunction, checked_symbol
 from .function_attributes import attributes_of
 
 MAX_POWER = 1024
@@ -67,6 +68,8 @@ class LiteralModule:
     """Kernels and helpers as plain functions."""
     kernels: dict[str, Mapping[str, object]] = field(default_factory=dict[str, "Mapping[str, object]"])
     """The options of ``@lp.kernel`` by the function's name."""
+    externals: dict[str, ExternalFunction] = field(default_factory=dict[str, ExternalFunction])
+    """What it exports, by the function's name."""
 
 
 def read_module(text: str, file: str, lines: Sequence[str]) -> LiteralModule:
@@ -156,8 +159,12 @@ class _Reader:
         self.module.names[node.name] = function
         self.module.functions[node.name] = function
         self.module.kernels.pop(node.name, None)
-        for decorator in reversed(node.decorator_list):
+        self.module.externals.pop(node.name, None)
+        linking = [d for d in node.decorator_list if self.linkage(d) is not None]
+        for decorator in reversed([d for d in node.decorator_list if d not in linking]):
             self.decorate(node, function, decorator)
+        for decorator in linking:  # knows all attributes, in whichever order they stand
+            self.link(node, function, decorator)
 
     def plain_function(self, node: ast.FunctionDef) -> types.FunctionType:
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -178,6 +185,31 @@ class _Reader:
         function.__module__ = self.file
         return function
 
+    def linkage(self, decorator: ast.expr) -> str | None:
+        """Returns which of ``@lp.external`` and ``@lp.extern`` a decorator is."""
+        found = self.value(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        return next((kind for kind in ("external", "extern") if found is getattr(self.lapilli, kind)), None)
+
+    def link(self, node: ast.FunctionDef, function: types.FunctionType, decorator: ast.expr) -> None:
+        """Exports a function, or declares it; not in `EXTERNALS`, which is what the program exports."""
+        kind = self.linkage(decorator)
+        given = decorator.args if isinstance(decorator, ast.Call) and not decorator.keywords else []
+        if len(given) > 1 or (kind == "extern" and not given):
+            raise self.refused(decorator, f'expected @lp.{kind}("symbol")')
+        if node.name in self.module.kernels or self.module.names[node.name] is not function:
+            raise self.refused(decorator, f"'{node.name}' has another decorator that says what it is")
+        symbol = (
+            self.guarded(decorator, lambda: checked_symbol(str(kind), self.value(given[0])))
+            if given
+            else None
+        )
+        made = ExternalFunction(function, symbol, is_defined=kind == "external")
+        if made.is_defined:
+            if any(made.symbol == other.symbol for other in self.module.externals.values()):
+                raise self.refused(decorator, f"symbol '{made.symbol}' is exported twice")
+            self.module.externals[node.name] = made
+        self.module.names[node.name] = made
+
     def decorate(self, node: ast.FunctionDef, function: types.FunctionType, decorator: ast.expr) -> None:
         call = decorator if isinstance(decorator, ast.Call) else None
         found = self.value(decorator if call is None else call.func)
@@ -195,7 +227,8 @@ class _Reader:
             assert attributes_of(function) == attributes_of(decorated), "a decorator only notes attributes"
         else:
             raise self.refused(
-                decorator, "expected @lp.kernel, @lp.func or a decorator of lapilli for attributes"
+                decorator,
+                "expected @lp.kernel, @lp.func, @lp.external, @lp.extern or a decorator of lapilli for attributes",
             )
 
     def struct(self, node: ast.ClassDef) -> None:

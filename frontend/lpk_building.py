@@ -82,6 +82,7 @@ def build(request: BuildRequest) -> BuildResult:
         BuildError: a kernel cannot be compiled or linked, or a driver refuses one.
     """
     outputs = _outputs(request.outputs)
+    _keep_inputs(request.inputs, outputs)
     with ExitStack() as stack:
         if request.device_configs:
             files = (*config.device_config, *request.device_configs)
@@ -119,6 +120,14 @@ def _outputs(given: Sequence[str]) -> list[_Output]:
     if not paths or len(set(paths)) != len(paths):
         raise InvalidError("expected an -o FILE, and another file for each -o")
     return sorted(found, key=lambda output: output.target is not None)
+
+
+def _keep_inputs(inputs: Sequence[str], outputs: Sequence[_Output]) -> None:
+    """Refuses to write over an input."""
+    sources = {Path(name).resolve(): name for name in inputs}
+    for output in outputs:
+        if (name := sources.get(output.path.resolve())) is not None:
+            raise InvalidError(f"-o {output.path} would overwrite the input {name}; name another file")
 
 
 class _Writer:

@@ -18,7 +18,7 @@ from typing import NoReturn
 from weakref import WeakValueDictionary
 
 from ..ir.config import config
-from ..ir.errors import Error, InvalidError, KernelNotSupportedError
+from ..ir.errors import Error, InvalidError, KernelNotSupportedError, user_facing
 from ..ir.kernel_info import (
     ImageParameter,
     KernelInfo,
@@ -70,6 +70,7 @@ logger = logger_of(__name__)
 _STATES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
 
 
+@user_facing
 def load_kernel_bundle(
     ctx: Context,
     path: str | os.PathLike[str],

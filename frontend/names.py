@@ -8,6 +8,7 @@ import types as python_types
 
 import numpy as np
 
+from ..ir.errors import closest
 from ..ir.stream import Manipulator, Stream
 from .builtins import BUILTINS, BuiltinFunction
 from .captured_objects import captured, whole_number
@@ -24,7 +25,7 @@ from .specialization import read_specialization
 from .streams import KernelStream
 from .struct_types import StructType
 from .subscripts import array_attribute
-from .suggestions import attribute_hint, closest, public_name_hint
+from .suggestions import attribute_hint, number_member_hint, public_name_hint
 from .types import ArrayType, ScalarType
 from .values import (
     Array,
@@ -215,9 +216,7 @@ def _member_hint(base: Value, name: str) -> str | None:
         return f"its items are {', '.join(base.names)}"
     if isinstance(base, Static) and isinstance(base.obj, str):
         return 'texts are written out: print(f"{x:.3f}"), or print("x =", x)'
-    if name in ("astype", "to", "cast"):
-        return "convert with the type's name: lp.i32(x)"
-    return "it is a number as it stands" if name in ("value", "item", "real") else None
+    return number_member_hint(name) if isinstance(base, Scalar) else None
 
 
 def _enum_value(fb: FunctionBuilder, node: ast.Attribute) -> Value | None:

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, TypeVar
 from ..ir.errors import BuildError, CompileError, Diagnostic, Error, InvalidError, Location
 from ..vk_runtime.kernel_id import Describer
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
-from .annotations import Signature, resolve_signature
+from .annotations import resolve_signature
 from .compile import compile_lock, load_compiler
 from .definition import KernelOptions
 from .literal_module import LiteralModule, read_module
 from .local_size import LocalSize
 from .lpk_signatures import described
+from .signature import Signature
 from .source import FunctionSource
 from .source_images import compiled_module, environment_for, no_spec_values
 from .units import binder
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..ir.kernel_info import KernelInfo
+    from .externals import ExternalFunction
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -68,22 +70,37 @@ def compile_source(request: SourceRequest) -> CompiledSource:
 
         env = environment_for(request)
         with _readable(request.code) as (file, lines):
-            definitions = _definitions(request.code, file, lines)
+            module = read_module(request.code, file, lines)
+            definitions = _definitions(module, file)
+            exported = tuple(module.externals.values())
+            if not definitions and not (exported and request.is_object):
+                raise CompileError(
+                    f"{file}: error: the text has no kernel; decorate a function with @lp.kernel"
+                )
 
-            def built(kernels: Sequence[_Definition]) -> ModuleOp:
+            def built(kernels: Sequence[_Definition], externals: Sequence[ExternalFunction] = ()) -> ModuleOp:
                 return build_module(
-                    kernels, optional_aspects=env.optional_aspects, checks=env.checks, any_rank=True
+                    kernels,
+                    optional_aspects=env.optional_aspects,
+                    checks=env.checks,
+                    any_rank=True,
+                    externals=externals,
                 )
 
             try:
-                ir = built(definitions)
+                kernels = built(definitions)
             except BuildError:  # of the first kernel that is wrong; the log has those of all
                 _each(definitions, lambda definition: built([definition]))
                 raise
+            # Apart from the kernels, so that others can be linked with them without getting these kernels too.
+            functions = built([], exported)
         sizes = {definition.name: definition.local_size for definition in definitions}
-        made = compiled_module(ir, request, lambda kernel: _with_local_size(kernel, sizes))
+        made = compiled_module(kernels, request, lambda kernel: _with_local_size(kernel, sizes))
+        library = compiled_module(functions, request)
     return replace(
         made,
+        images=made.images + library.images,
+        warnings=tuple(dict.fromkeys(made.warnings + library.warnings)),
         binders={d.name: (binder(d.name, d.signature), _names(d.signature)) for d in definitions},
         describers={d.name: _describer(d.name, d.signature) for d in definitions},
     )
@@ -107,11 +124,8 @@ def _readable(text: str) -> Generator[tuple[str, list[str]]]:
         linecache.cache.pop(file, None)
 
 
-def _definitions(text: str, file: str, lines: Sequence[str]) -> list[_Definition]:
-    module = read_module(text, file, lines)
+def _definitions(module: LiteralModule, file: str) -> list[_Definition]:
     found = _each(list(module.kernels.items()), lambda item: _definition(module, *item))
-    if not found:
-        raise CompileError(f"{file}: error: the text has no kernel; decorate a function with @lp.kernel")
     names = [definition.name for definition in found]
     for definition in found:
         if names.count(definition.name) > 1:

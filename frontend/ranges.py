@@ -20,6 +20,9 @@ MAX_DIMENSIONS = 3
 INDEX_LIMIT = 2**31
 """First number of work-items that signed 32-bit indices do not reach."""
 
+WIDE_INDEX_LIMIT = 2**63
+"""The same of 64-bit ones, ``@lp.kernel(index=lp.i64)``: the most that any kernel takes."""
+
 
 class Range(tuple[int, ...]):
     """A number of work-items in each dimension: ``lp.Range(rows, columns)``; a tuple."""
@@ -33,6 +36,9 @@ class Range(tuple[int, ...]):
     def size(self) -> int:
         """Number of work-items."""
         return math.prod(self)
+
+    def __getnewargs__(self) -> tuple[int, ...]:
+        return tuple(self)  # what copy and pickle call __new__ with: a tuple's is one argument
 
     @property
     def __lapilli_key__(self) -> object:
@@ -76,12 +82,20 @@ class NdRange:
             object.__setattr__(self, "local", local)
 
     def get_global_range(self) -> Range:
-        """Returns the number of work-items in each dimension; `global_range` is the same."""
-        return Range(*_integers(self.global_, "global range"))
+        """Returns the number of work-items in each dimension; `global_range` is the same.
+
+        Raises:
+            NdRangeError: it is none: not 1 to 3 integers of at least 0.
+        """
+        return Range(*normalise_range(self.global_, what="global range", limit=WIDE_INDEX_LIMIT))
 
     def get_local_range(self) -> Range:
-        """Returns the number of work-items of a work-group in each dimension; `local_range` is the same."""
-        return Range(*_integers(self.local, "local range"))
+        """Returns the number of work-items of a work-group in each dimension; `local_range` is the same.
+
+        Raises:
+            NdRangeError: it is none: not 1 to 3 integers of at least 1.
+        """
+        return Range(*normalise_local_size(self.local))
 
     def get_group_range(self) -> Range:
         """Returns the number of work-groups in each dimension; `group_range` is the same.
@@ -89,7 +103,7 @@ class NdRange:
         Raises:
             NdRangeError: the range is none of whole work-groups.
         """
-        checked = launch_range(self)
+        checked = launch_range(self, limit=WIDE_INDEX_LIMIT)
         assert checked.local is not None, "an NdRange has a local size"
         return Range(*(n // m for n, m in zip(checked.extents, checked.local, strict=True)))
 

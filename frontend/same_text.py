@@ -33,12 +33,15 @@ def may_differ(file: str) -> bool:
         return True
 
 
-def is_made_of(function: types.FunctionType, tree: ast.FunctionDef) -> bool:
+def is_made_of(function: types.FunctionType, tree: ast.FunctionDef, *, where_unknown: bool = True) -> bool:
     """Whether the text that was parsed into `tree` gives the code of `function`.
 
-    True also where that cannot be told: pytest rewrites ``assert``, and its text then gives other code.
+    Args:
+        function: what is looked at.
+        tree: its ``def``.
+        where_unknown: the answer where that cannot be told: pytest rewrites ``assert``, whose text gives other code.
     """
-    if any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
+    if where_unknown and any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
         return True
     code = function.__code__
     try:
@@ -50,9 +53,9 @@ def is_made_of(function: types.FunctionType, tree: ast.FunctionDef) -> bool:
             dont_inherit=True,
         )
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True  # the kernel compiler says what is wrong
+        return where_unknown  # the kernel compiler says what is wrong
     found = _innermost(module, code)
-    return found is None or _content(found) == _content(code)
+    return where_unknown if found is None else _content(found) == _content(code)
 
 
 def _in_its_scope(code: types.CodeType, tree: ast.FunctionDef) -> ast.Module:

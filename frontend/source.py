@@ -176,12 +176,15 @@ def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> li
         # What inspect finds, which looks for the function's module first; it alone knows the REPL of Python 3.13.
         return linecache.getlines(file, function.__globals__) or inspect.findsource(function)[0]
     except (OSError, TypeError, ValueError, IndexError, SyntaxError):
+        from .typed_text import typed_lines
+
+        if lines := typed_lines(function):
+            return lines
         raise signature_error(
             f"the source text of '{function.__qualname__}' cannot be found",
             code="LP2002",
             location=definition_location(function),
-            hint="put the function into a file or a notebook, use the REPL of Python 3.13 or later, or give its text "
-            "to lp.kernel_from_source(text)",
+            hint="put the function into a file or a notebook, or give its text to lp.kernel_from_source(text)",
             notes=notes,
         ) from None
 

@@ -22,6 +22,10 @@ def file_lines(function: types.FunctionType) -> Sequence[str]:
         from .source import parsed_definition  # parses: only where there is a doubt
 
         return lines if parsed_definition(function, lines) is not None else ()
+    if not lines and file.startswith("<"):
+        from .typed_text import typed_lines
+
+        return typed_lines(function)
     return lines
 
 

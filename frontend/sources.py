@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from ..ir.errors import user_facing
 from ..vk_runtime.context import Context
 from ..vk_runtime.device import Device
 from ..vk_runtime.kernel_bundle import KernelBundle
@@ -31,6 +32,7 @@ SYCL_EXT_ONEAPI_KERNEL_COMPILER: Final = 1
 """The feature-test value of sycl_ext_oneapi_kernel_compiler."""
 
 
+@user_facing
 def create_kernel_bundle_from_source(
     ctx: Context, language: enum.Enum, source: str | bytes, *, props: Iterable[object] = ()
 ) -> KernelBundle:

@@ -4,86 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..ir.errors import closest
 from .builtins import BUILTINS
-from .elsewhere import SCALARS
-from .intrinsics import ATOMIC_FUNCTIONS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
+from .elsewhere import IN_A_LOOP, IN_KERNELS
+from .intrinsics import ATOMIC_FUNCTIONS, MATH_CONSTANTS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
 from .types import SCALAR_TYPES
 
-_LP = {
-    "thread_idx": "lp.local_id(d); dimension 0 is the slowest",
-    "block_idx": "lp.group_id(d); dimension 0 is the slowest",
-    "block_dim": "lp.local_range(d)",
-    "threadIdx": "lp.local_id(d); dimension 0 is the slowest",
-    "blockIdx": "lp.group_id(d); dimension 0 is the slowest",
-    "blockDim": "lp.local_range(d)",
-    "gridDim": "lp.group_range(d)",
-    "grid": "lp.global_id(0)",
-    "gridsize": "lp.global_range(0)",
-    "program_id": "lp.group_id(d) for the group, lp.global_id(d) for the work-item",
-    "num_programs": "lp.group_range(d)",
-    "get_global_id": "lp.global_id(d)",
-    "get_local_id": "lp.local_id(d)",
-    "get_group_id": "lp.group_id(d)",
-    "get_global_size": "lp.global_range(d)",
-    "get_local_size": "lp.local_range(d)",
-    "syncthreads": "lp.barrier()",
-    "__syncthreads": "lp.barrier()",
-    "syncwarp": "lp.sub_group.barrier()",
-    "threadfence": 'lp.mem_fence("device")',
-    "shared": "lp.local.array(shape, dtype)",
-    "shared_array": "lp.local.array(shape, dtype)",
-    "local_array": "lp.local.array(shape, dtype), or lp.private.array(shape, dtype) for one work-item",
-    "warpsize": "lp.sub_group.size()",
-    "laneid": "lp.sub_group.id()",
-    "where": "lp.select(condition, if_true, if_false)",
-    "arange": "a loop over range, or the work-item's own index lp.global_id(0)",
-    "atomic_add": "lp.atomic.add(a, i, v)",
-    "atomic_max": "lp.atomic.max(a, i, v)",
-    "atomic_min": "lp.atomic.min(a, i, v)",
-    "atomic_cas": "lp.atomic.compare_exchange(a, i, expected, v)",
-    "load": "a[i]; lp.atomic.load(a, i) where others write it meanwhile",
-    "store": "a[i] = v; lp.atomic.store(a, i, v) where others use it meanwhile",
-    "ndrange": "one for loop over range for each dimension",
-    "static": "lp.static_range(n), or a plain if whose condition is known",
-    "sync": "lp.barrier()",
-    "sync_threads": "lp.barrier()",
-    "thread_id": "lp.global_id(0), or lp.local_id(0) within the group",
-    "tid": "lp.global_id(0), or lp.local_id(0) within the group",
-    "cdiv": "(a + b - 1) // b",
-    "sum": 'lp.group.reduce(v, "add"), or a loop',
-    "cumsum": 'lp.group.inclusive_scan(v, "add")',
-    "random": "a counter or xorshift generator as a helper; devices have no random numbers of their own",
-    "rand": "a counter or xorshift generator as a helper; devices have no random numbers of their own",
-    "ffs": "lp.ctz(n) + 1 where n is not 0",
-    "popc": "lp.popcount(n)",
-    "popcll": "lp.popcount(n)",
-    "brev": "lp.reverse_bits(n)",
-    "mulhi": "lp.math.mul_hi(a, b)",
-    "as_type": "lp.bitcast(x, lp.u32)",
-    "reduce_over_group": 'lp.group.reduce(v, "add"), or lp.sub_group.reduce',
-    "inclusive_scan_over_group": 'lp.group.inclusive_scan(v, "add")',
-    "exclusive_scan_over_group": 'lp.group.exclusive_scan(v, "add")',
-    "group_broadcast": "lp.group.broadcast(v, lane), or lp.sub_group.broadcast",
-    "any_of_group": "lp.group.any(c), or lp.sub_group.any",
-    "all_of_group": "lp.group.all(c), or lp.sub_group.all",
-    "select_from_group": "lp.sub_group.shuffle(v, lane)",
-    "permute_group_by_xor": "lp.sub_group.shuffle_xor(v, mask)",
-    "shift_group_left": "lp.sub_group.shuffle_down(v, delta)",
-    "shift_group_right": "lp.sub_group.shuffle_up(v, delta)",
-    "shuffle_xor": "lp.sub_group.shuffle_xor(v, mask)",
-    "shuffle_up": "lp.sub_group.shuffle_up(v, delta)",
-    "shuffle_down": "lp.sub_group.shuffle_down(v, delta)",
-    "shfl_sync": "lp.sub_group.shuffle(v, lane)",
-    "shfl_xor_sync": "lp.sub_group.shuffle_xor(v, mask)",
-    "shfl_up_sync": "lp.sub_group.shuffle_up(v, delta)",
-    "shfl_down_sync": "lp.sub_group.shuffle_down(v, delta)",
-    "ballot_sync": "lp.sub_group.ballot(c)",
-    "any_sync": "lp.sub_group.any(c)",
-    "all_sync": "lp.sub_group.all(c)",
-    **{f"vec{n}": f"lp.f32x{n}" for n in (2, 3, 4)},
-    **SCALARS,
-}
-"""Names that users of other systems look for in lapilli, and what stands there."""
 _ATOMIC = {
     "inc": "lp.atomic.add(a, i, 1)",
     "dec": "lp.atomic.sub(a, i, 1)",
@@ -99,7 +25,7 @@ _ATOMIC = {
     "or": "lp.atomic.or_(a, i, v)",
 }
 _BUILTIN = {
-    "sum": "add up in a loop, or with lp.group.reduce over a work-group",
+    "sum": IN_A_LOOP,
     "any": "join the conditions with or; lp.group.any asks a work-group",
     "all": "join the conditions with and; lp.group.all asks a work-group",
     "reversed": "count down: range(n - 1, -1, -1)",
@@ -131,15 +57,76 @@ _MEMORY_SCOPES = {
 }
 
 
-_CUTOFF = 0.65
-"""difflib's 0.6 takes min for missing."""
+_MEMORY = "write lp.private.array(shape, dtype) for memory of one work-item, lp.local.array for the group's"
+_COMPUTED_OUTSIDE = "compute it outside of the kernel: numbers around a kernel are constants of its code"
+_LIMITS = "bind it to a name outside of the kernel: LARGEST = np.finfo(np.float32).max"
+_TIMES = "measure on the host: event.elapsed_ns of a queue made with profiling=True"
+_FUNCTIONS = {
+    **dict.fromkeys(("array", "empty", "full", "ones", "zeros"), _MEMORY),
+    **dict.fromkeys(("cumsum", "fsum", "mean", "prod", "sum", "sumprod"), IN_A_LOOP),
+    **dict.fromkeys(("comb", "factorial", "perm"), _COMPUTED_OUTSIDE),
+    **dict.fromkeys(("finfo", "iinfo"), _LIMITS),
+    **dict.fromkeys(("monotonic", "perf_counter", "perf_counter_ns", "time", "time_ns"), _TIMES),
+    **dict.fromkeys(
+        ("gauss", "normal", "rand", "randint", "randn", "random", "uniform"), f"write {IN_KERNELS['random']}"
+    ),
+    **dict.fromkeys(("absolute", "fabs"), "write abs(x)"),
+    **dict.fromkeys(("around", "rint"), "write round(x)"),
+    **dict.fromkeys(("maximum", "fmax"), "write max(a, b)"),
+    **dict.fromkeys(("minimum", "fmin"), "write min(a, b)"),
+    **{
+        f"arc{name}": f"write lp.math.a{name}(…)"
+        for name in ("cos", "cosh", "sin", "sinh", "tan", "tan2", "tanh")
+    },
+    **{f"logical_{name}": f"write {name}" for name in ("and", "or", "not")},
+    "add": "write a + b",
+    "allclose": "write abs(a - b) <= tolerance",
+    "arange": "write range(n)",
+    "bitwise_and": "write a & b",
+    "bitwise_or": "write a | b",
+    "bitwise_xor": "write a ^ b",
+    "clip": "write lp.math.clamp(x, low, high)",
+    "deg2rad": "write lp.math.radians(x)",
+    "divide": "write a / b",
+    "fix": "write lp.math.trunc(x)",
+    "float_power": "write a ** b",
+    "floor_divide": "write a // b",
+    "invert": "write ~a",
+    "isclose": "write abs(a - b) <= tolerance",
+    "left_shift": "write a << n",
+    "mod": "write a % b",
+    "mul": "write a * b",
+    "multiply": "write a * b",
+    "negative": "write -a",
+    "norm": "write lp.math.length(v)",
+    "power": "write a ** b",
+    "rad2deg": "write lp.math.degrees(x)",
+    "reciprocal": "write 1.0 / x",
+    "remainder": "write a % b",
+    "right_shift": "write a >> n",
+    "square": "write x * x",
+    "sub": "write a - b",
+    "subtract": "write a - b",
+    "true_divide": "write a / b",
+    "where": f"write {IN_KERNELS['where']}",
+}
+"""What to write instead of functions of `_OTHERS`."""
+_OTHERS = frozenset(("_operator", "cupy", "math", "numpy", "random", "time"))
+"""Packages whose functions kernels cannot call."""
+_OF_NUMBERS = {
+    **dict.fromkeys(("astype", "cast", "to"), "convert with the type's name: lp.i32(x)"),
+    **dict.fromkeys(("item", "real", "value", "x"), "it is a number as it stands"),
+    "bit_count": "write lp.popcount(n)",
+    "bit_length": "write 32 - lp.clz(n)",
+    "is_integer": "write x == lp.math.floor(x)",
+}
 
 
-def closest(name: str, names: Iterable[str]) -> str:
-    """Returns the name that is spelt almost like `name`, "" where there is none."""
-    import difflib  # only wrong kernels need it
-
-    return next(iter(difflib.get_close_matches(name, sorted(names), 1, _CUTOFF)), "")
+def number_member_hint(name: str) -> str | None:
+    """Returns what to write instead of a member of a number; None where nothing is known."""
+    if name in MATH_FUNCTIONS:
+        return f"write lp.math.{name}(x)"
+    return _OF_NUMBERS.get(name)
 
 
 def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
@@ -160,11 +147,15 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
     if inner in ("math", "sub_group"):
         if name in BUILTINS:
             return f"write {name}(…)"
-        if name in _LP:
-            return f"write {_LP[name]}"
+        if name in IN_KERNELS:
+            return f"write {IN_KERNELS[name]}"
+    if inner in SCALAR_TYPES and name in ("eps", "epsilon", "lowest", "max", "min", "tiny"):
+        return _LIMITS
     if base == namespace:
-        if name in _LP:
-            return f"write {_LP[name]}"
+        if name in MATH_CONSTANTS:
+            return f"write {base}.math.{name}"
+        if name in IN_KERNELS:
+            return f"write {IN_KERNELS[name]}"
         if name in BUILTINS:
             return f"write {name}(…)"
         if name in MATH_FUNCTIONS:
@@ -179,8 +170,8 @@ def public_name_hint(name: str) -> str | None:
     """Returns where a name is that was written without its module, None where lapilli has none like it."""
     if name in MATH_FUNCTIONS:
         return f"did you mean lp.math.{name}?"
-    if name in _LP:
-        return f"write {_LP[name]}"
+    if name in IN_KERNELS:
+        return f"write {IN_KERNELS[name]}"
     return f"did you mean lp.{name}?" if name in WORK_ITEM_FUNCTIONS or name in SCALAR_TYPES else None
 
 
@@ -190,6 +181,10 @@ _OF_VECTORS = {"norm": "length", "normalized": "normalize", "magnitude": "length
 
 def vector_member_hint(name: str) -> str | None:
     """Returns what to write instead of a method of a vector, None where lapilli has no such function."""
+    if name in ("max", "min"):
+        return f"write {name}(v)"
+    if name == "sum":
+        return "add the components: v.x + v.y"
     function = _OF_VECTORS.get(name, name)
     if function not in MATH_FUNCTIONS:
         return None
@@ -205,20 +200,28 @@ def builtin_hint(name: str) -> str:
 def function_hint(obj: object) -> str:
     """Returns what to write instead of a callable object that is no plain function."""
     name = getattr(obj, "__name__", "")
+    is_of_others = not _OTHERS.isdisjoint(_packages(obj))
+    if is_of_others and name in _FUNCTIONS:
+        return _FUNCTIONS[name]
     if name in MATH_FUNCTIONS:
         return f"write lp.math.{name}(…)"
     if name in BUILTINS:
         return f"write {name}(…)"
-    if name in ("zeros", "empty", "ones", "full", "array"):
-        return (
-            "write lp.private.array(shape, dtype) for memory of one work-item, lp.local.array for the group's"
-        )
+    if is_of_others:
+        return "NumPy and Python's modules do not run on devices; use lp.math and the builtins, or write a helper"
     inner = getattr(obj, "__wrapped__", None) or getattr(obj, "func", None)
     if callable(inner):
         return "call the plain function that it wraps: kernels have neither decorators nor partial arguments"
     return (
         "only plain functions written with def, lapilli's functions and the builtins of kernels can be called"
     )
+
+
+def _packages(obj: object) -> set[str]:
+    """Returns the packages that a callable may be of: ufuncs and bound methods name only that of their type."""
+    owner: object = getattr(obj, "__self__", None)
+    modules = (getattr(obj, "__module__", None), obj.__class__.__module__, owner.__class__.__module__)
+    return {str(module).partition(".")[0] for module in modules}
 
 
 def word_hint(word: object, words: Iterable[str]) -> str | None:

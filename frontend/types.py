@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from ..ir.errors import CompileError, FeatureNotSupportedError, InvalidError
+from ..ir.errors import CompileError, FeatureNotSupportedError, InvalidError, MembersByName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ Access = Literal["read", "write", "read_write", "constant"]
 """What a kernel may do with an array; ``constant``: read it, as a constant buffer."""
 
 
-class Target(enum.Enum):
+class Target(enum.Enum, metaclass=MembersByName):
     """How a kernel reaches an array, SYCL's ``target``: ``x: lp.In[lp.f32, 1, lp.Target.CONSTANT_BUFFER]``."""
 
     DEVICE = "device"

@@ -13,7 +13,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import I32
 from .struct_types import StructType
 from .types import FixedArrayType, ScalarType, Type
-from .values import Composite, FixedArray, Scalar, Value, constant, describe
+from .values import Composite, FixedArray, Scalar, Tuple, Value, constant, describe, number_hint
 from .vector_operators import by_component, vector_of
 from .vector_types import VecType
 
@@ -66,7 +66,12 @@ def construct(fb: FunctionBuilder, kind: VecType, arguments: list[Value], node: 
             parts += [item for item in argument.items if isinstance(item, Scalar)]
         else:
             raise fb.error(
-                where, f"{kind!r} is made of numbers and vectors, found {describe(argument)}", "LP2033"
+                where,
+                f"{kind!r} is made of numbers and vectors, found {describe(argument)}",
+                "LP2033",
+                hint="write its items out, without brackets around them"
+                if isinstance(argument, Tuple)
+                else number_hint(argument),
             )
     if not arguments:
         parts = [constant(0)]
@@ -103,7 +108,12 @@ def _vectors(
     found: list[Composite] = []
     for value, where in zip(arguments, node.args, strict=True):
         if not isinstance(value, Composite) or not isinstance(value.type, VecType):
-            raise fb.error(where, f"{name} takes vectors, found {describe(value)}", "LP2033")
+            raise fb.error(
+                where,
+                f"{name} takes vectors, found {describe(value)}",
+                "LP2033",
+                hint="make one of numbers: lp.f32x3(x, y, z)",
+            )
         if size is not None and value.type.size != size:
             raise fb.error(where, f"{name} takes vectors of {size}, found {describe(value)}", "LP2033")
         found.append(value)

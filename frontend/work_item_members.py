@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable
 from typing import Final
 
+from ..ir.errors import closest
 from .arithmetic import binary
 from .barriers import choice
 from .comparisons import compare_scalars
@@ -181,11 +182,9 @@ def is_id(fb: FunctionBuilder, value: Value) -> bool:
 
 
 def _no_member(fb: FunctionBuilder, owner: object, node: ast.Attribute) -> Exception:
-    import difflib
-
     names = _names(owner)
-    close = difflib.get_close_matches(node.attr, names, 1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+    meant = closest(node.attr, names)
+    hint = f"did you mean {meant}?" if meant else f"there are {', '.join(names)}"
     return fb.error(node, f"{_spelled(owner)} has no member '{node.attr}'", "LP2046", hint=hint)
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import enum
 
+from .errors import MembersByName
+
 VENDOR_BASE = 0x10000
 """First number of the aspects that SYCL does not define."""
 FIRST_TARGET = 0x20000
 """First number of the targets of the device configuration, which a device has as it has aspects."""
 
 
-class Aspect(enum.IntEnum):
+class Aspect(enum.IntEnum, metaclass=MembersByName):
     """Optional features of a device (SYCL 2020 section 4.6.4.5; numbers of DPC++'s device_aspects.def)."""
 
     CPU = 1

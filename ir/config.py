@@ -17,9 +17,9 @@ import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, cast, overload
 
-from .errors import InvalidError
+from .errors import InvalidError, closest
 
 PREFIX = "LAPILLI_"
 _T = TypeVar("_T")
@@ -216,6 +216,13 @@ class Config:
             raise InvalidError(f"lp.config has no option {name!r}; there are {', '.join(OPTIONS)}")
         super().__setattr__(name, value)
 
+    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
+
+        def __getattr__(self, name: str) -> object:
+            meant = "" if name.startswith("_") else closest(name, OPTIONS)
+            hint = f"; did you mean lp.config.{meant}?" if meant else ""
+            raise AttributeError(f"lp.config has no option {name!r}{hint}", name=name)
+
     def __dir__(self) -> list[str]:
         return [*OPTIONS, "override"]
 
@@ -267,11 +274,9 @@ def misspelt_variables(names: Iterable[str]) -> list[tuple[str, str]]:
         word = name.removeprefix(PREFIX)
         if word == name or word in known:
             continue
-        from difflib import get_close_matches  # 2 ms, which only those pay who wrote something wrong
-
-        near = get_close_matches(word, known, n=1, cutoff=0.7)
+        near = closest(word, known)
         if near:
-            found.append((name, f"{PREFIX}{near[0]}"))
+            found.append((name, f"{PREFIX}{near}"))
     return found
 
 

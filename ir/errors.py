@@ -24,11 +24,53 @@ Error                          .errc .code .location .diagnostics
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+ErrorT = TypeVar("ErrorT", bound="Error")
+
+_LEAST_LIKENESS = 0.65
+"""difflib's own 0.6 takes min for missing."""
 
 
-class Errc(enum.Enum):
+def closest(name: str, names: Iterable[str]) -> str:
+    """Returns the one of `names` that is spelt almost like `name`, "" where there is none; case does not matter."""
+    import difflib  # 2 ms, which only mistakes need
+
+    by_spelling = {known.lower(): known for known in sorted(names)}
+    near = difflib.get_close_matches(name.lower(), by_spelling, 1, _LEAST_LIKENESS)
+    return by_spelling[near[0]] if near else ""
+
+
+class MembersByName(enum.EnumMeta):
+    """Metaclass of the public enumerations: what is asked for and missing is an error that says what there is."""
+
+    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
+
+        def __getattr__(cls, name: str) -> object:
+            member = cls.__dict__.get("_member_map_", {}).get(name)  # Python 3.11 asks here for every member
+            if member is not None:
+                return member
+            hint = "" if name.startswith("_") else cls._hint(name)
+            raise AttributeError(f"lp.{cls.__name__} has no member {name!r}{hint}", name=name)
+
+        def __getitem__(cls, name: str) -> object:
+            try:
+                return super().__getitem__(name)
+            except KeyError:
+                raise KeyError(f"lp.{cls.__name__} has no member {name!r}{cls._hint(name)}") from None
+
+    def _hint(cls, name: object) -> str:
+        """Returns which member may be meant, with a semicolon before; "" where there is none like it."""
+        meant = closest(str(name), cls.__members__)
+        return f"; did you mean lp.{cls.__name__}.{meant}?" if meant else ""
+
+
+class Errc(enum.Enum, metaclass=MembersByName):
     """SYCL 2020 error codes (``sycl::errc``, section 4.13.2)."""
 
     SUCCESS = 0
@@ -272,12 +314,36 @@ class RuntimeFailure(Error):
     code = "LP4500"
 
 
-MISTAKES = (
-    CompileError,
-    InvalidError,
-    KernelArgumentError,
-    KernelNotSupportedError,
-    KernelTrap,
-    NdRangeError,
-)
-"""What is said of the program that uses lapilli: frames of lapilli itself would add nothing to the message."""
+_PACKAGE = __name__.partition(".")[0]
+_SERVING = frozenset(("contextlib", "functools", "importlib", "numpy", "xdsl", _PACKAGE))
+"""Packages whose frames stand between a call of lapilli and the error that it raises."""
+
+
+def for_user(error: ErrorT) -> ErrorT:
+    """Returns an error as users meet it: without the frames below the one that raises it again, all of them lapilli's.
+
+    Frames of the user's own, of a command group or a handler, stay, with all others then; so do causes.
+    ``LAPILLI_LOG=debug`` keeps every frame.
+    """
+    from .config import config
+
+    step = error.__traceback__
+    while step is not None:
+        name: object = step.tb_frame.f_globals.get("__name__")
+        if not isinstance(name, str) or name.partition(".")[0].removeprefix("_frozen_") not in _SERVING:
+            return error
+        step = step.tb_next
+    return error if "debug" in config.log else error.with_traceback(None)
+
+
+def user_facing(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a function's errors those of `for_user`.  What is called in every launch does it by itself."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Error as error:
+            raise for_user(error)  # noqa: B904 - it is the same error
+
+    return call

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from .errors import MembersByName
+
 CHANNELS: Final = (1, 2, 4)
 """How many channels a format may have."""
 
@@ -29,7 +31,7 @@ class FormatRow:
     """SPIR-V's Image Format; None where it has none."""
 
 
-class ImageFormat(Enum):
+class ImageFormat(Enum, metaclass=MembersByName):
     """How the pixels of an image lie in memory (SYCL's ``image_format``).
 
     ``unorm`` are integers that kernels see as 0 to 1, ``snorm`` as -1 to 1; ``sint`` and ``uint`` stay integers and

@@ -323,9 +323,9 @@ def template_problem(text: str, count: int) -> str | None:
 class ReportWord:
     """Where things lie in a report buffer, in words of 32 bits.
 
-    The first failed check of a launch claims the buffer by a compare-exchange of TRAPPED from 0 to 1, and writes the
-    rest up to VALUES.  Prints take as many words as they need by adding to PRINTED; what would pass CAPACITY is
-    counted in LOST.
+    The first work-item of a launch that ends with a failed check claims the buffer by a compare-exchange of TRAPPED
+    from 0 to 1, and writes the rest up to VALUES.  Prints take as many words as they need by adding to PRINTED; what
+    would pass CAPACITY is counted in LOST.
     """
 
     TRAPPED = 0
@@ -334,7 +334,7 @@ class ReportWord:
     GLOBAL_ID = 2
     """Three numbers of two words, the lower one first, slowest dimension first; those beyond the rank are 0."""
     VALUES = GLOBAL_ID + 6
-    """Up to `MAXIMUM_SITE_VALUES`, two words each."""
+    """Up to `MAXIMUM_SITE_VALUES`, one after the other, of one or two words each."""
     PRINTED = VALUES + 2 * MAXIMUM_SITE_VALUES
     """Words asked for by prints."""
     CAPACITY = PRINTED + 1

@@ -56,6 +56,8 @@ OPTIMISATION_PASSES = (
     "promote-arrays",
     "reduce-strength",
     "rotate-barriers",
+    "speculate-rounds",
+    "unroll-barriers",
 )
 """The passes that only make code faster or smaller; each can be switched off, see `TargetEnv.disabled_passes`."""
 
@@ -102,7 +104,7 @@ class TargetEnv:
     """Whether floats that a loop tests begin with values that the driver does not know for constants, see
     `passes.convert_to_spirv.loop_starts`."""
     pairs_rounds: bool = False
-    """Whether short loops do two rounds in one, see `passes.pair_rounds`."""
+    """Whether short loops do two rounds in one, see `passes.pair_rounds` and `passes.speculate_rounds`."""
     pairs_atomics: bool = False
     """Whether those with atomic operations do, too."""
     masks_indices: bool = False
@@ -111,6 +113,8 @@ class TargetEnv:
     rotates_barriers: bool = False
     """Whether barriers at the end of a loop's rounds move to their begin where that saves one, see
     `passes.rotate_barriers`."""
+    unrolls_barriers: bool = False
+    """Whether short loops with barriers are written out, see `passes.unroll_barriers`."""
     packs_tables: bool = False
     """Whether constant tables become words in the argument block, see `passes.convert_to_spirv.packed_tables`."""
     checks: str = "asserts"
@@ -165,6 +169,7 @@ class TargetEnv:
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,
                 masks_indices=first.masks_indices and other.masks_indices,
                 rotates_barriers=first.rotates_barriers and other.rotates_barriers,
+                unrolls_barriers=first.unrolls_barriers and other.unrolls_barriers,
                 packs_tables=first.packs_tables or other.packs_tables,
                 checks=most_checks((first, other)),
             )

@@ -193,6 +193,11 @@ def _most_rounds(op: scf.WhileOp) -> int | None:
     return None
 
 
+def exact_rounds(op: scf.WhileOp) -> int | None:
+    """Returns how many rounds a loop has whenever it runs; None where that is not known."""
+    return _most_rounds(op) if _has_one_end(op) else None
+
+
 def _has_one_end(op: scf.WhileOp) -> bool:
     """Whether a loop with a bound ends by that alone: by one comparison of a value that starts at a constant."""
     test = op.before_region.block.last_op
@@ -242,9 +247,11 @@ def _rounds(
     """Returns how often a value that starts at `first` and is changed by `step` compares so with `limit`, or None."""
     predicate, (kind, number) = compare.predicate.value.data, step
     width = integer_width(compare.operands[0].type) or 32
-    if kind is arith.AddiOp and number == 1 and predicate in _BELOW and first is not None and first >= 0:
+    if kind is arith.AddiOp and number > 0 and predicate in _BELOW and first is not None and first >= 0:
         is_signed = predicate == _BELOW[0]
-        return max((limit if is_signed else unsigned(limit, width)) - first, 0)
+        end = limit if is_signed else unsigned(limit, width)
+        if end + number <= 1 << (width - is_signed):  # else it may come around
+            return max(-((first - end) // number), 0)
     if first is None:
         halves = kind is arith.ShRUIOp or (kind is arith.ShRSIOp and predicate == _POSITIVE[0])
         return width if halves and 0 < number < width and limit == 0 and predicate in _POSITIVE else None

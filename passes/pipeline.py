@@ -1,7 +1,8 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
-           → pair-rounds, rotate-barriers, limit-loops (some drivers)
+           → speculate-rounds, pair-rounds, rotate-barriers, unroll-barriers (some drivers)
+           → carry-results, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
            → convert-to-spirv                                                       `lower_all`
 
@@ -25,6 +26,7 @@ from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
 from ..ir.split_module import SplitModule
 from ..ir.target_env import BindingModel, TargetEnv
 from .aspect_usage import AspectUsage
+from .carry_results import carry_results
 from .limit_loops import limit_loops
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
 from .requirements import compute_requirements, read_requirements
@@ -177,6 +179,11 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
         joins_loads=env.binding_model is BindingModel.DESCRIPTOR,
     )
     done("optimise", module)
+    if _speculates_rounds(env):
+        from .speculate_rounds import speculate_rounds
+
+        speculate_rounds(module, disabled=env.disabled_passes)
+        done("speculate-rounds", module)
     if _pairs_rounds(env):
         from .pair_rounds import pair_rounds
 
@@ -187,20 +194,40 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
 
         rotate_barriers(module)
         done("rotate-barriers", module)
+    if _unrolls_barriers(env):
+        from .unroll_barriers import unroll_barriers
+
+        unroll_barriers(module, disabled=env.disabled_passes)
+        done("unroll-barriers", module)
+    carry_results(module)
+    done("carry-results", module)
     if env.loop_iteration_cap is not None:
         limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
         done("limit-loops", module)
 
 
 def _pairs_rounds(env: TargetEnv) -> bool:
-    """Whether loops are paired: not where neighbours share them, nor where more rounds are unrolled."""
+    """Whether loops are paired: not where neighbours share them."""
+    return _doubles_rounds(env) and "pair-rounds" not in env.disabled_passes and env.lanes_per_invocation == 1
+
+
+def _speculates_rounds(env: TargetEnv) -> bool:
+    return _doubles_rounds(env) and "speculate-rounds" not in env.disabled_passes
+
+
+def _doubles_rounds(env: TargetEnv) -> bool:
+    """Whether loops do two rounds in one: not where more rounds are unrolled."""
     unrolls = env.optimisation_level > 1 and env.loop_iteration_cap is not None
-    is_on = env.pairs_rounds and env.optimisation_level and "pair-rounds" not in env.disabled_passes
-    return bool(is_on) and env.lanes_per_invocation == 1 and not unrolls
+    return env.pairs_rounds and env.optimisation_level > 0 and not unrolls
 
 
 def _rotates_barriers(env: TargetEnv) -> bool:
     is_on = env.rotates_barriers and env.optimisation_level and "rotate-barriers" not in env.disabled_passes
+    return bool(is_on)
+
+
+def _unrolls_barriers(env: TargetEnv) -> bool:
+    is_on = env.unrolls_barriers and env.optimisation_level and "unroll-barriers" not in env.disabled_passes
     return bool(is_on)
 
 

@@ -15,6 +15,7 @@ from ..ir.errors import InvalidError
 
 _PASSES = {
     "canonicalize": ("optimise.canonicalize", "Canonicalize"),
+    "carry-results": ("carry_results", "CarryResults"),
     "coarsen": ("coarsen.coarsen", "CoarsenPass"),
     "compute-requirements": ("requirements", "ComputeRequirementsPass"),
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
@@ -31,9 +32,11 @@ _PASSES = {
     "propagate-aspects": ("propagate_aspects", "PropagateAspectsPass"),
     "reduce-strength": ("optimise.reduce_strength", "ReduceStrength"),
     "rotate-barriers": ("rotate_barriers", "RotateBarriers"),
+    "speculate-rounds": ("speculate_rounds", "SpeculateRounds"),
     "split-modules": ("split_modules", "SplitModulesPass"),
     "trap-accesses": ("traps.accesses", "TrapAccesses"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),
+    "unroll-barriers": ("unroll_barriers", "UnrollBarriers"),
 }
 """Name: module in this folder and the class."""
 

@@ -279,4 +279,10 @@ class ModuleBuilder:
         words = [MAGIC_NUMBER, major << 16 | minor << 8, self.generator, self.bound, 0]
         for section in self._words:
             words.extend(section)
-        return struct.pack(f"<{len(words)}I", *words)
+        try:
+            return struct.pack(f"<{len(words)}I", *words)
+        except struct.error as error:
+            wrong = next(word for word in words if not 0 <= word <= 0xFFFFFFFF)
+            raise SpirvError(
+                f"the number {wrong} is no word of SPIR-V, which goes from 0 to 2^32 - 1"
+            ) from error

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute
 
 from ..ir.config import config
 from ..ir.dialects.spirv.attributes import NullAttr
+from ..ir.dialects.spirv.constants import nested_array
 from ..ir.dialects.spirv.enums import Decoration, StorageClass
 from ..ir.dialects.spirv.image_types import ImageType, SampledImageType, SamplerType
 from ..ir.dialects.spirv.types import (
@@ -42,6 +43,7 @@ from ..ir.dialects.spirv.types import (
     component_count,
     element_type_at,
     is_array_attribute,
+    is_dense,
     is_integer_type,
     is_scalar_attribute,
     is_vector,
@@ -300,6 +302,8 @@ class TypeTable:
         ):
             elements = [element_type_at(type_, index) for index in range(len(value.data))]
             return self._composite(value.data, [e for e in elements if e is not None], type_)
+        if is_dense(value) and isinstance(type_, ArrayType):
+            return self._constant_of(nested_array(value), type_)
         if isinstance(value, DenseIntOrFPElementsAttr) and is_vector(type_):
             elements = list(value.iter_attrs())
             if len(elements) == 1:  # a splat

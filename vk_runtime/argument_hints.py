@@ -26,7 +26,7 @@ def array_hint(value: object, element: str) -> str:
 def shape_hint(ndim: int) -> str:
     """Of an array of other than the expected number of dimensions."""
     return (
-        "; give it the shape before it is copied, lp.asarray(x.reshape(…)), or declare the parameter with "
+        "; give it the shape with a.reshape(…), or declare the parameter with "
         f"{ndim} dimension{'s' * (ndim != 1)}"
     )
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from ..ir.errors import InvalidError
+from ..ir.errors import Error, InvalidError, for_user, user_facing
 from . import tracked
 from .array_operators import refuse_operators
 from .dtypes import numpy_dtype
@@ -53,6 +53,7 @@ class Array:
         "_spelling",
     )
 
+    @user_facing
     def __init__(
         self,
         device: Device | None = None,
@@ -116,6 +117,11 @@ class Array:
         return self._signature
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._dtype.itemsize
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return self.size * self._dtype.itemsize
@@ -151,10 +157,31 @@ class Array:
             raise InvalidError(f"this {self.signature} of shape {self.shape} was released; make a new one")
         return self._buffer
 
+    @user_facing
+    def reshape(self, *shape: int | Sequence[int]) -> Array:
+        """Returns the same elements in another shape, ``a.reshape(2, 3)``: a view, which shares the memory.
+
+        Args:
+            shape: 1 to 3 extents or a tuple of them, as many elements in all; one may be -1, which is what is left.
+
+        Raises:
+            InvalidError: another number of elements, or the array was released.
+        """
+        from .array_sharing import reshaped
+
+        return reshaped(self, shape)
+
+    def ravel(self) -> Array:
+        """Returns the same elements in one dimension: a view, as of `reshape`."""
+        return self.reshape(-1)
+
     def numpy(self) -> np.ndarray[Any, Any]:
         """Returns a copy in host memory, after the launches that write the array."""
-        out = np.empty(self.shape, self.dtype)
-        self._download(out)
+        try:
+            out = np.empty(self.shape, self.dtype)
+            self._download(out)
+        except Error as error:
+            raise for_user(error)  # noqa: B904 - it is the same error
         return out
 
     def _download(self, out: np.ndarray[Any, Any]) -> None:
@@ -163,6 +190,7 @@ class Array:
         buffer = self.buffer
         download(self._device.default_queue, self._device.logical, buffer, out)
 
+    @user_facing
     def copy_to(self, out: np.ndarray[Any, Any] | Array) -> None:
         """Copies all elements into `out`, of the same shape and dtype.
 
@@ -179,6 +207,7 @@ class Array:
             raise InvalidError("copy_to: the target is read-only")
         self._download(out)
 
+    @user_facing
     def copy_from(self, source: object) -> Self:
         """Copies all elements from an array of the same shape and dtype; returns this array.
 
@@ -216,6 +245,7 @@ class Array:
                 f"{what} has dtype {dtype}; expected {self.dtype.base}; convert it with astype first"
             )
 
+    @user_facing
     def fill(self, value: object) -> Self:
         """Sets every element to `value`; returns this array.
 
@@ -270,6 +300,7 @@ class Array:
 
         return array_interface(self)
 
+    @user_facing
     def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """Returns the elements for NumPy: its own memory where the host sees it and `copy` allows it, else a copy.
 
@@ -292,6 +323,7 @@ class Array:
             )
         return view.astype(dtype)
 
+    @user_facing
     def __dlpack__(
         self,
         *,
@@ -315,6 +347,7 @@ class Array:
 
         return dlpack_device(self)
 
+    @user_facing
     def export_fd(self) -> int:
         """Returns a file descriptor of its memory, for `lp.import_fd` of another process, CUDA or HIP; close it.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..ir.errors import InvalidError
+from ..ir.errors import InvalidError, user_facing
 from .array import Array, normalise_shape
 from .dtypes import numpy_dtype, spelling_of
 from .host_data import element, host_array
@@ -43,6 +43,7 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
     return queue.device
 
 
+@user_facing
 def empty(
     shape: int | tuple[int, ...],
     dtype: object = "f32",
@@ -65,6 +66,7 @@ def empty(
     return Array(device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
 
 
+@user_facing
 def zeros(
     shape: int | tuple[int, ...],
     dtype: object = "f32",
@@ -76,6 +78,7 @@ def zeros(
     return empty(shape, dtype, device=device, queue=queue).fill(0)
 
 
+@user_facing
 def ones(
     shape: int | tuple[int, ...],
     dtype: object = "f32",
@@ -87,6 +90,7 @@ def ones(
     return empty(shape, dtype, device=device, queue=queue).fill(1)
 
 
+@user_facing
 def full(
     shape: int | tuple[int, ...],
     value: object,
@@ -101,6 +105,7 @@ def full(
     return empty(extents, spelling, device=device, queue=queue).fill(value)
 
 
+@user_facing
 def empty_like(
     array: Array | np.ndarray[Any, Any], dtype: object = None, *, device: Device | str | None = None
 ) -> Array:
@@ -122,6 +127,7 @@ def empty_like(
     return empty(array.shape, dtype, device=device)
 
 
+@user_facing
 def zeros_like(
     array: Array | np.ndarray[Any, Any], dtype: object = None, *, device: Device | str | None = None
 ) -> Array:
@@ -129,6 +135,7 @@ def zeros_like(
     return empty_like(array, dtype, device=device).fill(0)
 
 
+@user_facing
 def asarray(
     source: object,
     dtype: object = None,

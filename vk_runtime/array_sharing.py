@@ -6,12 +6,14 @@ for the consumer, and the consumer calls `Queue.wait` before it looks at what th
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from ..ir.errors import FeatureNotSupportedError, InvalidError
+from ..ir.errors import FeatureNotSupportedError, InvalidError, user_facing
 from .array import Array, normalise_shape
 from .array_creation import asarray
 from .buffer import shared_view
@@ -84,6 +86,7 @@ def dlpack_capsule(
     return host.__dlpack__(max_version=max_version)
 
 
+@user_facing
 def from_dlpack(source: object, *, device: Device | str | None = None, copy: bool | None = None) -> Array:
     """Makes an array of anything that speaks DLPack: torch, jax, CuPy on the host, NumPy, an lp.Array.
 
@@ -156,6 +159,29 @@ def _of_array(source: Array, device: Device | str | None, copy: bool | None) -> 
     return made.copy_from(source)
 
 
+def reshaped(array: Array, shape: tuple[int | Sequence[int], ...]) -> Array:
+    """Returns the elements of `array` in another shape, in the same memory.
+
+    Raises:
+        InvalidError: there are not as many elements in all, or the array was released.
+    """
+    asked = shape[0] if len(shape) == 1 else shape
+    parts = list(asked) if isinstance(asked, tuple | list) else [asked]
+    if parts.count(-1) == 1:
+        rest = parts.index(-1)
+        parts[rest] = 1
+        known = math.prod(normalise_shape(parts))
+        parts[rest] = array.size // known if known else 0
+    extents = normalise_shape(parts)
+    if math.prod(extents) != array.size:
+        raise InvalidError(
+            f"reshape: an array of shape {array.shape} has {array.size} elements, found shape {asked!r}; expected one "
+            "of as many"
+        )
+    return Array(array.device, extents, array.spelling, array.buffer)
+
+
+@user_facing
 def from_host(source: np.ndarray[Any, Any], *, device: Device | str | None = None) -> Array:
     """Makes an array of host memory, without a copy: kernels read and write `source` where it is.
 
@@ -198,6 +224,7 @@ def from_host(source: np.ndarray[Any, Any], *, device: Device | str | None = Non
     return Array(chosen, shape, spelling, buffer)
 
 
+@user_facing
 def page_aligned(shape: int | tuple[int, ...], dtype: object = "f32") -> np.ndarray[Any, Any]:
     """Makes a NumPy array of zeros in pages of its own, which `from_host` takes.
 
@@ -244,6 +271,7 @@ def export(array: Array) -> int:
         return export_fd(logical, buffer)
 
 
+@user_facing
 def import_fd(
     fd: int,
     shape: int | tuple[int, ...],

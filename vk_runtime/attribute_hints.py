@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-_ON_THE_HOST = "get to_numpy cpu copy_to_host asnumpy tolist item tobytes"
-_COPIES = "copy clone"
-_OF_NUMPY = """T all any argmax argmin argsort astype clip conj cumprod cumsum diagonal dot flat flatten imag itemsize
-    max mean min nonzero prod ravel real repeat reshape round sort squeeze std strides sum swapaxes take trace
+_ON_THE_HOST = "get to_numpy to_host cpu copy_to_host asnumpy tolist item tobytes"
+_COPIES = "copy clone detach"
+_OF_NUMPY = """T all any argmax argmin argsort astype clip conj ctypes cumprod cumsum data diagonal dot flags flat imag
+    max mean min nonzero prod real repeat resize round sort squeeze std strides sum swapaxes take trace
     transpose var view"""
 
 _OF_ARRAYS = {
+    "flatten": "a.ravel() is a view in one dimension, copy.copy(a).ravel() a copy",
+    "queue": "a.device.default_queue is the queue of launches without .on",
     "to": "lp.asarray(a, device=…) copies it to another device",
     **dict.fromkeys(_ON_THE_HOST.split(), "a.numpy() copies the elements to host memory"),
     **dict.fromkeys(_COPIES.split(), "copy.copy(a) makes another array on the same device"),
@@ -44,6 +46,12 @@ HINTS = {"Array": _OF_ARRAYS, "Event": _OF_EVENTS, "Queue": _OF_QUEUES}
 def missing_attribute(name: str, instance: object) -> AttributeError:
     """Returns the error for an attribute that is not there, with what to write instead where that is known."""
     kind = type(instance).__name__
-    hint = HINTS.get(kind, {}).get(name)
+    hint = _of_device(name) if kind == "Device" else HINTS.get(kind, {}).get(name)
     message = f"{kind!r} object has no attribute {name!r}"
     return AttributeError(message if hint is None else f"{message}; {hint}", name=name, obj=instance)
+
+
+def _of_device(name: str) -> str | None:
+    from .device_info import DeviceInfo
+
+    return f"device.info.{name} is what the driver says" if hasattr(DeviceInfo, name) else None

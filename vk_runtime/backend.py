@@ -5,8 +5,10 @@ from __future__ import annotations
 import enum
 from typing import Self
 
+from ..ir.errors import MembersByName
 
-class Backend(enum.Enum):
+
+class Backend(enum.Enum, metaclass=MembersByName):
     """What runs the kernels (SYCL 2020, ``sycl::backend``)."""
 
     VULKAN = "vulkan"
@@ -32,3 +34,9 @@ class VulkanObject:
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
+
+    def __getstate__(self) -> object:
+        name = f"lp.{type(self).__name__}"
+        raise TypeError(
+            f"an {name} belongs to this process and cannot be pickled; make one where it is needed"
+        )

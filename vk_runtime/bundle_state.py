@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 
+from ..ir.errors import MembersByName
 
-class BundleState(enum.Enum):
+
+class BundleState(enum.Enum, metaclass=MembersByName):
     """How far the code of a bundle has come: compiling leads from INPUT to OBJECT, linking on to EXECUTABLE."""
 
     INPUT = "input"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NoReturn, cast
 
-from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError
+from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError, LinkError
 from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
 from . import trace
@@ -192,6 +192,7 @@ def link_parts(
         for image in dict.fromkeys(image for part in parts for image in part)
         if any(image.is_compatible(device) for device in devices)
     ]
+    _require_distinct_kernels(able)
     made = toolchain.link([image.binary for image in able], devices, is_whole_program=is_whole_program)
     every = [linked(item.image, [able[part] for part in item.parts], item.spec_symbols) for item in made]
     selector = devices[0].selector if len(devices) == 1 else ""
@@ -214,6 +215,19 @@ def link_parts(
         left_out=left_out,
         refused=_refused(every, images),
     )
+
+
+def _require_distinct_kernels(images: Sequence[DeviceImage]) -> None:
+    """Raises where two sources have a kernel of one name: once they are linked, nothing could tell them apart."""
+    known: dict[str, KernelId] = {}
+    for image in images:
+        for name in image.kernels if image.is_from_source else ():
+            id_ = image.id_of(name)
+            if id_ is not None and known.setdefault(name, id_) is not id_:
+                raise LinkError(
+                    f"kernel '{name}' is in two sources of the kernel bundles that are linked; rename one of them, or "
+                    "link them apart"
+                )
 
 
 def _refused(every: Sequence[DeviceImage], kept: Sequence[DeviceImage]) -> dict[KernelId, Refusal]:

@@ -53,14 +53,18 @@ class Device(VulkanObject):
 
     def __init__(
         self,
-        physical: PhysicalDevice,
-        selector: str,
+        physical: PhysicalDevice | None = None,
+        selector: str = "",
         *,
         staged_memory: bool = False,
         own_transfers: bool = False,
         mask: Mask = NO_MASK,
         adopted: AdoptedDevice | None = None,
     ) -> None:
+        if physical is None:
+            from .bundle_errors import no_constructor
+
+            raise no_constructor("Device", "lp.device() gives the default one, lp.devices() all")
         self._unmasked = physical
         self._base: Device | None = None
         self.mask = mask
@@ -122,6 +126,7 @@ class Device(VulkanObject):
             pairs_atomics=is_swiftshader,
             masks_indices=is_swiftshader,
             rotates_barriers=is_swiftshader,
+            unrolls_barriers=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
             packs_tables=is_software,
         )
 
@@ -383,6 +388,13 @@ class Device(VulkanObject):
             masked.shut_down()
         if self._logical is not None:
             self._logical.close()
+
+    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
+
+        def __getattr__(self, name: str) -> object:
+            from .attribute_hints import missing_attribute
+
+            raise missing_attribute(name, self)
 
     def __repr__(self) -> str:
         return f"<lapilli.Device {self.selector}: {self.name}>"

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from ..ir.errors import InvalidError
+from ..ir.errors import Error, InvalidError, for_user, user_facing
 from .backend import VulkanObject
 
 if TYPE_CHECKING:
@@ -68,7 +68,10 @@ class Event(VulkanObject):
         Raises:
             DeviceLostError: the driver lost the device.
         """
-        self._queue.wait_for(self.value)
+        try:
+            self._queue.wait_for(self.value)
+        except Error as error:
+            raise for_user(error)  # noqa: B904 - it is the same error
         return self
 
     def add_done_callback(self, function: Callable[[Self], object]) -> None:
@@ -100,9 +103,13 @@ class Event(VulkanObject):
 
             self.add_done_callback(tell_loop)
             yield from ended
-        return self.wait()
+        try:
+            return self.wait()
+        except Error as error:
+            raise for_user(error)  # noqa: B904 - it is the same error
 
     @property
+    @user_facing
     def elapsed_ns(self) -> float:
         """Time on the device in nanoseconds; waits for the command.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from ..ir.config import config
-from ..ir.errors import InvalidError, KernelArgumentError
+from ..ir.errors import InvalidError, KernelArgumentError, user_facing
 from . import graph_recording, profile, trace, tracked
 from .array import Array
 from .device_list import device as default_device
@@ -71,6 +71,7 @@ class Graph(GraphProgram):
             graph_recording.end()
             raise
 
+    @user_facing
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -170,6 +171,7 @@ class Graph(GraphProgram):
 
     # ---- changing arguments ----
 
+    @user_facing
     def update(self, event: Event, **arguments: object) -> Self:
         """Binds parameters of one launch anew: ``g.update(e, a=3.0, x=other)``; they stay so from the next replay on.
 
@@ -192,6 +194,7 @@ class Graph(GraphProgram):
             self._replace({index: node.with_arguments(arguments)})
         return self
 
+    @user_facing
     def bind(self, old: Array | Image, new: Array | Image) -> Self:
         """Puts the array or image `new` wherever the graph has `old`, from the next replay on.
 
@@ -251,6 +254,7 @@ class Graph(GraphProgram):
 
     # ---- running ----
 
+    @user_facing
     def replay(self, queue: Queue | None = None, wait: Iterable[Event] = (), /, **arguments: object) -> Event:
         """Submits all commands; returns the event of the last to end.  Does not wait, nor for an earlier replay.
 

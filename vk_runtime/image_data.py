@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.errors import InvalidError
+from ..ir.errors import InvalidError, closest
 from ..ir.image_formats import CHANNELS, ImageFormat
 
 _SUFFIXES = {
@@ -32,10 +32,8 @@ def checked_format(what: str, value: object) -> ImageFormat | None:
         return value
     if isinstance(value, str) and value in ImageFormat.__members__:
         return ImageFormat[value]
-    import difflib  # only for messages
-
-    close = difflib.get_close_matches(str(value), ImageFormat.__members__, 1)
-    hint = f"did you mean {close[0]}?" if close else "see lp.ImageFormat, r8g8b8a8_unorm for one"
+    meant = closest(str(value), ImageFormat.__members__)
+    hint = f"did you mean {meant}?" if meant else "see lp.ImageFormat, r8g8b8a8_unorm for one"
     raise InvalidError(
         f"{what}: expected an lp.ImageFormat or its name as format, found {value!r:.80}; {hint}"
     )

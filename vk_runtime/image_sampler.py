@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import InvalidError
+from ..ir.errors import InvalidError, MembersByName
 from .constants import (
     VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK,
     VK_BORDER_COLOR_INT_TRANSPARENT_BLACK,
@@ -28,7 +28,7 @@ NATIVE_PIXEL_DIMENSIONS = 2
 """Dimensions up to which Vulkan has samplers for coordinates in pixels (VUID-vkCmdDispatch-None-08609)."""
 
 
-class AddressingMode(Enum):
+class AddressingMode(Enum, metaclass=MembersByName):
     """What a sampler gives beyond the edges of an image (SYCL's ``addressing_mode``)."""
 
     mirrored_repeat = "mirrored_repeat"
@@ -43,7 +43,7 @@ class AddressingMode(Enum):
     """Anything: the kernel promises not to sample there."""
 
 
-class FilteringMode(Enum):
+class FilteringMode(Enum, metaclass=MembersByName):
     """Which pixels a sampler takes together (SYCL's ``filtering_mode``)."""
 
     nearest = "nearest"
@@ -51,7 +51,7 @@ class FilteringMode(Enum):
     """The weighted mean of the two, four or eight pixels around; of formats that kernels see as floats."""
 
 
-class CoordinateNormalizationMode(Enum):
+class CoordinateNormalizationMode(Enum, metaclass=MembersByName):
     """What the coordinates of a sampler count (SYCL's ``coordinate_normalization_mode``)."""
 
     normalized = "normalized"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from ..ir.errors import InvalidError
+from ..ir.errors import InvalidError, user_facing
 from ..ir.image_formats import ImageFormat
 from .array import normalise_shape
 from .array_creation import device_of
@@ -97,12 +97,14 @@ class Image(ImageBase):
         rank = "" if self.ndim == 1 else f", {self.ndim}"
         return f"{type(self).__name__}[{self.format.name}{rank}]"
 
+    @user_facing
     def numpy(self) -> np.ndarray[Any, Any]:
         """Returns a copy in host memory, after the launches that write the image."""
         out = np.empty(self.host_shape, self.dtype)
         download_image(self._device.default_queue, self._device.logical, self.buffer, out)
         return out
 
+    @user_facing
     def copy_to(self, out: np.ndarray[Any, Any]) -> None:
         """Copies all pixels into `out`, of `host_shape` and `dtype`.
 
@@ -116,6 +118,7 @@ class Image(ImageBase):
             raise InvalidError("copy_to: the target is read-only")
         download_image(self._device.default_queue, self._device.logical, self.buffer, out)
 
+    @user_facing
     def copy_from(self, source: object) -> Self:
         """Copies all pixels from a NumPy array, or what NumPy takes for one, of `host_shape` and `dtype`.
 
@@ -130,6 +133,7 @@ class Image(ImageBase):
         upload_image(self._device.default_queue, self._device.logical, self.buffer, host)
         return self
 
+    @user_facing
     def fill(self, value: object) -> Self:
         """Sets every pixel to `value`: a number in each channel, or one number for each; returns this image.
 
@@ -180,6 +184,7 @@ class Image(ImageBase):
     ) -> None:
         self.release()
 
+    @user_facing
     def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """Returns the pixels for NumPy, always as a copy.
 
@@ -234,6 +239,7 @@ class UnsampledImage(Image):
     __lapilli_annotation__ = "unsampled_image"
     __slots__ = ()
 
+    @user_facing
     def __init__(
         self,
         source: object = None,
@@ -275,6 +281,7 @@ class SampledImage(Image):
     __lapilli_annotation__ = "sampled_image"
     __slots__ = ("_image_sampler", "sampler_object", "scales")
 
+    @user_facing
     def __init__(
         self,
         source: object = None,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..ir.errors import closest
 from .bundle_errors import ConstraintError, type_name
 
 
@@ -32,7 +33,10 @@ class Descriptors:
     def __getattr__(self, name: str) -> Descriptor:
         found = self.__dict__.get("_found", {}).get(name)
         if found is None:
-            raise AttributeError(f"lp.info.{self.__dict__.get('_area')} has no descriptor {name!r}")
+            area, known = self.__dict__.get("_area"), self.__dict__.get("_found", {})
+            meant = "" if name.startswith("_") else closest(name, known)
+            hint = f"; did you mean {meant}?" if meant else ""
+            raise AttributeError(f"lp.info.{area} has no descriptor {name!r}{hint}", name=name)
         return found
 
     def __iter__(self) -> Iterator[Descriptor]:

@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..ir.errors import InvalidError, KernelNotFoundError, KernelNotSupportedError, UnknownKernelError
+from ..ir.errors import (
+    InvalidError,
+    KernelNotFoundError,
+    KernelNotSupportedError,
+    UnknownKernelError,
+    user_facing,
+)
 from .backend import VulkanObject
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
@@ -155,6 +161,7 @@ class KernelBundle(VulkanObject):
         self._require("get_kernel_names")
         return list(self.kernel_names)
 
+    @user_facing
     def has_kernel(self, kernel: object, dev: Device | None = None) -> bool:
         """Returns whether it has a kernel, and whether `dev` can run it.
 
@@ -170,6 +177,7 @@ class KernelBundle(VulkanObject):
         found = find_kernel("KernelBundle.has_kernel", self.kernel_ids, kernel)
         return found is not None and any(image.has_kernel(found, dev) for image in self._images)
 
+    @user_facing
     def get_kernel(self, kernel: object) -> Kernel:
         """Returns a kernel that can be launched.
 
@@ -194,19 +202,26 @@ class KernelBundle(VulkanObject):
     def ext_oneapi_has_kernel(self, name: str) -> bool:
         """Returns whether it was built from source that defines a kernel of that name."""
         self._require("ext_oneapi_has_kernel")
-        return self._source_kernel("ext_oneapi_has_kernel", name) is not None
+        return bool(self._source_kernels("ext_oneapi_has_kernel", name))
 
+    @user_facing
     def ext_oneapi_get_kernel(self, name: str) -> Kernel:
         """Returns a kernel of the source that the bundle was built from.
 
         Raises:
             UnknownKernelError: there is none of that name.
+            InvalidError: bundles of several sources were joined, and more than one has a kernel of that name.
             TypeError: the bundle is not executable.
         """
         self._require("ext_oneapi_get_kernel", BundleState.EXECUTABLE)
-        found = self._source_kernel("ext_oneapi_get_kernel", name)
-        if found is not None:
-            return make_kernel(self, found)
+        found = self._source_kernels("ext_oneapi_get_kernel", name)
+        if len(found) > 1:
+            raise InvalidError(
+                f"KernelBundle.ext_oneapi_get_kernel: {len(found)} sources that the bundle was built from have a "
+                f"kernel {name!r}; take it from the bundle of its own source, before lp.join"
+            )
+        if found:
+            return make_kernel(self, found[0])
         if name in self._left_out:
             raise UnknownKernelError(
                 f"KernelBundle.ext_oneapi_get_kernel: kernel {name!r} was left out: {self._left_out[name]}"
@@ -217,11 +232,11 @@ class KernelBundle(VulkanObject):
             + (f"it has {', '.join(names)}" if names else "get_kernel finds kernels of Python modules")
         )
 
-    def _source_kernel(self, what: str, name: object) -> KernelId | None:
+    def _source_kernels(self, what: str, name: object) -> list[KernelId]:
         if not isinstance(name, str):
             raise no_name(f"KernelBundle.{what}", name)
         found = (image.id_of(name) for image in self._images if image.is_from_source)
-        return next((id_ for id_ in found if id_ is not None), None)
+        return [id_ for id_ in dict.fromkeys(found) if id_ is not None]
 
     # ---- specialization constants ----
 
@@ -251,11 +266,13 @@ class KernelBundle(VulkanObject):
         found = checked_constant("KernelBundle.has_specialization_constant", constant)
         return any(found in image.spec_symbols.values() for image in self._images)
 
+    @user_facing
     def get_specialization_constant(self, constant: object) -> Any:
         """Returns the value of a specialization constant: as set in the INPUT state, else the default."""
         self._require("get_specialization_constant")
         return self._values.get(checked_constant("KernelBundle.get_specialization_constant", constant))
 
+    @user_facing
     def set_specialization_constant(self, constant: object, value: object) -> None:
         """Sets a specialization constant for everything that is built of this bundle; the last value counts.
 
@@ -346,6 +363,7 @@ class KernelBundle(VulkanObject):
             if stands_for(kernel, id_):
                 refusal(self._devices[0])
 
+    @user_facing
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the bundle's images to a file that `lp.load_kernel_bundle` reads; docs/lpk-format.md has its bytes.
 

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ..ir.errors import DeviceLostError, Error, FeatureNotSupportedError, InvalidError, KernelTrap
+from ..ir.errors import (
+    DeviceLostError,
+    Error,
+    FeatureNotSupportedError,
+    InvalidError,
+    KernelTrap,
+    for_user,
+    user_facing,
+)
 from ..ir.lazy_logging import logger_of
 from . import graph_recording, profile
 from .asynchronous_errors import AsynchronousErrors
@@ -63,8 +71,12 @@ class Queue(VulkanObject, CommandStream):
     ) -> None:
         from .device_list import resolve_device
 
-        if device is None and context is not None:
-            device = context.devices[0]
+        if context is not None:
+            from .context import Context
+
+            if not isinstance(context, Context):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+                raise InvalidError(f"lp.Queue(context=…) takes an lp.Context or None; found {context!r}")
+            device = context.devices[0] if device is None else device
         found = resolve_device(device)
         if context is not None and found not in context.devices:
             names = ", ".join(f"'{member.selector}'" for member in context.devices)
@@ -145,6 +157,7 @@ class Queue(VulkanObject, CommandStream):
     @overload
     def submit(self, group: Callable[[Handler], object]) -> Event: ...
 
+    @user_facing
     def submit(self, group: Callable[[Handler], object] | None = None) -> Event | CommandGroup:
         """Submits a command group: ``queue.submit(lambda h: h.parallel_for(n, k, x))``, or a ``with`` block.
 
@@ -161,6 +174,7 @@ class Queue(VulkanObject, CommandStream):
 
         return CommandGroup(self) if group is None else run_group(self, group)
 
+    @user_facing
     def parallel_for(
         self,
         range_: object,
@@ -172,12 +186,14 @@ class Queue(VulkanObject, CommandStream):
         """Launches a kernel over a range: a command group of this one command; see `Handler.parallel_for`."""
         return self.submit(lambda h: h.parallel_for(range_, kernel, *args, spec=spec, **kwargs))
 
+    @user_facing
     def single_task(
         self, kernel: object, *args: object, spec: Mapping[Any, object] | None = None, **kwargs: object
     ) -> Event:
         """Launches a kernel with one work-item; see `Handler.single_task`."""
         return self.submit(lambda h: h.single_task(kernel, *args, spec=spec, **kwargs))
 
+    @user_facing
     def copy(
         self,
         source: Array | ImageBase | np.ndarray[Any, Any],
@@ -186,6 +202,7 @@ class Queue(VulkanObject, CommandStream):
         """Copies all elements, or pixels, of `source` to `target`; see `Handler.copy`."""
         return self.submit(lambda h: h.copy(source, target))
 
+    @user_facing
     def fill(self, target: Array | ImageBase, value: object) -> Event:
         """Sets every element, or pixel, of `target`; see `Handler.fill`."""
         return self.submit(lambda h: h.fill(target, value))
@@ -292,6 +309,7 @@ class Queue(VulkanObject, CommandStream):
             return self._async_handler
         return self._context.async_handler
 
+    @user_facing
     def wait_and_throw(self) -> None:
         """Does what `wait` does; SYCL's name."""
         self.wait()
@@ -303,10 +321,13 @@ class Queue(VulkanObject, CommandStream):
             Error: a command failed while it ran, and there is no ``async_handler``.
         """
         try:
-            self._wait_for_all()
-        except DeviceLostError as error:
-            self.note_error(error)
-        self.throw_asynchronous()
+            try:
+                self._wait_for_all()
+            except DeviceLostError as error:
+                self.note_error(error)
+            self.throw_asynchronous()
+        except Error as error:
+            raise for_user(error)  # noqa: B904 - it is the same error
 
     def _wait_for_all(self) -> None:
         if self._logical.is_lost or self._logical.is_forked:

@@ -74,10 +74,35 @@ BRANCH_DEPTH = Quirk(
     test="tests/device/test_fuzz_findings.py",
 )
 
+_LOST_READS = (
+    "What a loop reads, by atomic operations too, is 0 behind it for work-items that leave it before others of their "
+    "sub-group do, unless the loop carries it from round to round."
+)
+_CARRIED_READS = (
+    "What tests read is carried, for every driver: passes/carry_results.py; compare-exchange loops give what they "
+    "carry: passes/convert_to_spirv/atomic_place.py.  Modules of other compilers stay as they are."
+)
+
 QUIRKS: tuple[Quirk, ...] = (
     LOOP_CAP,
     WILD_ATOMICS,
     BRANCH_DEPTH,
+    Quirk(
+        name="lost-reads",
+        drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
+        versions=None,
+        fault=_LOST_READS,
+        remedy=_CARRIED_READS,
+        test="tests/device/test_loop_exits.py",
+    ),
+    Quirk(
+        name="lost-reads-of-llvmpipe",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=((22, 3), (22, 4)),
+        fault=_LOST_READS,
+        remedy=_CARRIED_READS,
+        test="tests/device/test_loop_exits.py",
+    ),
     Quirk(
         name="zero-operands",
         drivers=(VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER),

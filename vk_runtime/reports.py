@@ -108,7 +108,7 @@ class KernelReport:
         while position < stop and 0 < (number := int(self._words[position])) <= len(sites):
             site = sites[number - 1]
             text, stream = (
-                text_of(site, self._values(site, position + 1, packed=True)),
+                text_of(site, self._values(site, position + 1)),
                 self.streams.get(site.stream),
             )
             position += 1 + sum(map(_word_count, site.dtypes))
@@ -127,11 +127,11 @@ class KernelReport:
         # Behind all others, and behind what later launches would have printed.
         yield Line(stream, text, 0 if stream is None else lost, end=1 << 32)
 
-    def _values(self, site: Site, position: int, *, packed: bool) -> list[object]:
+    def _values(self, site: Site, position: int) -> list[object]:
         values: list[object] = []
         for dtype in site.dtypes:
             values.append(_value(self._words[position : position + 2], dtype))
-            position += _word_count(dtype) if packed else 2
+            position += _word_count(dtype)
         return values
 
     def _trap(self) -> KernelTrap:
@@ -144,7 +144,7 @@ class KernelReport:
         # An invocation that does several work-items is told by the first of them.
         every = tuple(n * lanes for n, lanes in zip(ids, kernel.lanes or (1, 1, 1), strict=False))
         work_item = every[kernel.abi.rank - self._rank :]
-        values = self._values(site, ReportWord.VALUES, packed=False)
+        values = self._values(site, ReportWord.VALUES)
         return trap_of(kernel.name, site, work_item, values)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..ir.aspects import Aspect
+from ..ir.errors import MembersByName
 from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, type_name
@@ -22,7 +23,7 @@ from .source_options import SourceOptions
 from .spec_values import SpecConstant
 
 
-class SourceLanguage(enum.Enum):
+class SourceLanguage(enum.Enum, metaclass=MembersByName):
     """The languages that ``lp.create_kernel_bundle_from_source`` takes."""
 
     SPIRV = "spirv"

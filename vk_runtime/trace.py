@@ -44,6 +44,9 @@ class Trace:
         self.events: list[TraceEvent] = []
         """What was done, in order."""
 
+    def __repr__(self) -> str:
+        return f"<lapilli.Trace of {len(self.events)} events>"
+
     def add(self, event: TraceEvent) -> None:
         """Takes an event."""
         self.events.append(event)

@@ -44,7 +44,8 @@ class AtomicPlace:
         self.storage_type = storage_type
         self.values = [fn.value(value) for value in op.operands[: first - 1]]
         self.scope = ScopeAttr(_SCOPES[op.scope.data])
-        self.order = _ORDERS[op.order.data]
+        # Vulkan has no order for a single work-item (VUID-StandaloneSpirv-None-04641), whose accesses have one anyway.
+        self.order = _ORDERS["relaxed" if op.scope.data == "work_item" else op.order.data]
 
     def properties(self, order: MemorySemantics | None = None) -> dict[str, Attribute]:
         """Returns scope and semantics of an instruction."""
@@ -92,7 +93,7 @@ def compare_exchange_loop(
     fn.loop_depth += 1
     found = place.compare_exchange(old, renew(old))
     fn.loop_depth -= 1
-    fn.store(result, found)
+    fn.store(result, old)  # what was found, where it ends; drivers lose that (vk_runtime.quirks, lost-reads)
     is_done = fn.emit(spirv.IEqualOp, (found, old), fn.module.types.bool_like(bits))
     fn.add(
         spirv.BranchConditionalOp.create(

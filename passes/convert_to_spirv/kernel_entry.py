@@ -274,6 +274,7 @@ class KernelEntry:
         terminator = fn.lower_block(only_block(self._kernel))
         assert terminator is not None
         fn.location = terminator.location
+        self.report.finish()
         fn.add(create(spirv.ReturnOp))
         fn.location = self._kernel.location
         env = self._module.env
@@ -294,6 +295,7 @@ class KernelEntry:
             symbols += [symbol for array in arrays for symbol in array.global_symbols]
             symbols += [self._argument_symbol] if self._argument_symbol is not None else []
             symbols += [self.report.symbol] if self.report.symbol is not None else []
+            symbols += self.report.trap_symbols
         entry = spirv.EntryPointOp(self.name, list(dict.fromkeys(symbols)))
         ids = self._module.local_size_spec_ids
         if ids is not None or self._local_size is None:

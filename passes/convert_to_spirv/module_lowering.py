@@ -38,6 +38,7 @@ from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
 from .packed_tables import needs_block
 from .spec_constant_table import SpecConstantTable
+from .trap_state import TrapState
 from .types import TypeConverter, integer_attribute, scalar_of, with_scalar
 
 _NEEDS_KERNEL = frozenset(
@@ -101,6 +102,7 @@ class ModuleLowering:
         self.handlers = handlers
         self.types = TypeConverter()
         self.spec_constants = SpecConstantTable(self)
+        self.trap_state = TrapState(self)
         self.globals: dict[str, spirv.GlobalVariableOp] = {}
         self.functions: list[spirv.FuncOp] = []
         self.keeps_float_bits = False

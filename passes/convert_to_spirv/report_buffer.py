@@ -1,4 +1,7 @@
-"""How a kernel writes to its report buffer: failed checks and printed lines, see `kernel_info.ReportWord`."""
+"""How a kernel writes to its report buffer: printed lines, and when it ends its first failed check.
+
+The words are those of `kernel_info.ReportWord`; what a work-item keeps until its end, `trap_state`.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +58,8 @@ class ReportBuffer:
         self._base: SSAValue | None = None
         self._variable: spirv.GlobalVariableOp | None = None
         self._sites: list[Site] = []
+        self._kept_words: int | None = None
+        """The most words that one of the checks keeps; None: there is none."""
         self.symbol: str | None = None
         """Its variable."""
 
@@ -62,6 +67,12 @@ class ReportBuffer:
     def sites(self) -> tuple[Site, ...]:
         """The sites so far, by number."""
         return tuple(self._sites)
+
+    @property
+    def trap_symbols(self) -> list[str]:
+        """The variables of the work-item that checks use."""
+        count = self._kept_words
+        return [] if count is None else self._fn.module.trap_state.symbols(count)
 
     def bind(self, binding: int) -> int | None:
         """Gives the buffer its binding; returns it, None where there is no site."""
@@ -71,8 +82,19 @@ class ReportBuffer:
         return binding
 
     def check(self, failed: SSAValue, site: Site, values: Sequence[SSAValue]) -> None:
-        """Adds a check: the first work-item for which `failed` holds writes the site and its values."""
-        fn, number = self._fn, self._add(site)
+        """Adds a check: where `failed` holds, the work-item keeps the site and its values if it is its first."""
+        words: list[SSAValue] = []
+        for value, dtype in zip(values, site.dtypes, strict=True):
+            words += self._words(value, dtype)
+        self._kept_words = max(self._kept_words or 0, len(words))
+        self._fn.module.trap_state.note(self._fn, failed, self._add(site), words)
+
+    def finish(self) -> None:
+        """Adds what ends the kernel: the first work-item with a failed check writes what it has kept."""
+        if self._kept_words is None:
+            return
+        fn, state, count = self._fn, self._fn.module.trap_state, self._kept_words
+        kept, ids = state.load(fn, 0), self._global_id()
 
         def report() -> None:
             trapped = self._pointer(fn.index(ReportWord.TRAPPED))
@@ -82,19 +104,15 @@ class ReportBuffer:
             add_selection(fn, is_first, write)
 
         def write() -> None:
-            self._store(ReportWord.SITE, fn.index(number))
+            self._store(ReportWord.SITE, fn.emit(spirv.ISubOp, (kept, fn.index(1)), i32))
             for dimension, index in enumerate(ids):
                 words = self._words(index, "i64" if index.type == i64 else "i32")
                 for offset, word in enumerate(words):
                     self._store(ReportWord.GLOBAL_ID + 2 * dimension + offset, word)
-            position = ReportWord.VALUES
-            for value, dtype in zip(values, site.dtypes, strict=True):
-                for offset, word in enumerate(self._words(value, dtype)):
-                    self._store(position + offset, word)
-                position += 2
+            for place in range(count):
+                self._store(ReportWord.VALUES + place, state.load(fn, place + 1))
 
-        ids = self._global_id()
-        add_selection(fn, failed, report)
+        add_selection(fn, fn.emit(spirv.INotEqualOp, (kept, fn.index(0)), i1), report)
 
     def print(self, site: Site, values: Sequence[SSAValue]) -> None:
         """Adds a printed line."""

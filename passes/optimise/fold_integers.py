@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.walk import operands_of
 from ..narrowing import is_any_integer, is_integer_attribute, is_integer_type
@@ -195,8 +195,25 @@ def fold_cmpi(op: Operation) -> Folded:
         return bool_attribute(number in _TRUE_ON_EQUALS)
     a, b = constant_integer(lhs), constant_integer(rhs)
     if a is None or b is None:
-        return None
+        return bool_attribute(False) if number == _UGE and _counts_up_to(lhs, rhs) else None
     return bool_attribute(compares(number, a, b, width))
+
+
+_UGE = 9
+"""arith.cmpi's predicate of an index out of range."""
+
+
+def _counts_up_to(value: SSAValue, end: SSAValue) -> bool:
+    """Whether a value is the variable of a loop that begins at 0 or above and ends at `end`, or before."""
+    block = value.owner
+    loop = block.parent_op() if isinstance(block, Block) else None
+    if not isinstance(loop, scf.ForOp) or loop.body.block.args[0] is not value:
+        return False
+    start, stop, limit = constant_integer(loop.lb), constant_integer(loop.ub), constant_integer(end)
+    step = constant_integer(loop.step)
+    if start is None or start < 0 or step is None or step < 1:
+        return False
+    return loop.ub is end or (stop is not None and limit is not None and stop <= limit)
 
 
 def fold_select(op: Operation) -> Folded:

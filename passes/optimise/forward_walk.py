@@ -16,8 +16,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...ir.attribute_numbers import AttributeNumbers
 from ...ir.create import create
 from ...ir.dialects.kernel_fields import LoadFieldOp
+from ...ir.dialects.kernel_reports import CheckOp
 from ...ir.walk import operands_of
 from ..narrowing import is_float_attribute, is_integer_attribute
+from .constants import constant_integer
 from .effects import (
     array_of,
     body_blocks,
@@ -153,8 +155,18 @@ class ForwardWalk:
             self._merge(op, self._known)
         elif kind is memref.LoadOp or kind is LoadFieldOp:
             self._merge(op, self._known if array_of(operands_of(op)[0]) in self._read_only else self._loads)
+        elif kind is CheckOp:
+            self._check(op)
         elif is_write_class(kind):
             self._loads.clear()
+
+    def _check(self, op: Operation) -> None:
+        """Removes a check that cannot be a work-item's first to fail: its test is false, or has been checked before."""
+        failed = op.operands[0]
+        first, _ = self._known.setdefault((CheckOp, id(failed)), (op, (failed,)))
+        if first is not op or constant_integer(failed) == 0:
+            op.detach()
+            op.erase()
 
     def _merge(self, op: Operation, table: Table) -> None:
         if not op.results:

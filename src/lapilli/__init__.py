@@ -130,9 +130,10 @@ def __getattr__(name: str) -> object:
     if module is None:
         from .frontend.elsewhere import hint_on_the_host
 
+        hint = "" if name.startswith("_") else hint_on_the_host(name, _MODULE_OF)
+        message = f"module 'lapilli' has no attribute {name!r}{hint}"
         # With name and obj, Python adds what may have been meant.
-        message = f"module 'lapilli' has no attribute {name!r}{hint_on_the_host(name)}"
-        raise AttributeError(message, name=name, obj=sys.modules[__name__])
+        raise AttributeError(message, name=name, obj=None if hint else sys.modules[__name__])
     from .ir.deferred_definitions import deferred_definitions
 
     with deferred_definitions():

@@ -184,6 +184,24 @@ def wide(out: lp.Array[lp.u64]):
     lp.atomic.add(out, 0, 1 << 40)
 
 
+@lp.kernel
+def orders_of_one(x: lp.Array[lp.u32]):
+    i = lp.global_id(0)
+    lp.atomic.add(x, i, 1, order="acq_rel", scope="work_item")
+    seen = lp.atomic.load(x, i, order="acquire", scope="work_item")
+    found = lp.atomic.compare_exchange(x, i, seen, seen + 2, order="acquire", scope="work_item")
+    lp.mem_fence("work_item")
+    lp.atomic.store(x, i, found + 10, order="release", scope="work_item")
+    lp.mem_fence("work_item", "acquire")
+
+
+def test_orders_among_the_accesses_of_one_work_item(device):
+    """SYCL has them; Vulkan knows no order at this scope, and needs none."""
+    x = lp.zeros(4, lp.u32, device=device)
+    orders_of_one[4](x)
+    assert x.numpy().tolist() == [11] * 4
+
+
 def test_64_bits_need_the_aspect(device):
     out = lp.zeros(1, lp.u64, device=device)
     if device.has(lp.Aspect.ATOMIC64):

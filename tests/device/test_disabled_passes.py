@@ -152,7 +152,24 @@ def run_search(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
     return search, out.numpy()
 
 
-KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul, run_rows, run_search, run_scan)
+def run_escape(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
+    """A loop that counts its rounds until a float is large."""
+
+    @lp.kernel
+    def escape(limit: lp.i32, out: lp.Out[lp.i32]):
+        i = lp.global_id(0)
+        z, n = lp.f32(0.0), 0
+        while n < limit and z * z < 4.0:
+            z = z * z + lp.f32(i) * 0.02
+            n += 1
+        out[i] = n
+
+    out = lp.zeros(SIZE, lp.i32, device=device)
+    escape[SIZE](9, out)
+    return escape, out.numpy()
+
+
+KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul, run_rows, run_search, run_scan, run_escape)
 
 
 def _images(kernel: KernelFunction) -> list[DeviceImage]:
@@ -187,7 +204,12 @@ def test_every_pass_does_something(device: lp.Device, name: str) -> None:
     if name == "coarsen" and not has_coarse:
         pytest.skip(f"{device.selector} runs these kernels as they are")
     env = device.target_env
-    has = {"pair-rounds": env.pairs_rounds, "rotate-barriers": env.rotates_barriers}
+    has = {
+        "pair-rounds": env.pairs_rounds,
+        "rotate-barriers": env.rotates_barriers,
+        "speculate-rounds": env.pairs_rounds,
+        "unroll-barriers": env.unrolls_barriers,
+    }
     if not has.get(name, True):
         pytest.skip(f"{device.selector} is not one of those that it is for")
     assert differs

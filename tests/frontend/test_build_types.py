@@ -434,3 +434,9 @@ def test_wrong_operands_of_fixed_arrays(expression, said):
     text = f"@lp.kernel\ndef k(y: lp.Out[lp.f32]):\n    f = lp.FixedArray[lp.f32, 3](1.0)\n    g = {expression}\n"
     with pytest.raises(lp.CompileError, match=said):
         build_module([compiled("wrong", text)])
+
+
+def test_annotations_of_variables_may_be_texts():
+    text = "@lp.kernel\ndef k(y: lp.Out[lp.f64], n: lp.u8):\n    a: {} = n\n    y[0] = lp.f64(a + a)\n"
+    plain, quoted = (str(build_module([compiled("quoted", text.format(t))])) for t in ("lp.u8", "'lp.u8'"))
+    assert plain == quoted and plain != str(build_module([compiled("quoted", text.format("lp.f32"))]))

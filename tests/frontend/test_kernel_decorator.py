@@ -296,6 +296,7 @@ def test_kernel_from_source() -> None:
         ("x = 1", None, "expected a text with one @lp.kernel function, found none"),
         (FROM_SOURCE + FROM_SOURCE.replace("k(", "j("), None, "found j, k; choose one with name="),
         (FROM_SOURCE, "j", "expected a kernel 'j' in the text, found k"),
+        ("def k(): pass", "k", "'k' is a function without a mark; write @lp.kernel above it"),
     ],
 )
 def test_kernel_from_source_needs_the_kernel(text: str, name: str | None, message: str) -> None:

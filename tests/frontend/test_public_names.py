@@ -51,6 +51,49 @@ def test_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(lp, "__wrapped__")
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("float32", "write lp.f32"),
+        ("float4", "write lp.f32x4"),
+        ("jit", "write @lp.kernel"),
+        ("arange", r"write lp.asarray\(np.arange\(…\)\)"),
+        ("nd_range", "write lp.NdRange"),
+        ("specialization_id", "write lp.SpecializationId"),
+        ("synchronize", r"write event.wait\(\)"),
+        ("threadIdx", r"in a kernel write lp.local_id\(d\)"),
+        ("sqrt", r"in a kernel write lp.math.sqrt\(x\)"),
+    ],
+)
+def test_names_of_other_systems_say_what_to_write(name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'; {instead}"):
+        getattr(lp, name)
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "meant"),
+    [
+        (lp.Aspect, "FP46", "lp.Aspect.FP64"),
+        (lp.Aspect, "fp64", "lp.Aspect.FP64"),
+        (lp.Errc, "invalid", "lp.Errc.INVALID"),
+        (lp.BundleState, "Executable", "lp.BundleState.EXECUTABLE"),
+        (lp.AddressingMode, "CLAMP", "lp.AddressingMode.clamp"),
+        (lp.config, "DEBUG", "lp.config.debug"),
+        (lp.info.device, "max_workgroup_size", "max_work_group_size"),
+    ],
+)
+def test_members_that_are_missing_say_which_is_meant(of: object, name: str, meant: str) -> None:
+    with pytest.raises(AttributeError, match=f"has no [a-z]+ '{name}'; did you mean {meant}\\?"):
+        getattr(of, name)
+    assert not hasattr(of, "nothing_of_the_kind")
+
+
+def test_members_by_name_and_value_are_what_they_were() -> None:
+    assert lp.Aspect["FP64"] is lp.Aspect.FP64 is lp.Aspect(6)
+    with pytest.raises(KeyError, match=r"did you mean lp\.Aspect\.FP64"):
+        lp.Aspect["fp64"]
+
+
 def test_import_loads_nothing_of_weight() -> None:
     code = (
         "import sys; before = set(sys.modules); import lapilli; "

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -115,3 +119,20 @@ def test_range_is_a_tuple_with_sycl_names() -> None:
     assert Range(3, 4).get(1) == 4
     assert Range(3, 4) == (3, 4)
     assert repr(Range(3, 4)) == "lp.Range(3, 4)"
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+)
+def test_copies_of_ranges_are_equal(copied: Callable[[object], object]) -> None:
+    for value in (Range(2, 3), Range(4), NdRange((4, 4), (2, 2))):
+        assert copied(value) == value
+        assert repr(copied(value)) == repr(value)
+
+
+def test_parts_of_a_wrong_range_are_refused() -> None:
+    with pytest.raises(NdRangeError, match="global range -4: expected 0 or more"):
+        _ = NdRange(-4, 2).global_range
+    with pytest.raises(NdRangeError, match="local range 0: expected 1 or more"):
+        NdRange(4, 0).get_local_range()
+    assert NdRange(2**40, 2).group_range == (2**39,)  # index=lp.i64

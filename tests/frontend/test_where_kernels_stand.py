@@ -161,6 +161,58 @@ def test_the_interpreter_that_reads_stdin():
         assert result.stderr.count("lp.kernel_from_source") == 2
 
 
+OLDER = """\
+@lp.kernel
+def good(x: lp.Array[lp.i32]):
+    i = lp.global_id(0)
+    x[i] = scaled(x[i]) + 7
+"""
+ASKING = """\
+@lp.kernel
+def asking(x: lp.Array[lp.i32]):
+    assert x[0] {} 0
+    x[0] = 5
+"""
+
+
+def test_the_prompt_whose_lines_readline_has():
+    """Before 3.13 the history is all there is of the text; texts that other code was made of do not count."""
+    readline = pytest.importorskip("readline")
+    before, space = readline.get_current_history_length(), {}
+    texts = [*re.split(r"\n\n+", GOOD.strip()), ASKING.format("<"), *re.split(r"\n\n+", BAD.strip())]
+    try:
+        for text in ("import lapilli as lp", OLDER, *texts, OLDER, ASKING.format("=="), "y = [", "    good]"):
+            for line in text.strip().splitlines():
+                readline.add_history(line)
+            if text in texts:
+                exec(compile(text, "<stdin>", "single"), space)
+        x = lp.asarray(np.int32([1, 2, 3]))
+        space["good"][3](x)
+        assert x.numpy().tolist() == [4, 7, 10]
+        with pytest.raises(
+            lp.CompileError, match=r"<stdin>:3:16: .*\n +return v \+ missing\n +\^{7}\n<stdin>:3:12"
+        ):
+            space["bad"][3](x)
+        with pytest.raises(lp.KernelTrap, match=r"<stdin>:3"):
+            space["asking"][1](lp.ones(1, lp.i32)).wait()
+    finally:
+        while readline.get_current_history_length() > before:
+            readline.remove_history_item(readline.get_current_history_length() - 1)
+
+
+@pytest.mark.parametrize("way", ["-c", "<"])
+def test_a_program_that_is_no_file_of_its_own(way, tmp_path):
+    program = f"{GOOD}\nx = lp.full(1, 5, lp.i32)\ngood[1](x)\nprint('found', x.numpy())\n{BAD}\nbad[1](x)\n"
+    (tmp_path / "program.py").write_text(program)
+    arguments = ["-c", program] if way == "-c" else []
+    with (tmp_path / "program.py").open() as file:
+        result = subprocess.run(
+            [sys.executable, *arguments], stdin=file, capture_output=True, text=True, timeout=120, check=False
+        )
+    assert "found [16]" in result.stdout, result.stderr
+    assert re.search(r"<\w+>:20:16: error: unknown name 'missing'\n +return v \+ missing\n", result.stderr)
+
+
 class Holder:
     """Kernels in a class: as a static method, and as an attribute."""
 

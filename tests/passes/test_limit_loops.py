@@ -191,6 +191,21 @@ def test_doubling_and_halving(first: str, test: str, change: str, is_known: bool
     assert ("check_rounds" not in text) is is_known
 
 
+@pytest.mark.parametrize(
+    ("end", "test", "is_known"),
+    [
+        (5000, "slt", True),
+        (9980, "slt", True),
+        (9990, "slt", False),  # 999 rounds and the last test
+        (2**31 - 5, "slt", False),  # comes around
+        (-5, "ult", False),
+    ],
+)
+def test_steps_to_a_constant(end: int, test: str, is_known: bool) -> None:
+    body = f"%end = arith.constant {end} : i32 {recurrence('%zero', f'{test}, %x, %end', 'addi %y, %ten')}"
+    assert ("check_rounds" not in run(body)) is is_known
+
+
 def test_from_an_id_to_a_constant() -> None:
     """An id is not negative, so there are 100 rounds at most."""
     text = f"%id = arith.index_cast %i : index to i32\n{loop('%hundred', low='%id')}"

@@ -40,6 +40,7 @@ def test_passes_run_in_order() -> None:
     assert seen == [
         "propagate-aspects",
         "optimise",
+        "carry-results",
         "propagate-aspects",
         "split-modules",
         "compute-requirements",
@@ -146,7 +147,7 @@ def test_pipelines_are_parsed_with_options() -> None:
     [
         (
             "split-module",
-            "unknown pass 'split-module', expected one of canonicalize, coarsen, compute-requirements",
+            "unknown pass 'split-module', expected one of canonicalize, carry-results, coarsen",
         ),
         ("split-modules{mood=off}", "pass 'split-modules' has no option 'mood', expected one of mode"),
         ("cse{mode=off}", "pass 'cse' has no option 'mode', expected one of none"),

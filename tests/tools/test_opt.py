@@ -168,10 +168,11 @@ def test_an_unknown_pass_lists_the_known_ones(file: Path) -> None:
     result = opt(str(file), "-p", "inline")
     assert result.exit_code == 1
     assert result.stderr == (
-        "error: unknown pass 'inline', expected one of canonicalize, coarsen, compute-requirements, cse, dce, "
-        "hoist-invariants, join-loads, lift-breaks, limit-loops, linearise-indices, lower-vectors, narrow-barriers, "
-        "pair-rounds, promote-arrays, propagate-aspects, reduce-strength, rotate-barriers, split-modules, "
-        "trap-accesses, trap-cooperation\n"
+        "error: unknown pass 'inline', expected one of canonicalize, carry-results, coarsen, compute-requirements, "
+        "cse, dce, hoist-invariants, join-loads, lift-breaks, limit-loops, linearise-indices, lower-vectors, "
+        "narrow-barriers, pair-rounds, promote-arrays, propagate-aspects, reduce-strength, rotate-barriers, "
+        "speculate-rounds, split-modules, trap-accesses, trap-cooperation, "
+        "unroll-barriers\n"
     )
 
 

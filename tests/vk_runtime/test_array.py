@@ -243,3 +243,38 @@ def test_creation_names_what_it_was_given(device):
     released.release()
     with pytest.raises(lp.InvalidError, match="released"):
         lp.asarray(released)
+
+
+@lp.kernel
+def add_positions(x: lp.Array[lp.f32, 2]):
+    i, j = lp.global_id(0), lp.global_id(1)
+    x[i, j] += lp.f32(10 * i + j)
+
+
+def test_reshape_is_a_view_of_the_same_memory(device):
+    flat = lp.asarray(np.arange(6, dtype=np.float32), device=device)
+    table = flat.reshape(2, 3)
+    assert table.is_view and table.shape == (2, 3) and not flat.is_view
+    add_positions[2, 3](table)  # a launch, a copy and a fill, each through another view, in order
+    expected = np.array([0, 2, 4, 13, 15, 17], np.float32)
+    np.testing.assert_array_equal(flat.numpy(), expected)
+    np.testing.assert_array_equal(table.reshape((3, -1)).numpy(), expected.reshape(3, 2))
+    flat.copy_from(expected[::-1])
+    np.testing.assert_array_equal(table.ravel().numpy(), expected[::-1])
+    flat.release()
+    np.testing.assert_array_equal(table.numpy(), expected[::-1].reshape(2, 3))
+
+
+def test_reshape_of_vectors_and_of_nothing(device):
+    vectors = lp.zeros(4, lp.f32x2, device=device)
+    assert vectors.reshape(2, 2).numpy().shape == (2, 2, 2) and vectors.itemsize == 8
+    assert lp.zeros((0, 3), device=device).reshape(-1).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "shape", [(4,), (-1, 4), (-1, -1), (-2, -3), (), (2.0, 3), ("6",), (1, 1, 2, 3), (0, -1)]
+)
+def test_reshape_refuses(device, shape):
+    array = lp.zeros(6, device=device)
+    with pytest.raises(lp.InvalidError, match=r"elements|extent|dimensions|integers"):
+        array.reshape(*shape)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 import lapilli as lp
@@ -16,11 +19,14 @@ from lapilli.vk_runtime import attribute_hints
         ("event", "get_profiling_info", r"event\.elapsed_ns"),
         ("event", "query", r"event\.done"),
         ("array", "sum", r"a\.numpy\(\)"),
+        ("device", "max_work_group_size", r"device\.info\.max_work_group_size"),
     ],
 )
 def test_the_message_names_what_there_is(device: lp.Device, of: str, name: str, hint: str) -> None:
     queue = lp.Queue(device)
-    found = {"queue": queue, "event": queue.marker(), "array": lp.zeros(1, device=device)}[of]
+    found = {"device": device, "queue": queue, "event": queue.marker(), "array": lp.zeros(1, device=device)}[
+        of
+    ]
     with pytest.raises(AttributeError, match=rf"has no attribute '{name}'; .*{hint}"):
         getattr(found, name)
     assert not hasattr(found, "nothing_of_the_kind")
@@ -45,3 +51,20 @@ def test_hints_are_for_names_that_are_missing(device: lp.Device) -> None:
     objects = {"Queue": queue, "Event": queue.marker(), "Array": lp.zeros(1, device=device)}
     for kind, hints in attribute_hints.HINTS.items():
         assert not set(hints) & set(dir(objects[kind])), kind
+
+
+def test_objects_of_a_device_are_copied_and_not_pickled(device: lp.Device) -> None:
+    queue = lp.Queue(device)
+    for found in (device, queue, queue.marker(), lp.Context([device])):
+        assert copy.copy(found) is found
+        with pytest.raises(TypeError, match=rf"an lp\.{type(found).__name__} belongs to this process"):
+            pickle.dumps(found)
+
+
+def test_what_is_made_of_the_wrong_things(device: lp.Device) -> None:
+    with pytest.raises(
+        lp.InvalidError, match=r"lp\.Queue\(context=…\) takes an lp\.Context or None; found 3"
+    ):
+        lp.Queue(device, context=3)
+    with pytest.raises(lp.InvalidError, match=r"lp\.Device has no public constructor; lp\.device\(\) gives"):
+        lp.Device()

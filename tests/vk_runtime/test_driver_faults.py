@@ -98,6 +98,26 @@ def test_modules_with_branches_too_deep_for_the_driver_are_refused(device: lp.De
         _kernel(device, lp.SourceLanguage.GLSL, _nest(90))
 
 
+READS_UNTIL = """
+    uint i = gl_GlobalInvocationID.x, n = i;
+    float v;
+    do { v = x[n]; n++; } while (v <= 5.0);
+    found[i] = v;
+"""
+
+
+def test_lost_reads(device: lp.Device) -> None:
+    found, x = lp.zeros(4, device=device), lp.asarray(np.float32([1, 9, 1, 8]), device=device)
+    text = _shader(4, READS_UNTIL, "layout(binding = 1) buffer In { float x[]; };")
+    kernel = _kernel(device, lp.SourceLanguage.GLSL, text)
+    _run(device, kernel, 4, found, x)
+    version = driver_version(device.physical.driver_info)
+    if has_quirk(BY_NAME["lost-reads-of-llvmpipe"], device.physical.driver_id, version) is None:
+        pytest.skip("nobody has tried this version")
+    is_lost = _has(device, "lost-reads") or _has(device, "lost-reads-of-llvmpipe")
+    assert (found.numpy().tolist() != [9, 9, 8, 8]) == is_lost
+
+
 def test_zero_operands(device: lp.Device) -> None:
     body = "uint i = gl_GlobalInvocationID.x; found[3 * i] = x[i] * 0.0; found[3 * i + 1] = 0.0 / x[i];"
     shader = _shader(

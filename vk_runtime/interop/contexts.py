@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import threading
 from collections.abc import Iterable
@@ -10,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 
-from ...ir.errors import InvalidError, RuntimeFailure
+from ...ir.errors import InvalidError, RuntimeFailure, closest
 from ..bundle_errors import ConstraintError
 from ..constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER
 from ..context import AsyncHandler, Context
@@ -190,8 +189,8 @@ def _as_made(
             f"{what}: device '{physical.name}' does not have the feature {name}; it cannot be enabled"
         )
     for name in sorted(enabled - known - _all_feature_names()):
-        close = difflib.get_close_matches(name, _all_feature_names(), 1)
-        hint = f"did you mean {close[0]}?" if close else "leave out what lapilli need not know"
+        meant = closest(name, _all_feature_names())
+        hint = f"did you mean {meant}?" if meant else "leave out what lapilli need not know"
         raise InvalidError(f"{what}(features=…): no feature of Vulkan is called {name!r:.60}; {hint}")
     missing = [name for name in REQUIRED_FEATURES if name not in enabled]
     if missing:

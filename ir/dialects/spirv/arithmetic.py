@@ -18,6 +18,7 @@ class IAddOp(BinaryOp):
 
     name = "spirv.IAdd"
     KIND: ClassVar[str] = "integer"
+    TAKES_MATRICES: ClassVar[bool] = True
     traits = traits_def(Pure(), Commutative())
 
 
@@ -27,6 +28,7 @@ class ISubOp(BinaryOp):
 
     name = "spirv.ISub"
     KIND: ClassVar[str] = "integer"
+    TAKES_MATRICES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -35,6 +37,7 @@ class IMulOp(BinaryOp):
 
     name = "spirv.IMul"
     KIND: ClassVar[str] = "integer"
+    TAKES_MATRICES: ClassVar[bool] = True
     traits = traits_def(Pure(), Commutative())
 
 
@@ -44,6 +47,7 @@ class SDivOp(BinaryOp):
 
     name = "spirv.SDiv"
     KIND: ClassVar[str] = "integer"
+    TAKES_MATRICES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -52,6 +56,7 @@ class UDivOp(BinaryOp):
 
     name = "spirv.UDiv"
     KIND: ClassVar[str] = "integer"
+    TAKES_MATRICES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -84,6 +89,7 @@ class FAddOp(BinaryOp):
 
     name = "spirv.FAdd"
     KIND: ClassVar[str] = "float"
+    TAKES_MATRICES: ClassVar[bool] = True
     traits = traits_def(Pure(), Commutative())
 
 
@@ -93,6 +99,7 @@ class FSubOp(BinaryOp):
 
     name = "spirv.FSub"
     KIND: ClassVar[str] = "float"
+    TAKES_MATRICES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -101,6 +108,7 @@ class FMulOp(BinaryOp):
 
     name = "spirv.FMul"
     KIND: ClassVar[str] = "float"
+    TAKES_MATRICES: ClassVar[bool] = True
     traits = traits_def(Pure(), Commutative())
 
 
@@ -110,6 +118,7 @@ class FDivOp(BinaryOp):
 
     name = "spirv.FDiv"
     KIND: ClassVar[str] = "float"
+    TAKES_MATRICES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -134,6 +143,7 @@ class SNegateOp(UnaryOp):
 
     name = "spirv.SNegate"
     KIND: ClassVar[str] = "integer"
+    TAKES_MATRICES: ClassVar[bool] = True
 
 
 @irdl_op_definition
@@ -142,6 +152,7 @@ class FNegateOp(UnaryOp):
 
     name = "spirv.FNegate"
     KIND: ClassVar[str] = "float"
+    TAKES_MATRICES: ClassVar[bool] = True
 
 
 class ExtendedArithmeticOp(SpirvOp):

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from .attributes import MemorySemanticsAttr, ScopeAttr
-from .base import SpirvOp, check_kind, check_same, fail
+from .base import SpirvOp, check_kind, check_same, check_semantics, fail
 from .enums import MemorySemantics, Scope
 from .types import PointerType
 
@@ -51,6 +51,7 @@ class AtomicUpdateOp(SpirvOp):
     def verify_(self) -> None:
         _check_pointer(self, self.pointer, self.result, self.KIND)
         check_same(self, "its value", self.value.type, self.result.type)
+        check_semantics(self, "semantics", self.semantics)
 
 
 class AtomicCountOp(SpirvOp):
@@ -72,6 +73,7 @@ class AtomicCountOp(SpirvOp):
 
     def verify_(self) -> None:
         _check_pointer(self, self.pointer, self.result, "integer")
+        check_semantics(self, "semantics", self.semantics)
 
 
 @irdl_op_definition
@@ -182,6 +184,7 @@ class AtomicLoadOp(SpirvOp):
 
     def verify_(self) -> None:
         _check_pointer(self, self.pointer, self.result, "number")
+        check_semantics(self, "semantics", self.semantics)
         if self.semantics.data & (MemorySemantics.Release | MemorySemantics.AcquireRelease):
             fail(self, "reads and cannot release memory")
 
@@ -199,6 +202,7 @@ class AtomicStoreOp(SpirvOp):
 
     def verify_(self) -> None:
         _check_pointer(self, self.pointer, self.value, "number")
+        check_semantics(self, "semantics", self.semantics)
         if self.semantics.data & (MemorySemantics.Acquire | MemorySemantics.AcquireRelease):
             fail(self, "writes and cannot acquire memory")
 
@@ -255,6 +259,8 @@ class AtomicCompareExchangeOp(SpirvOp):
         _check_pointer(self, self.pointer, self.result, "integer")
         check_same(self, "its value", self.value.type, self.result.type)
         check_same(self, "its comparator", self.comparator.type, self.result.type)
+        check_semantics(self, "equal_semantics", self.equal_semantics)
+        check_semantics(self, "unequal_semantics", self.unequal_semantics)
         if self.unequal_semantics.data & (MemorySemantics.Release | MemorySemantics.AcquireRelease):
             fail(self, "cannot release memory where the comparison fails")
 

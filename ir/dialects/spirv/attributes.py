@@ -207,25 +207,25 @@ class ImageOperandsAttr(FlagsAttr[ImageOperands]):
 
 @irdl_attr_definition
 class CooperativeMatrixLayoutAttr(EnumAttr[CooperativeMatrixLayout]):
-    """`#spirv.khr_cooperative_matrix_layout<RowMajor>`."""
+    """`#spirv.coop_matrix_layout_khr<RowMajor>`."""
 
-    name = "spirv.khr_cooperative_matrix_layout"
+    name = "spirv.coop_matrix_layout_khr"
     enumeration = CooperativeMatrixLayout
 
 
 @irdl_attr_definition
 class CooperativeMatrixUseAttr(EnumAttr[CooperativeMatrixUse]):
-    """`#spirv.khr_cooperative_matrix_use<MatrixA>`."""
+    """`#spirv.coop_matrix_use_khr<MatrixA>`."""
 
-    name = "spirv.khr_cooperative_matrix_use"
+    name = "spirv.coop_matrix_use_khr"
     enumeration = CooperativeMatrixUse
 
 
 @irdl_attr_definition
 class CooperativeMatrixOperandsAttr(FlagsAttr[CooperativeMatrixOperands]):
-    """`#spirv.khr_cooperative_matrix_operands<ASigned|AccSat>`."""
+    """`#spirv.cooperative_matrix_operands_khr<ASigned|AccSat>`."""
 
-    name = "spirv.khr_cooperative_matrix_operands"
+    name = "spirv.cooperative_matrix_operands_khr"
     enumeration = CooperativeMatrixOperands
 
 

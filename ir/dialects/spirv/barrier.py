@@ -6,7 +6,7 @@ from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from .attributes import MemorySemanticsAttr, ScopeAttr
-from .base import SpirvOp
+from .base import SpirvOp, check_semantics
 from .enums import MemorySemantics, Scope
 
 
@@ -29,6 +29,9 @@ class ControlBarrierOp(SpirvOp):
             }
         )
 
+    def verify_(self) -> None:
+        check_semantics(self, "memory_semantics", self.memory_semantics)
+
 
 @irdl_op_definition
 class MemoryBarrierOp(SpirvOp):
@@ -46,6 +49,9 @@ class MemoryBarrierOp(SpirvOp):
                 "memory_semantics": MemorySemanticsAttr(memory_semantics),
             }
         )
+
+    def verify_(self) -> None:
+        check_semantics(self, "memory_semantics", self.memory_semantics)
 
 
 OPS: list[type[Operation]] = [ControlBarrierOp, MemoryBarrierOp]

@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, NoReturn
 
-from xdsl.dialects.builtin import BFloat16Type, Float64Type, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import BFloat16Type, Float64Type, StringAttr, SymbolRefAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .attributes import MemorySemanticsAttr
+from .enums import MemorySemantics
 from .types import (
+    CooperativeMatrixType,
     bit_width,
     component_count,
+    has_spirv_length,
     is_bool,
     is_float,
     is_integer,
@@ -72,6 +76,36 @@ def check_kind(op: Operation, what: str, type_: Attribute, kind: str) -> None:
     predicate, expected = KINDS[kind]
     if not predicate(scalar_of(type_)):
         fail(op, f"expects {what} to be {expected} or a vector of these, found {type_}")
+    if is_vector(type_):
+        check_length(op, what, type_)
+
+
+def check_scalar(op: Operation, what: str, type_: Attribute, kind: str) -> None:
+    """Checks that `type_` is a scalar of `kind`; VerifyException names `what`."""
+    predicate, expected = KINDS[kind]
+    if not predicate(type_):
+        fail(op, f"expects {what} to be {expected}, found {type_}")
+
+
+def check_length(op: Operation, what: str, type_: VectorType[Attribute]) -> None:
+    """Checks that SPIR-V has vectors as long as `type_`; VerifyException names `what`."""
+    if not has_spirv_length(type_):
+        fail(op, f"expects {what} to be a vector of 2, 3 or 4 components, found {type_}")
+
+
+_ORDERS = (
+    MemorySemantics.Acquire,
+    MemorySemantics.Release,
+    MemorySemantics.AcquireRelease,
+    MemorySemantics.SequentiallyConsistent,
+)
+
+
+def check_semantics(op: Operation, what: str, semantics: MemorySemanticsAttr) -> None:
+    """Checks that memory semantics have at most one order; VerifyException names `what`."""
+    orders = [order.name or "" for order in _ORDERS if order in semantics.data]
+    if len(orders) > 1:
+        fail(op, f"has at most one memory order in {what}, found {', '.join(orders)}")
 
 
 def check_same(op: Operation, what: str, found: Attribute, expected: Attribute) -> None:
@@ -92,6 +126,18 @@ def check_same_count(op: Operation, what: str, found: Attribute, like: Attribute
         fail(op, f"expects {what} to have {component_count(like)} components like {like}, found {found}")
 
 
+def _element(type_: Attribute) -> Attribute:
+    """Returns the type of a cooperative matrix's elements, any other type itself."""
+    return type_.element_type if isinstance(type_, CooperativeMatrixType) else type_
+
+
+def _shape(type_: Attribute) -> tuple[Attribute, ...]:
+    """Returns what cooperative matrices have in common that are converted into each other."""
+    if not isinstance(type_, CooperativeMatrixType):
+        return ()
+    return type_.rows, type_.columns, type_.scope, type_.use
+
+
 class SpirvOp(IRDLOperation):
     """Base of the operations that are one instruction each."""
 
@@ -100,6 +146,8 @@ class UnaryOp(SpirvOp):
     """`result = op(operand)`, both of one type of `kind`."""
 
     KIND: ClassVar[str] = "float"
+    TAKES_MATRICES: ClassVar[bool] = False
+    """Whether it takes cooperative matrices as well, element by element."""
 
     operand = operand_def()
     result = result_def()
@@ -112,7 +160,7 @@ class UnaryOp(SpirvOp):
 
     def verify_(self) -> None:
         operand = self.operand.type
-        check_kind(self, "its operand", operand, self.KIND)
+        check_kind(self, "its operand", _element(operand) if self.TAKES_MATRICES else operand, self.KIND)
         check_alike(self, "its result", self.result.type, operand)
 
 
@@ -120,6 +168,8 @@ class BinaryOp(SpirvOp):
     """`result = op(lhs, rhs)`, all of one type of `kind`."""
 
     KIND: ClassVar[str] = "integer"
+    TAKES_MATRICES: ClassVar[bool] = False
+    """Whether it takes cooperative matrices as well, element by element."""
 
     lhs = operand_def()
     rhs = operand_def()
@@ -135,7 +185,7 @@ class BinaryOp(SpirvOp):
 
     def verify_(self) -> None:
         lhs = self.lhs.type
-        check_kind(self, "its operands", lhs, self.KIND)
+        check_kind(self, "its operands", _element(lhs) if self.TAKES_MATRICES else lhs, self.KIND)
         check_alike(self, "the second operand", self.rhs.type, lhs)
         check_alike(self, "its result", self.result.type, lhs)
 
@@ -212,6 +262,9 @@ class ConversionOp(SpirvOp):
 
     def verify_(self) -> None:
         source, target = self.operand.type, self.result.type
+        if _shape(source) != _shape(target):
+            fail(self, f"expects cooperative matrices of one shape, found {source} and {target}")
+        source, target = _element(source), _element(target)
         check_kind(self, "its operand", source, self.FROM_KIND)
         check_kind(self, "its result", target, self.TO_KIND)
         check_same_count(self, "its result", target, source)

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
-from .base import BinaryOp, SpirvOp, UnaryOp, check_alike, check_kind, check_same_count
+from .base import BinaryOp, SpirvOp, UnaryOp, check_alike, check_kind, check_same_count, check_scalar
 
 
 class ShiftOp(BinaryOp):
@@ -110,8 +110,8 @@ class BitFieldExtractOp(SpirvOp):
 
     def verify_(self) -> None:
         check_kind(self, "its base", self.base.type, "integer")
-        check_kind(self, "its offset", self.offset.type, "integer")
-        check_kind(self, "its count", self.count.type, "integer")
+        check_scalar(self, "its offset", self.offset.type, "integer")
+        check_scalar(self, "its count", self.count.type, "integer")
         check_alike(self, "its result", self.result.type, self.base.type)
 
 
@@ -157,8 +157,8 @@ class BitFieldInsertOp(SpirvOp):
         base = self.base.type
         check_kind(self, "its base", base, "integer")
         check_alike(self, "the inserted bits", self.insert.type, base)
-        check_kind(self, "its offset", self.offset.type, "integer")
-        check_kind(self, "its count", self.count.type, "integer")
+        check_scalar(self, "its offset", self.offset.type, "integer")
+        check_scalar(self, "its count", self.count.type, "integer")
         check_alike(self, "its result", self.result.type, base)
 
 

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from .base import ConversionOp, SpirvOp, UnaryOp, check_kind, fail
+from .base import ConversionOp, SpirvOp, UnaryOp, check_scalar, fail
 from .enums import StorageClass
 from .types import PointerType, bit_width, is_float, is_integer, scalar_of
 
@@ -118,7 +118,7 @@ class ConvertUToPtrOp(SpirvOp):
         super().__init__(operands=[operand], result_types=[result_type])
 
     def verify_(self) -> None:
-        check_kind(self, "its operand", self.operand.type, "integer")
+        check_scalar(self, "its operand", self.operand.type, "integer")
         _check_physical(self, "its result", self.result.type)
 
 
@@ -138,7 +138,7 @@ class ConvertPtrToUOp(SpirvOp):
 
     def verify_(self) -> None:
         _check_physical(self, "its operand", self.operand.type)
-        check_kind(self, "its result", self.result.type, "integer")
+        check_scalar(self, "its result", self.result.type, "integer")
 
 
 def _check_physical(op: Operation, what: str, type_: Attribute) -> None:

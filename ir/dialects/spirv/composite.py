@@ -16,7 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from .base import SpirvOp, check_kind, check_same, fail
+from .base import SpirvOp, check_length, check_same, check_scalar, fail
 from .types import component_count, element_count, element_type_at, is_vector, scalar_of
 
 
@@ -141,7 +141,7 @@ class VectorExtractDynamicOp(SpirvOp):
 
     def verify_(self) -> None:
         _check_vector(self, self.vector.type)
-        check_kind(self, "its index", self.index.type, "integer")
+        check_scalar(self, "its index", self.index.type, "integer")
         check_same(self, "its result", self.result.type, scalar_of(self.vector.type))
 
 
@@ -167,7 +167,7 @@ class VectorInsertDynamicOp(SpirvOp):
     def verify_(self) -> None:
         _check_vector(self, self.vector.type)
         check_same(self, "the component", self.component.type, scalar_of(self.vector.type))
-        check_kind(self, "its index", self.index.type, "integer")
+        check_scalar(self, "its index", self.index.type, "integer")
         check_same(self, "its result", self.result.type, self.vector.type)
 
 
@@ -214,6 +214,7 @@ class VectorShuffleOp(SpirvOp):
 def _check_vector(op: Operation, type_: Attribute) -> None:
     if not is_vector(type_):
         fail(op, f"expects a vector, found {type_}")
+    check_length(op, "it", type_)
 
 
 OPS: list[type[Operation]] = [

@@ -107,6 +107,8 @@ class BranchConditionalOp(IRDLOperation):
         _check_block_arguments(self, self.false_target, self.false_target_operands)
         if self.branch_weights is not None and len(self.branch_weights) != 2:
             fail(self, f"has two branch weights, found {len(self.branch_weights)}")
+        if self.branch_weights is not None and not any(weight.value.data for weight in self.branch_weights):
+            fail(self, "has branch weights that are not both zero")
 
 
 @irdl_op_definition

@@ -13,9 +13,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
 from .attributes import GroupOperationAttr, ScopeAttr
-from .base import SpirvOp, check_alike, check_kind, check_same, fail
+from .base import SpirvOp, check_alike, check_kind, check_length, check_same, check_scalar, fail
 from .enums import GroupOperation, Scope
-from .types import is_scalar, scalar_of
+from .types import is_scalar, is_vector, scalar_of
 
 
 class GroupOp(SpirvOp):
@@ -34,6 +34,8 @@ class GroupOp(SpirvOp):
 def _check_value(op: Operation, type_: Attribute) -> None:
     if not is_scalar(scalar_of(type_)):
         fail(op, f"expects a number, i1 or a vector of these, found {type_}")
+    if is_vector(type_):
+        check_length(op, "its value", type_)
 
 
 class GroupVoteOp(GroupOp):
@@ -60,7 +62,8 @@ class GroupShuffleOp(GroupOp):
     def verify_(self) -> None:
         super().verify_()
         check_same(self, "its result", self.result.type, self.value.type)
-        check_kind(self, "its id", self.id.type, "int32")
+        check_scalar(self, "its id", self.id.type, "int32")
+        _check_value(self, self.value.type)
 
 
 class GroupArithmeticOp(GroupOp):

@@ -7,7 +7,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def,
 from xdsl.traits import Pure
 
 from .attributes import PackedVectorFormatAttr
-from .base import SpirvOp, check_alike, check_kind, fail
+from .base import SpirvOp, check_alike, check_kind, check_scalar, fail
 from .types import is_vector
 
 
@@ -28,6 +28,8 @@ class IntegerDotOp(SpirvOp):
         check_kind(self, "its result", self.result.type, "integer")
         if is_vector(vector) == (self.format is not None):
             fail(self, f"has a format if and only if its operands are scalars, found {vector}")
+        if self.format is not None:
+            check_scalar(self, "its packed operands", vector, "int32")
         if is_vector(self.result.type):
             fail(self, f"gives a scalar, found {self.result.type}")
 

@@ -8,8 +8,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from .base import SpirvOp, check_kind, fail
-from .types import MatrixType, component_count, is_vector, scalar_of
+from .base import SpirvOp, check_kind, check_same, fail
+from .types import CooperativeMatrixType, MatrixType, component_count, is_vector, scalar_of
 
 _Shape = tuple[int, int]
 
@@ -97,9 +97,17 @@ class TransposeOp(SpirvOp):
 
 @irdl_op_definition
 class MatrixTimesScalarOp(MatrixOp):
-    """Every number times a scalar."""
+    """Every number times a scalar; of cooperative matrices, too."""
 
     name = "spirv.MatrixTimesScalar"
+
+    def verify_(self) -> None:
+        matrix = self.lhs.type
+        if not isinstance(matrix, CooperativeMatrixType):
+            super().verify_()
+            return
+        check_same(self, "the scalar", self.rhs.type, matrix.element_type)
+        check_same(self, "its result", self.result.type, matrix)
 
 
 @irdl_op_definition

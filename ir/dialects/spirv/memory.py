@@ -21,6 +21,7 @@ from xdsl.traits import Pure
 from .attributes import MemoryAccessAttr, ScopeAttr, StorageClassAttr
 from .base import SpirvOp, check_same, fail
 from .enums import MemoryAccess, StorageClass
+from .structure import FuncOp
 from .types import (
     ArrayType,
     PointerType,
@@ -98,6 +99,24 @@ class VariableOp(SpirvOp):
         check_same(self, "its result", pointer, PointerType(pointer.pointee, self.storage_class))
         if self.initializer is not None:
             check_same(self, "its initializer", self.initializer.type, pointer.pointee)
+            function = self.parent_op()
+            # Elsewhere the value is stored where the variable stands.
+            if isinstance(function, FuncOp) and self.parent is function.body.blocks.first:
+                _check_constant(self, self.initializer)
+
+
+_CONSTANTS = (
+    "spirv.Constant",
+    "spirv.Undef",
+    "spirv.mlir.referenceof",
+    "spirv.mlir.addressof",
+    "spirv.SpecConstantOperation",
+)
+
+
+def _check_constant(op: Operation, value: SSAValue) -> None:
+    if not isinstance(value.owner, Operation) or value.owner.name not in _CONSTANTS:
+        fail(op, "in the first block of a function starts as a constant; store other values with spirv.Store")
 
 
 @irdl_op_definition

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
     BFloat16Type,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -370,6 +371,11 @@ def is_scalar_attribute(value: Attribute) -> TypeGuard[IntegerAttr[IntegerType] 
     return type(value) in (IntegerAttr, FloatAttr)
 
 
+def is_dense(value: Attribute) -> TypeGuard[DenseIntOrFPElementsAttr[Any]]:
+    """Whether `value` is the elements of a vector or tensor; unlike `isinstance`, tells type checkers of what."""
+    return isinstance(value, DenseIntOrFPElementsAttr)
+
+
 def is_array_attribute(value: Attribute) -> TypeGuard[ArrayAttr[Attribute]]:
     """Whether `value` is an array attribute."""
     return type(value) is ArrayAttr
@@ -381,6 +387,9 @@ def without_sign(type_: Attribute) -> Attribute:
         return IntegerType(type_.width.data)
     if is_vector(type_):
         return VectorType(without_sign(type_.element_type), type_.shape)
+    if isinstance(type_, CooperativeMatrixType):
+        element = without_sign(type_.element_type)
+        return CooperativeMatrixType(type_.rows, type_.columns, element, type_.scope, type_.use)
     if isinstance(type_, StructType):
         return StructType.get(replace(m, type=without_sign(m.type)) for m in type_.members)
     return type_
@@ -408,6 +417,22 @@ def is_float(type_: Attribute) -> bool:
 def is_scalar(type_: Attribute) -> bool:
     """Whether `type_` is a bool, integer or float."""
     return is_bool(type_) or is_integer(type_) or is_float(type_)
+
+
+_VECTOR_LENGTHS = (2, 3, 4, 8, 16)
+
+
+def has_spirv_length(type_: VectorType[Attribute]) -> bool:
+    """Whether SPIR-V has vectors of this shape: one dimension of 2 to 4, for kernels of OpenCL also 8 or 16."""
+    shape = type_.get_shape()
+    return len(shape) == 1 and shape[0] in _VECTOR_LENGTHS and not type_.get_num_scalable_dims()
+
+
+def is_spirv_type(type_: Attribute) -> bool:
+    """Whether values can be of `type_`: scalars, vectors of them, types of this dialect."""
+    if is_vector(type_):
+        return has_spirv_length(type_) and is_scalar(type_.element_type)
+    return is_scalar(type_) or type_.name.startswith("spirv.")
 
 
 def scalar_of(type_: Attribute) -> Attribute:

@@ -85,12 +85,12 @@ TABLE: list[tuple[str, str, str, str, str]] = [
     ("KHR.ReadClock", "", "<{scope = #spirv.scope<Subgroup>}>", "i64", "OpReadClockKHR"),
     (
         "KHR.CooperativeMatrixLoad", "@element i",
-        "<{matrix_layout = #spirv.khr_cooperative_matrix_layout<RowMajor>}>",
+        "<{matrix_layout = #spirv.coop_matrix_layout_khr<RowMajor>}>",
         "!spirv.coopmatrix<16x16xf16, Subgroup, MatrixA>", "OpCooperativeMatrixLoadKHR",
     ),
     (
         "KHR.CooperativeMatrixStore", "@element a i",
-        "<{matrix_layout = #spirv.khr_cooperative_matrix_layout<ColumnMajor>, "
+        "<{matrix_layout = #spirv.coop_matrix_layout_khr<ColumnMajor>, "
         "memory_operand = #spirv.memory_access<Aligned>, alignment = 2 : i32}>", "",
         "OpCooperativeMatrixStoreKHR",
     ),

@@ -1,0 +1,213 @@
+"""A loop that counts rounds begins a second one before it knows of the first: the pass speculate-rounds.
+
+input:    %r, %s = scf.while (%n = %a, %z = %b) {     output:   %q, %s, %g = scf.while (%n = %a, %z = %b, %go = %true) {
+            scf.condition(test(%n, %z)) %n, %z                    scf.condition(%go and test(%n, %z)) %n, %z, %go
+          } do {                                                } do {
+            scf.yield %n + 1, next(%z)                            %y = next(%z)
+          }                                                       scf.yield %n + 2, next(%y), test(%n + 1, %y)
+                                                                }
+                                                                %r = %g ? %q : %q - 1
+
+An escape time computes until a test of what it computed fails.  A round and its test take their time one after the
+other, however many units the processor has, as software drivers carry nothing on before they know which work-items go
+on.  Two rounds for each such decision do not wait for the first one's test.  Where it fails, the second round was one
+too many: its values are not needed, and counts are taken back behind the loop.  Used where `TargetEnv.pairs_rounds`
+says so.
+
+Loops whose other values somebody needs behind them stay as they are: to carry on both rounds' values cost llvmpipe what
+the pass gains (0.99 to 1.10 of the time of four kernels), to select one of them more.
+
+Invariant: counts are those of rounds one by one.  What runs unasked only computes: no memory, no division, no function
+but those of one instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ..ir.create import create
+from ..ir.walk import block_operations
+from .loop_bounds import is_inside, step_of
+from .optimise.constants import integer_width, wrap
+from .optimise.dce import eliminate_dead_code
+from .optimise.effects import functions_of, is_speculatable, loops_of
+from .optimise.fold_control_flow import replace
+from .optimise.forward_walk import ForwardWalk
+from .unroll import copy_operations
+
+MAXIMUM_OPERATIONS = 48
+"""Of a test and a body together."""
+_SLOW = ("arith.div", "arith.rem", "arith.floordiv", "arith.ceildiv")
+"""How names of arithmetic begin that takes several times as long as the rest."""
+_QUICK = ("math.absf", "math.fma")
+"""What takes no longer than arithmetic."""
+_LOGIC = (arith.AndIOp, arith.OrIOp, arith.XOrIOp)
+
+
+@dataclass(frozen=True)
+class SpeculateRounds(ModulePass):
+    """Lets loops that count rounds begin a second one before the test of the first is known."""
+
+    name = "speculate-rounds"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        speculate_rounds(op)
+
+
+def speculate_rounds(module: Operation, *, disabled: Collection[str] = ()) -> None:
+    """Changes the loops of every function of `module` that gain; passes that are `disabled` do not clean up then."""
+    for function in functions_of(module):
+        loops = loops_of(function, (scf.WhileOp,))
+        changed = [_double(loop) for loop in loops if isinstance(loop, scf.WhileOp)]
+        if any(changed):  # a test and the round behind it often compute the same
+            ForwardWalk(fold="canonicalize" not in disabled, number="cse" not in disabled).run(function)
+            if "dce" not in disabled:
+                eliminate_dead_code(function)
+
+
+def _double(loop: scf.WhileOp) -> bool:
+    """Puts a loop with two rounds in one in the place of a loop that gains; returns whether it does."""
+    steps = _steps_of(loop)
+    if steps is None:
+        return False
+    before = _Added(loop)
+    starts = (*loop.operands, before.constant(1, i1))
+    passed = [*(result.type for result in loop.results), i1]
+    made = create(
+        scf.WhileOp,
+        starts,
+        passed,
+        attributes=loop.attributes,
+        regions=(Region(_guarded_test(loop)), Region(_two_rounds(loop, passed, steps))),
+        location=loop.location,
+    )
+    before.put(made)
+    results, goes_on = list[SSAValue](made.results[:-1]), made.results[-1]
+    for place, step in steps.items():
+        if loop.results[place].uses:
+            less = before.add(arith.SubiOp, results[place], before.constant(step, results[place].type))
+            results[place] = before.add(arith.SelectOp, goes_on, results[place], less)
+    replace(loop, results)
+    return True
+
+
+# ---- which loops ----
+
+
+def _steps_of(loop: scf.WhileOp) -> dict[int, int] | None:
+    """Returns what each round adds to those results of a loop that are counts; None where the loop stays as it is."""
+    test, body = loop.before_region.block, loop.after_region.block
+    condition = test.last_op
+    assert isinstance(condition, scf.ConditionOp)
+    size = len(block_operations(test)) + len(block_operations(body)) - 2
+    if size > MAXIMUM_OPERATIONS or not _tests_a_float(condition.operands[0]):
+        return None
+    if not (_is_quick(test) and _is_quick(body)):
+        return None
+    steps: dict[int, int] = {}
+    for place, value in enumerate(condition.operands[1:]):
+        step = _step(loop, value)
+        if step is not None:
+            steps[place] = step
+        elif loop.results[place].uses and is_inside(value, loop):
+            return None
+    return steps
+
+
+def _is_quick(block: Block) -> bool:
+    """Whether the operations of a block may run unasked, and soon have."""
+    return all(
+        not op.regions
+        and is_speculatable(op)
+        and (op.name in _QUICK or (op.name.startswith("arith.") and not op.name.startswith(_SLOW)))
+        for op in block_operations(block)[:-1]
+    )
+
+
+def _tests_a_float(condition: SSAValue) -> bool:
+    """Whether a test waits for floats, not for counts alone."""
+    owner = condition.owner
+    if isinstance(owner, arith.CmpfOp):
+        return True
+    return isinstance(owner, _LOGIC) and any(map(_tests_a_float, owner.operands))
+
+
+def _step(loop: scf.WhileOp, value: SSAValue) -> int | None:
+    """Returns what a round adds to an integer that a test passes on, None where it does something else."""
+    if not isinstance(value, BlockArgument) or value.owner is not loop.before_region.block:
+        return None
+    kind, number = step_of(loop, value.index) or (None, 0)
+    if kind is arith.SubiOp:
+        return -number
+    return number if kind is arith.AddiOp else None
+
+
+# ---- two rounds ----
+
+
+def _guarded_test(loop: scf.WhileOp) -> Block:
+    """Returns the test of the new loop: that of the old one, where the first of two rounds was followed by another."""
+    block = Block(arg_types=[*(value.type for value in loop.operands), i1])
+    *state, goes_on = block.args
+    passes, *passed = _copy(loop.before_region.block, state, block)
+    both = create(arith.AndIOp, (goes_on, passes), (i1,), location=loop.location)
+    block.add_op(both)
+    block.add_op(create(scf.ConditionOp, (both.results[0], *passed, goes_on), location=loop.location))
+    return block
+
+
+def _two_rounds(loop: scf.WhileOp, passed: Sequence[Attribute], steps: dict[int, int]) -> Block:
+    block = Block(arg_types=passed)
+    first = block.args[:-1]
+    once = _copy(loop.after_region.block, first, block)
+    goes_on, *second = _copy(loop.before_region.block, once, block)
+    carried = _copy(loop.after_region.block, second, block)
+    end = create(scf.YieldOp, (*carried, goes_on), location=loop.location)
+    block.add_op(end)
+    test, before_end = loop.before_region.block.last_op, _Added(end)
+    assert test is not None
+    for place, step in steps.items():
+        count = test.operands[1 + place]
+        assert isinstance(count, BlockArgument)
+        twice = before_end.constant(2 * step, count.type)
+        end.operands[count.index] = before_end.add(arith.AddiOp, first[place], twice)
+    return block
+
+
+def _copy(source: Block, state: Sequence[SSAValue], target: Block) -> list[SSAValue]:
+    """Copies a block without its end to the end of `target`; returns the operands of that end."""
+    values: dict[SSAValue, SSAValue] = dict(zip(source.args, state, strict=True))
+    *ops, end = block_operations(source)
+    copy_operations(ops, values, target, None)
+    return [values.get(value, value) for value in end.operands]
+
+
+class _Added:
+    """Adds operations in front of another one, at its location."""
+
+    def __init__(self, place: Operation) -> None:
+        self._place = place
+
+    def add(self, kind: type[Operation], *operands: SSAValue) -> SSAValue:
+        op = create(kind, operands, (operands[-1].type,), location=self._place.location)
+        self.put(op)
+        return op.results[0]
+
+    def constant(self, number: int, type_: Attribute) -> SSAValue:
+        width = integer_width(type_)
+        assert width is not None, "counts are integers"
+        value = IntegerAttr(wrap(number, width), type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        op = create(arith.ConstantOp, (), (type_,), {"value": value}, location=self._place.location)
+        self.put(op)
+        return op.results[0]
+
+    def put(self, op: Operation) -> None:
+        assert self._place.parent is not None
+        self._place.parent.insert_op_before(op, self._place)
