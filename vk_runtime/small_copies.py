@@ -148,24 +148,21 @@ class KeptDownloads:
         staging = allocate_staging(device, nbytes)
         command_buffer = pool.take()
         made = KeptDownload(command_buffer, staging, nbytes)
-        pool.return_with(made, command_buffer)
         # It goes with the memory that it reads, whose serial another array may get.
         kept, serial = self._kept, buffer.serial
         made.source = weakref.ref(buffer, lambda _: kept.pop(serial, None))
         region = make("VkBufferCopy", srcOffset=buffer.offset_bytes, size=nbytes)
         source, copy = buffer.raw, device.vk.vkCmdCopyBuffer
         command_buffer.begin(is_reusable=True)
-        try:
-            # What ran before may have written it.
-            barriers.record(command_buffer.raw, *barriers.between)
-            device.undisturbed(
-                lambda commands: copy(commands.raw, source, staging.raw, 1, region), command_buffer
-            )
-            barriers.record(command_buffer.raw, *barriers.for_host)
-        finally:
-            # Also after an exception: a command buffer that is being recorded cannot be begun again.
-            result = device.vk.vkEndCommandBuffer(command_buffer.raw)
-        device.check(result, "vkEndCommandBuffer")
+        # What ran before may have written it.
+        barriers.record(command_buffer.raw, *barriers.between)
+        device.undisturbed(
+            lambda commands: copy(commands.raw, source, staging.raw, 1, region), command_buffer
+        )
+        barriers.record(command_buffer.raw, *barriers.for_host)
+        device.check(device.vk.vkEndCommandBuffer(command_buffer.raw), "vkEndCommandBuffer")
+        # Not before: one that is half recorded, after an exception, is not used again.
+        pool.return_with(made, command_buffer)
         return made
 
 
