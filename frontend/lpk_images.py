@@ -26,7 +26,6 @@ from ..spirv.device_image import DeviceImage
 from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.spec_values import SpecConstant
 from . import units
-from .annotations import ParameterSpec, Signature
 from .aspect_warnings import warn_once
 from .checking import checks_of
 from .compile_options import options_of
@@ -34,6 +33,7 @@ from .image_types import ImageType
 from .lpk_inputs import import_units, is_ir
 from .lpk_signatures import described
 from .parameter_types import StreamType
+from .signature import ParameterSpec, Signature
 from .source_images import prepare
 from .spec_constant import SpecializationId
 from .types import Access, ArrayType, Type, parse_type

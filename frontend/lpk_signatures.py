@@ -25,10 +25,10 @@ from ..ir.lpk_records import (
     SpecParameterRecord,
     TypeRecord,
 )
-from .annotations import NO_DEFAULT, ParameterSpec, Signature
 from .image_types import ImageType, image_type
 from .local_size import LocalSize
 from .parameter_types import ConstType, LocalArrayType, StreamType
+from .signature import NO_DEFAULT, ParameterSpec, Signature
 from .spec_constant import SpecializationId
 from .struct_types import (
     STRUCT_ATTRIBUTE,

@@ -24,7 +24,6 @@ from ..vk_runtime.device import Device
 from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.spec_values import SpecConstant
 from ..vk_runtime.trace import record
-from .annotations import Signature
 from .aspect_warnings import findings_of, warn_once
 from .captures import Captures
 from .checking import checks_of
@@ -35,6 +34,7 @@ from .deep_stack import with_deep_stack
 from .definition import KernelOptions
 from .externals import EXTERNALS, ExternalFunction
 from .function_attributes import attributes_of
+from .signature import Signature
 from .source import FunctionSource
 from .spec_constant import live_id
 from .units import all_kernels, default_local_size, id_of, kernels_of, unit_names, unit_of

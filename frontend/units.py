@@ -23,9 +23,9 @@ from .function_attributes import attributes_of
 if TYPE_CHECKING:
     from ..ir.lpk_records import ConstantRecord, KernelRecord
     from ..vk_runtime.kernel_id import Binder, Describer, KernelId, LocalSizeOf
-    from .annotations import Signature
     from .kernel import KernelFunction
     from .local_size import LocalSize
+    from .signature import Signature
 
 BUILT_IN_UNIT = f"{__package__}.built_in_library"
 """The module of built-in kernels, which are none of the application."""

@@ -211,7 +211,7 @@ def _allocate(fn: FunctionLowering, op: Operation) -> None:
     entry.add_local_array(op.results[0], array)
 
 
-LOCAL_ARRAY_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     memref.AllocOp: _allocate,
     memref.AllocaOp: _allocate,
 }
