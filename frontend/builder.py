@@ -36,24 +36,15 @@ from ..ir.errors import KernelWarning
 from . import (
     arithmetic,
     assignment,
-    atomics,
     barriers,
     builtins,
     calls,
     checks,
     comparisons,
-    group_functions,
     handlers,
-    intrinsic_functions,
-    local_arrays,
-    math_functions,
-    math_integers,
-    math_mixing,
     names,
     statements,
-    sub_groups,
     subscripts,
-    vectors,
     work_items,
 )
 from .analysis import FunctionFacts
@@ -66,7 +57,6 @@ from .conversions import CMPI
 from .deep_stack import with_deep_stack
 from .definition import KernelOptions
 from .errors import compile_error
-from .external_functions import build_external
 from .externals import ExternalFunction
 from .function_attributes import attributes_of
 from .function_builder import FunctionBuilder
@@ -85,24 +75,15 @@ from .work_items import RankTooSmallError, work_item_index, work_item_value
 REGISTERED = (
     arithmetic,
     assignment,
-    atomics,
     barriers,
     builtins,
     calls,
     checks,
     comparisons,
-    group_functions,
     handlers,
-    intrinsic_functions,
-    local_arrays,
-    math_functions,
-    math_integers,
-    math_mixing,
     names,
     statements,
-    sub_groups,
     subscripts,
-    vectors,
     work_items,
 )
 """The modules whose import fills `dispatch`."""
@@ -192,6 +173,8 @@ def _fill(
     sources = [kernel.source.function for kernel in kernels] + [external.function for external in externals]
     module.unit = sources[0].__module__ if sources else ""
     for external in externals:
+        from .external_functions import build_external
+
         build_external(module, external)
     for kernel in kernels:
         given = kernel.signature.rank or rank

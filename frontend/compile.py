@@ -186,9 +186,12 @@ def load_compiler() -> None:
     with span("compile", "import of the compiler"), deferred_definitions(), deferred_operations():
         from ..passes import pipeline
         from ..passes.convert_to_spirv import convert
+        from ..passes.convert_to_spirv.handlers import import_usual_handlers
         from ..passes.optimise import pipeline as optimise
         from ..spirv import build_image, tools_library
         from . import builder
+
+        import_usual_handlers()
     loaded = (builder, pipeline, optimise, convert, build_image, tools_library)
     logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
 

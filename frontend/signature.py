@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..ir.kernel_info import BufferParameter, LocalParameter, ScalarParameter, StreamParameter
-from ..ir.kernel_info import Parameter as RuntimeParameter
 from .image_types import ImageType, image_parameter
 from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
 from .spec_constant import SpecializationId
 from .struct_types import scalar_leaves
 from .types import ArrayType, ScalarType, Type
+
+if TYPE_CHECKING:
+    from ..ir.kernel_info import Parameter as RuntimeParameter
 
 
 class _NoDefault:
@@ -103,6 +104,9 @@ class Signature:
 
 def _runtime_parameters(name: str, type_: Type) -> list[RuntimeParameter]:
     """Returns what one parameter is to the runtime: an array, or each scalar of a value."""
+    # Not above: defining a kernel does without it.
+    from ..ir.kernel_info import BufferParameter, LocalParameter, ScalarParameter, StreamParameter
+
     if isinstance(type_, ImageType):
         return [image_parameter(name, type_)]
     if isinstance(type_, ArrayType):

@@ -86,6 +86,7 @@ def id_of(kernel: KernelFunction) -> KernelId:
                 specialised_local_size(kernel.local_size),
                 _describer(kernel),
                 attributes=attributes_of(kernel).text(),
+                function=weakref.ref(kernel),
             )
         return found
 

@@ -66,6 +66,7 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.bundle_arguments",
         "frontend.bundle_images",
         "frontend.bundle_linking",
+        "frontend.linked_needs",
         "frontend.bundle_toolchain",
         "frontend.this_module",
         "frontend.native_kernels",
