@@ -9,36 +9,17 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
-
-import numpy as np
+from typing import Any, cast
 
 from ..ir.errors import CompileError, InvalidError, KernelArgumentError
-from .errors import compile_error, signature_error
 from .image_types import IMAGE_MARKS, ImageType, image_type
 from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
+from .signature import NO_DEFAULT, ParameterSpec, Signature
 from .spec_constant import SpecializationId
 from .struct_types import value_type_of
 from .struct_values import host_value
-from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, ScalarType, Target, Type, scalar_of
-
-if TYPE_CHECKING:
-    from .source import FunctionSource
-
-
-class _NoDefault:
-    """Type of `NO_DEFAULT`."""
-
-    def __repr__(self) -> str:
-        return "NO_DEFAULT"
-
-
-NO_DEFAULT: Final = _NoDefault()
-"""`ParameterSpec.default` of a parameter that every launch must give."""
+from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, Target, Type, scalar_of
 
 
 class In:
@@ -75,75 +56,6 @@ _NO_ARGUMENTS = ("spec", "kernel_handler")
 _ACCESS: dict[str, Access] = {"array": "read_write", "in": "read", "out": "write"}
 """Access of an array annotation by its origin's ``__lapilli_annotation__``: `Array` itself is the runtime's
 class, which this folder does not import."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterSpec:
-    """One parameter of a kernel."""
-
-    name: str
-    type: Type
-    """An `ArrayType`, or the type of a value: scalar, vector, struct, fixed array."""
-    default: object = NO_DEFAULT
-    """A host value of the type, or `NO_DEFAULT`."""
-    keyword_only: bool = False
-    positional_only: bool = False
-
-    @property
-    def has_default(self) -> bool:
-        """Whether a launch may leave it out."""
-        return self.default is not NO_DEFAULT
-
-
-@dataclass(frozen=True)
-class Signature:
-    """The parameters of a kernel in the order of its ``def``."""
-
-    parameters: tuple[ParameterSpec, ...]
-    """Those that a launch gives arguments for."""
-    specialization_ids: Mapping[str, SpecializationId] = field(default_factory=dict[str, SpecializationId])
-    """The constants that `Spec` parameters declare, by name."""
-    handlers: tuple[str, ...] = ()
-    """Parameters of type `KernelHandler`."""
-    work_items: Mapping[str, WorkItemType] = field(default_factory=dict[str, WorkItemType])
-    """Parameters that say which work-item runs, by name; the runtime supplies them."""
-
-    @cached_property
-    def constants(self) -> tuple[ParameterSpec, ...]:
-        """The parameters whose values are compiled in."""
-        return tuple(p for p in self.parameters if isinstance(p.type, ConstType))
-
-    @cached_property
-    def rank(self) -> int | None:
-        """Dimensions that the launch range must have, None where the parameters do not say."""
-        return next((kind.rank for kind in self.work_items.values()), None)
-
-    @cached_property
-    def positional_names(self) -> tuple[str, ...]:
-        """Parameters that an argument without a name may reach, in order."""
-        return tuple(p.name for p in self.parameters if not p.keyword_only)
-
-    @cached_property
-    def positional_count(self) -> int:
-        """How many arguments without a name a launch may give."""
-        return len(self.positional_names)
-
-    @cached_property
-    def keyword_names(self) -> tuple[str, ...]:
-        """Parameters that an argument may name."""
-        return tuple(p.name for p in self.parameters if not p.positional_only)
-
-    @cached_property
-    def has_composites(self) -> bool:
-        """Whether an argument is no array or scalar that goes to the kernel as it is: a vector, struct, fixed array,
-        constant of the code, or shared memory."""
-        return any(not isinstance(p.type, ArrayType | ScalarType) for p in self.parameters)
-
-    def __str__(self) -> str:
-        parts = [f"{p.name}: {p.type}" for p in self.parameters]
-        parts += [f"{name}: {kind}" for name, kind in self.work_items.items()]
-        parts += [f"{name}: Spec[{c.type}] = {c.default}" for name, c in self.specialization_ids.items()]
-        return f"({', '.join(parts)})"
 
 
 def resolve_signature(
@@ -287,9 +199,11 @@ class _SignatureReader:
         types_given = cast("tuple[object, ...]", getattr(annotation, "__args__", ()))
         kind = value_type_of(types_given[0]) if len(types_given) == 1 else None
         if kind is None:
+            from .annotation_errors import described
+
             raise self.error(
                 name,
-                f"the annotation of '{name}' is {_described(annotation)}: expected lp.Spec[T] of one scalar, vector, "
+                f"the annotation of '{name}' is {described(annotation)}: expected lp.Spec[T] of one scalar, vector, "
                 "struct or fixed array type",
                 "LP2017",
                 f"write {name}: lp.Spec[lp.u32]",
@@ -347,11 +261,13 @@ class _SignatureReader:
         composite = value_type_of(annotation)
         if composite is not None:
             return composite
+        from .annotation_errors import described, replacement
+
         raise self.error(
             name,
-            f"the annotation of '{name}' is no lapilli type: found {_described(annotation)}",
+            f"the annotation of '{name}' is no lapilli type: found {described(annotation)}",
             "LP2012",
-            _replacement(name, annotation),
+            replacement(name, annotation),
         )
 
     def array_type(self, name: str, annotation: object, mark: str) -> ArrayType:
@@ -369,12 +285,14 @@ class _SignatureReader:
             )
         element = value_type_of(parameters[0])
         if element is None or isinstance(element, FixedArrayType):
+            from .annotation_errors import described, replacement
+
             raise self.error(
                 name,
                 f"'{name}': the element type of {spelling}[…] is no scalar, vector or struct type: "
-                f"found {_described(parameters[0])}",
+                f"found {described(parameters[0])}",
                 "LP2014",
-                _replacement(name, parameters[0]),
+                replacement(name, parameters[0]),
             )
         access = _ACCESS[mark]
         if len(parameters) == 3 and isinstance(parameters[2], Target):
@@ -404,15 +322,9 @@ class _SignatureReader:
                 "LP2014",
                 f"write {name}: lp.In[lp.f32, 1, lp.Target.CONSTANT_BUFFER]",
             )
-        code = self.function.__code__
-        warnings.warn_explicit(
-            f"parameter '{name}' of '{self.function.__name__}': lp.Target.CONSTANT_BUFFER is deprecated, as "
-            "target::constant_buffer is in SYCL 2020; write lp.In[…] without it",
-            DeprecationWarning,
-            code.co_filename,
-            code.co_firstlineno,
-            module=self.function.__module__,
-        )
+        from .annotation_errors import warn_of_constant_buffer
+
+        warn_of_constant_buffer(self.function, name)
         return "constant"
 
     def image_type(self, name: str, annotation: object, mark: str, access: Access) -> ImageType:
@@ -467,28 +379,9 @@ class _SignatureReader:
 
     def error(self, name: str, message: str, code: str, hint: str | None) -> CompileError:
         """Makes the error at parameter `name`, with a caret where the source text is at hand."""
-        from .source import FunctionSource, definition_location
+        from .annotation_errors import annotation_error
 
-        try:
-            source = FunctionSource.of(self.function)
-        except CompileError:
-            return signature_error(message, code=code, location=definition_location(self.function), hint=hint)
-        return compile_error(source, _parameter_node(source, name), message, code=code, hint=hint)
-
-
-def _parameter_node(source: FunctionSource, name: str) -> Any:
-    """Returns the syntax node of parameter `name` ("return": of the return annotation)."""
-    arguments = source.tree.args
-    if name == "return":
-        return source.tree.returns
-    every = (
-        *arguments.posonlyargs,
-        *arguments.args,
-        arguments.vararg,
-        *arguments.kwonlyargs,
-        arguments.kwarg,
-    )
-    return next((a for a in every if a is not None and a.arg == name), None)
+        return annotation_error(self.function, name, message, code, hint)
 
 
 def _raw_annotations(function: types.FunctionType) -> dict[str, Any]:
@@ -510,35 +403,3 @@ class _Names(dict[str, object]):
                 self[name] = cell.cell_contents
             except ValueError:  # assigned later in the enclosing function
                 continue
-
-
-def _described(annotation: object) -> str:
-    if isinstance(annotation, type):
-        return f"the class {annotation.__module__}.{annotation.__qualname__}"
-    return f"{annotation!r} of type {type(annotation).__name__}"
-
-
-def _replacement(name: str, annotation: object) -> str:
-    """Returns what to write instead of a wrong annotation."""
-    from .types import type_of_dtype
-
-    origin = getattr(annotation, "__origin__", annotation)
-    example = getattr(annotation, "example", None)
-    if isinstance(example, str):
-        return f"write {name}: {example}"
-    if isinstance(annotation, FixedArrayType):
-        return (
-            f"write lp.Array[{annotation.element!r}, {1 + annotation.ndim}], or an lp.struct with a member of this type"
-            if 1 + annotation.ndim <= MAX_DIMENSIONS
-            else "make an lp.struct with a member of this type"
-        )
-    if origin is np.ndarray:
-        return f"write {name}: lp.Array[lp.f32] and pass lp.asarray(…)"
-    if isinstance(annotation, np.dtype) or (
-        isinstance(annotation, type) and issubclass(annotation, np.generic)
-    ):
-        try:
-            return f"write {type_of_dtype(cast(object, annotation))!r}"
-        except InvalidError:  # a dtype without a counterpart: say what there is
-            pass
-    return "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"

@@ -14,9 +14,9 @@ import numpy as np
 
 from ..ir.errors import KernelArgumentError, closest
 from ..ir.local_memory import LocalMemory
-from .annotations import Signature
 from .constant_arguments import NO_CONSTANTS, Constants, Leaves
 from .parameter_types import ConstType, LocalArrayType, StreamType
+from .signature import Signature
 from .struct_values import leaf_values
 from .types import ArrayType, ScalarType
 

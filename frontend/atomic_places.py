@@ -6,11 +6,11 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .array_elements import Element, element_at
 from .function_builder import FunctionBuilder
 from .part_memory import Step
 from .parts import COMPONENTS, bounded_step
 from .struct_types import StructType
-from .subscripts import Element, element_at
 from .types import FixedArrayType, ScalarType, Type
 from .values import Array, Composite, Scalar, Static, Tuple, Value, describe
 from .vector_types import VecType

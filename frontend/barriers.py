@@ -139,10 +139,10 @@ def check_barriers(builder: ModuleBuilder, module: ModuleOp) -> None:
     Raises:
         CompileError: at the barrier; a note points at the condition.
     """
-    from ..ir.divergence import divergent_barriers
-
     if not builder.barriers:
         return
+    from ..ir.divergence import divergent_barriers
+
     for finding in divergent_barriers(module):
         location = finding.barrier.location
         assert isinstance(location, FileLineColLoc)

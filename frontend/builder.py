@@ -36,28 +36,18 @@ from ..ir.errors import KernelWarning
 from . import (
     arithmetic,
     assignment,
-    atomics,
     barriers,
     builtins,
     calls,
     checks,
     comparisons,
-    group_functions,
     handlers,
-    intrinsic_functions,
-    local_arrays,
-    math_functions,
-    math_integers,
-    math_mixing,
     names,
     statements,
-    sub_groups,
     subscripts,
-    vectors,
     work_items,
 )
 from .analysis import FunctionFacts
-from .annotations import Signature
 from .aspect_lowering import ir_attributes, struct_table
 from .aspect_warnings import warn_once
 from .captures import Captures
@@ -67,7 +57,6 @@ from .conversions import CMPI
 from .deep_stack import with_deep_stack
 from .definition import KernelOptions
 from .errors import compile_error
-from .external_functions import build_external
 from .externals import ExternalFunction
 from .function_attributes import attributes_of
 from .function_builder import FunctionBuilder
@@ -77,6 +66,7 @@ from .ir_types import INDEX_TYPE
 from .module_builder import ModuleBuilder
 from .parameter_types import ConstType, LocalArrayType, StreamType
 from .parameter_values import bind_parameters, constant_values, has_shared_parameters
+from .signature import Signature
 from .source import FunctionSource
 from .struct_types import scalar_leaves
 from .types import MAX_DIMENSIONS, ArrayType, i64
@@ -85,24 +75,15 @@ from .work_items import RankTooSmallError, work_item_index, work_item_value
 REGISTERED = (
     arithmetic,
     assignment,
-    atomics,
     barriers,
     builtins,
     calls,
     checks,
     comparisons,
-    group_functions,
     handlers,
-    intrinsic_functions,
-    local_arrays,
-    math_functions,
-    math_integers,
-    math_mixing,
     names,
     statements,
-    sub_groups,
     subscripts,
-    vectors,
     work_items,
 )
 """The modules whose import fills `dispatch`."""
@@ -192,6 +173,8 @@ def _fill(
     sources = [kernel.source.function for kernel in kernels] + [external.function for external in externals]
     module.unit = sources[0].__module__ if sources else ""
     for external in externals:
+        from .external_functions import build_external
+
         build_external(module, external)
     for kernel in kernels:
         given = kernel.signature.rank or rank

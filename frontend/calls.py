@@ -11,15 +11,12 @@ from xdsl.dialects import arith
 from .builtins import BuiltinFunction
 from .conversions import condition, convert
 from .dispatch import INTRINSICS, expression
-from .external_functions import call_external
 from .externals import ExternalFunction
 from .function_builder import FunctionBuilder
 from .handlers import placeholder_read, read_through_handler
-from .helpers import call_helper
 from .images import call_image_member
 from .intrinsics import MATH_FUNCTIONS, Intrinsic
 from .ir_types import BOOL, F32, F64, I32, constant_attribute, ir_type
-from .methods import call_method
 from .printing import compile_print
 from .spec_parameters import GET_SPECIALIZATION_CONSTANT
 from .specialization import read_specialization
@@ -67,13 +64,19 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     obj = callee.obj if isinstance(callee, Static) else None
     if isinstance(obj, python_types.FunctionType):
         _refuse_host_function(fb, obj, node)
+        from .helpers import call_helper  # many kernels have none
+
         return call_helper(fb, obj, node)
     name = _intrinsic_name(obj)
     if name is not None:
         return _call_intrinsic(fb, node, obj, name)
     if isinstance(obj, BoundMethod):
+        from .methods import call_method
+
         return call_method(fb, obj, node)
     if isinstance(obj, ExternalFunction):
+        from .external_functions import call_external
+
         return call_external(fb, obj, node)
     if isinstance(obj, Member) and isinstance(obj.owner, Image):
         return call_image_member(fb, obj, node)

@@ -31,7 +31,6 @@ from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .first_launch import when_submitted
 from .image_cache import CachedKernel, Store, absolute_locations, cached_kernel, relative_locations
-from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
     from ..passes.pipeline import AnalysedImage, Analysis
@@ -157,7 +156,9 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
 def _has_signature(info: KernelInfo, kernel: KernelFunction) -> bool:
     """Whether an image's kernel takes the arguments that a launch checks."""
     found = [(type(p), p.name, p.dtype, getattr(p, "ndim", 0)) for p in info.parameters]
-    return found == [(type(p), p.name, p.dtype, getattr(p, "ndim", 0)) for p in parameters_of(kernel)]
+    return found == [
+        (type(p), p.name, p.dtype, getattr(p, "ndim", 0)) for p in kernel.signature.runtime_parameters
+    ]
 
 
 def _relative_bytes(image: DeviceImage, functions: Sequence[FunctionType]) -> bytes | None:
@@ -185,9 +186,12 @@ def load_compiler() -> None:
     with span("compile", "import of the compiler"), deferred_definitions(), deferred_operations():
         from ..passes import pipeline
         from ..passes.convert_to_spirv import convert
+        from ..passes.convert_to_spirv.handlers import import_usual_handlers
         from ..passes.optimise import pipeline as optimise
         from ..spirv import build_image, tools_library
         from . import builder
+
+        import_usual_handlers()
     loaded = (builder, pipeline, optimise, convert, build_image, tools_library)
     logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
 

@@ -14,7 +14,7 @@ from .parameter_types import ConstType
 from .struct_values import leaf_values
 
 if TYPE_CHECKING:
-    from .annotations import Signature
+    from .signature import Signature
 
 Leaves = tuple[int | float | bool, ...]
 """The scalars of a value in C order."""

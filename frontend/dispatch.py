@@ -1,14 +1,17 @@
 """Which function compiles which kind of syntax-tree node.
 
-The tables are filled by the decorators while the frontend's modules are imported (by `builder`) and never change
-afterwards.  A node type that is in neither table is refused by `unsupported`.
+The tables are filled by the decorators while the frontend's modules are imported: by `builder`, or where a kernel first
+calls an intrinsic of a file that few kernels need.  A node type that is in neither table is refused by `unsupported`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from ..ir.deferred_operations import deferred_imports
 
 if TYPE_CHECKING:
     from .function_builder import FunctionBuilder
@@ -42,7 +45,40 @@ def statement(node_type: type[ast.AST]) -> Callable[[_E], _E]:
     return register
 
 
-INTRINSICS: dict[str, Callable[[FunctionBuilder, ast.Call, list[Value]], Value]] = {}
+_FILES = {
+    "atomics": "atomic",
+    "group_functions": "group group_library",
+    "intrinsic_functions": "select bitcast shuffle",
+    "local_arrays": "local private",
+    "math_functions": "math",
+    "math_integers": "popcount clz ctz reverse_bits math.mul_hi math.add_carry math.gcd math.lcm math.isqrt",
+    "math_mixing": (
+        "math.fma math.mix math.clamp math.smoothstep math.step math.sign math.fract math.degrees math.radians"
+    ),
+    "sub_groups": "sub_group",
+    "vectors": "math.dot math.length math.dist math.normalize math.cross",
+}
+"""Files that few kernels need, with the intrinsics and namespaces of theirs; a name goes before its namespace."""
+
+_FILE_OF = {name: file for file, names in _FILES.items() for name in names.split()}
+
+_Call: TypeAlias = "Callable[[FunctionBuilder, ast.Call, list[Value]], Value]"
+
+
+class _Intrinsics(dict[str, "_Call"]):
+    """Imports the file of an intrinsic that is not there yet."""
+
+    def __missing__(self, name: str) -> _Call:
+        file = _FILE_OF.get(name) or _FILE_OF[name.partition(".")[0]]
+        with deferred_imports():
+            import_module(f".{file}", __package__)
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+
+INTRINSICS = _Intrinsics()
 """Name of an intrinsic (``math.sqrt``) or builtin (``builtins.min``) to the function that compiles calls of it."""
 
 

@@ -20,10 +20,11 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NoReturn, TypeVar, overload
 
 from ..ir.errors import CompileError, InvalidError
-from .annotations import Signature, enclosing_names, resolve_function_signature
+from .annotations import enclosing_names, resolve_function_signature
 from .errors import compile_error, signature_error
 from .function_attributes import attributes_of
 from .parameter_types import ConstType, LocalArrayType, StreamType
+from .signature import Signature
 from .source import FunctionSource, definition_location, plain_function
 from .types import ArrayType, Type
 

@@ -1,8 +1,10 @@
-"""Functions of a whole work-group, in the kernel language itself: `group_functions` compiles calls of them.
+"""Functions of groups, in the kernel language itself: `group_functions` and `sub_groups` compile calls of them.
 
-Each is right for every local size and every sub-group size.  The scans go by the linear id, which says nothing
-about sub-groups in Vulkan; sums and the like may be taken in any order.  Every function ends with a barrier,
-so that its memory can be used again at once.
+Those of a whole work-group are right for every local size and every sub-group size.  The scans go by the linear id,
+which says nothing about sub-groups in Vulkan; sums and the like may be taken in any order.  Every function ends with a
+barrier, so that its memory can be used again at once.
+
+Those of a sub-group are for what has no instructions, and pass each value to all work-items that take part.
 """
 
 from __future__ import annotations
@@ -99,3 +101,38 @@ def broadcast(value: Any, lane: Any = 0) -> Any:
     result = values[0]
     barrier()
     return result
+
+
+def _gathered(value: Any, op: Any) -> Any:
+    """Returns all values of a sub-group combined, those up to this work-item, and those before it."""
+    active, lane = sub_group.ballot(True), sub_group.id()
+    total = identity(op, value)
+    upto = total
+    before = total
+    for index in range(sub_group.size()):
+        passed = sub_group.shuffle(value, index)
+        if (active[index >> 5] >> (index & 31)) & 1 != 0:
+            total = combined(op, total, passed)
+            if index <= lane:
+                upto = total
+            if index < lane:
+                before = total
+    return total, upto, before
+
+
+def sub_group_reduce(value: Any, op: Any) -> Any:
+    """Combines the values of a sub-group."""
+    total, _, _ = _gathered(value, op)
+    return total
+
+
+def sub_group_inclusive_scan(value: Any, op: Any) -> Any:
+    """Combines the values up to each work-item of a sub-group."""
+    _, upto, _ = _gathered(value, op)
+    return upto
+
+
+def sub_group_exclusive_scan(value: Any, op: Any) -> Any:
+    """Combines the values before each work-item of a sub-group."""
+    _, _, before = _gathered(value, op)
+    return before

@@ -18,18 +18,19 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..ir.dialects.kernel_image import CHANNELS, KINDS, ImageReadOp, ImageSampleOp, ImageSizeOp, ImageWriteOp
 from ..ir.dialects.kernel_image import ImageType as IrImageType
+from .array_elements import index_constant, require_readable, require_writable
 from .checks import check_index, is_debug
 from .composites import convert_composite, typed_value_of
 from .conversions import as_index, convert
 from .function_builder import FunctionBuilder
 from .image_types import ImageType
 from .ir_types import F32, IR_INDEX, ir_type
+from .local_arrays import LARGEST_EXTENT
 from .types import ScalarType
 from .values import Composite, Image, Scalar, Static, Tuple, Value, describe
 from .vector_types import VecType
 from .work_item_values import IdType, Member
 
-_LARGEST_EXTENT = (1 << 31) - 1
 MEMBERS: Final = {False: ("read", "write"), True: ("read", "sample")}
 """Member functions of images without a sampler, and with one."""
 
@@ -44,7 +45,7 @@ def ir_image_type(kind: ImageType) -> IrImageType:
 
 def image_extent(fb: FunctionBuilder, image: Image, dimension: int) -> Scalar:
     """Returns ``img.shape[dimension]``."""
-    bounds, kind = (0, _LARGEST_EXTENT), fb.module.index_type
+    bounds, kind = (0, LARGEST_EXTENT), fb.module.index_type
     if fb.is_dry:
         return Scalar(kind, bounds=bounds)
     ssa = fb.cast_from_index(_extent_index(fb, image, dimension), ("image size", image.parameter, dimension))
@@ -147,16 +148,14 @@ def _index(
     fb: FunctionBuilder, image: Image, dimension: int, index: Scalar, node: ast.AST
 ) -> SSAValue | None:
     """Returns a coordinate as IR wants it; a negative literal counts from the end."""
-    from .subscripts import index_constant
-
     if fb.is_dry:
         return None
     if index.const is not None and index.is_weak and int(index.const) < 0:
         end = _extent_index(fb, image, dimension)
-        offset = index_constant(fb, max(int(index.const), -_LARGEST_EXTENT))
+        offset = index_constant(fb, max(int(index.const), -LARGEST_EXTENT))
         return fb.emit(arith.AddiOp, [end, offset], IR_INDEX)
     if index.const is not None:
-        return index_constant(fb, min(int(index.const), _LARGEST_EXTENT))
+        return index_constant(fb, min(int(index.const), LARGEST_EXTENT))
     wide = fb.ssa(as_index(fb, index, node, "a coordinate"))
     assert wide is not None
     return fb.cast_to_index(wide)
@@ -171,8 +170,6 @@ def load_pixel(fb: FunctionBuilder, pixel: Pixel, node: ast.AST) -> Value:
     Raises:
         CompileError: the image is write-only.
     """
-    from .subscripts import require_readable
-
     image = pixel.image
     require_readable(fb, image, node)
     fb.accesses[image.parameter].reads = True
@@ -215,8 +212,6 @@ def store_pixel(fb: FunctionBuilder, pixel: Pixel, value: Value, node: ast.AST, 
     Raises:
         CompileError: the image is read-only, or the value does not convert to its pixels.
     """
-    from .subscripts import require_writable
-
     image = pixel.image
     if image.type.is_sampled:
         raise fb.error(

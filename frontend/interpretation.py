@@ -32,7 +32,6 @@ from .constant_arguments import NO_CONSTANTS, Constants
 from .function_attributes import attributes_of
 from .interpreted_arguments import DeviceArguments, NumPyArguments
 from .ranges import LaunchRange, check_multiple, launch_range, normalise_local_size
-from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -88,13 +87,13 @@ def interpret(
     arrays = NumPyArguments(kernel.name)
     bound = [
         arrays.argument(parameter, value)
-        for parameter, value in zip(parameters_of(kernel), given.values, strict=True)
+        for parameter, value in zip(kernel.signature.runtime_parameters, given.values, strict=True)
     ]
     checked = _range(kernel, range_)
     module = _module(kernel, len(checked.extents), tuple(optional_aspects), given.constants)
     values_of = {constant.symbol: constant.to_bytes(value) for constant, value in (spec or {}).items()}
     shape = LaunchShape(range_=checked.extents, local=_local_size(kernel, module, checked, local, values_of))
-    names = (parameter.name for parameter in parameters_of(kernel))
+    names = (parameter.name for parameter in kernel.signature.runtime_parameters)
     streams = {name: v for name, v in zip(names, given.values, strict=True) if isinstance(v, Stream)}
     try:
         interpret_module(
@@ -130,12 +129,15 @@ def interpret_launch(
     scalars = iter(record.scalars(values))
     device, plan = queue.device, record.plan
     hosts = DeviceArguments(scalars)
-    names = [parameter.name for parameter in parameters_of(kernel)]
+    names = [parameter.name for parameter in kernel.signature.runtime_parameters]
     streams = {name: value for name, value in zip(names, values, strict=True) if isinstance(value, Stream)}
     with quiet():  # what earlier launches report waits for a wait of the user's
         for event in events:
             event.wait()
-        bound = [hosts.argument(p, value) for p, value in zip(parameters_of(kernel), values, strict=True)]
+        bound = [
+            hosts.argument(p, value)
+            for p, value in zip(kernel.signature.runtime_parameters, values, strict=True)
+        ]
     module = _module(kernel, len(plan.range_), device.target_env.optional_aspects, constants)
     shape = LaunchShape(range_=plan.range_, local=plan.local)
     size = max(device.info.sub_group_sizes, default=DEFAULT_SUB_GROUP_SIZE)

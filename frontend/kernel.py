@@ -20,10 +20,11 @@ from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import BuildError, CompileError, Error, InvalidError, KernelArgumentError, for_user
 from ..ir.start_up import import_at_start_up
 from . import units
-from .annotations import Signature, enclosing_names, resolve_signature
+from .annotations import enclosing_names, resolve_signature
 from .compile_options import note_kernel
 from .definition import KernelOptions
 from .local_size import LocalSize
+from .signature import Signature
 from .source import FunctionSource, plain_function
 from .spec_constant import SpecializationId
 

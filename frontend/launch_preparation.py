@@ -28,7 +28,6 @@ from .constant_arguments import Constants
 from .function_attributes import attributes_of
 from .launch_local_size import launch_local_size
 from .ranges import LaunchRange, NdRange, launch_range
-from .runtime_parameters import parameters_of
 
 if TYPE_CHECKING:
     from ..vk_runtime.coarse_record import CoarseRecord
@@ -105,7 +104,7 @@ def argument_checker_of(kernel: KernelFunction) -> ArgumentChecker:
     """Returns what checks arguments against a kernel's parameters, before anything is compiled."""
     found = kernel.compiled.get("checker")
     if found is None:
-        found = kernel.compiled["checker"] = ArgumentChecker(kernel.name, parameters_of(kernel))
+        found = kernel.compiled["checker"] = ArgumentChecker(kernel.name, kernel.signature.runtime_parameters)
     return cast(ArgumentChecker, found)
 
 

@@ -34,7 +34,8 @@ from .types import i32 as lapilli_i32
 from .values import Composite, LocalArray, Scalar, Static, Tuple, Value, describe
 from .vector_types import MAX_SHARED_COMPONENTS, VecType
 
-_LARGEST_EXTENT = (1 << 31) - 1
+LARGEST_EXTENT = (1 << 31) - 1
+"""Largest extent that signed 32-bit indices reach."""
 _SPACES = {
     True: StorageClassAttr(StorageClass.Workgroup),
     False: StorageClassAttr(StorageClass.Function),
@@ -100,7 +101,7 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
                 "LP2055",
                 hint="use a literal, a captured integer, an lp.Const or lp.Spec parameter, or // for a quotient",
             )
-        if item.const is not None and not 1 <= item.const <= _LARGEST_EXTENT:
+        if item.const is not None and not 1 <= item.const <= LARGEST_EXTENT:
             raise fb.error(
                 where, f"the length of an array is at least 1 and below 2**31, found {item.const}", "LP2055"
             )
@@ -120,7 +121,7 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
             )
         lengths.append((item, ast.unparse(where)))
     count = math.prod(int(item.const) for item, _ in lengths if item.const is not None)
-    if count > _LARGEST_EXTENT:
+    if count > LARGEST_EXTENT:
         raise fb.error(part, f"an array has fewer than 2**31 elements, found {count}", "LP2055")
     return lengths
 
@@ -187,9 +188,9 @@ def _extent(fb: FunctionBuilder, length: Scalar) -> Scalar:
         number = int(length.const)
         return Scalar(INDEX_TYPE, const=number, bounds=(number, number))
     if fb.is_dry:
-        return Scalar(INDEX_TYPE, bounds=(1, _LARGEST_EXTENT))
+        return Scalar(INDEX_TYPE, bounds=(1, LARGEST_EXTENT))
     wide = length if length.type.bits == lapilli_i32.bits else convert(fb, length, lapilli_i32)
-    return Scalar(INDEX_TYPE, wide.ssa, bounds=(1, _LARGEST_EXTENT))
+    return Scalar(INDEX_TYPE, wide.ssa, bounds=(1, LARGEST_EXTENT))
 
 
 def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:
@@ -227,7 +228,7 @@ def local_array_parameter(
             if fb.module.index_type is INDEX_TYPE
             else fb.prologue_value(("i32", key), arith.IndexCastOp, i32, operands=(index,))
         )
-        extents.append(Scalar(INDEX_TYPE, ssa, bounds=(1, _LARGEST_EXTENT)))
+        extents.append(Scalar(INDEX_TYPE, ssa, bounds=(1, LARGEST_EXTENT)))
     return LocalArray(
         array.type,
         position,
@@ -264,7 +265,7 @@ def local_array_index(
     if fb.is_dry:
         return None
     if index.const is not None and int(index.const) < 0:
-        ends = [_required(fb, extent), fb.constant(max(int(index.const), -_LARGEST_EXTENT), lapilli_i32)]
+        ends = [_required(fb, extent), fb.constant(max(int(index.const), -LARGEST_EXTENT), lapilli_i32)]
         index = Scalar(INDEX_TYPE, fb.emit(arith.AddiOp, ends, i32))
     index = as_index(fb, index, where, f"an index of {array.name}")
     if index.const == 0:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from ..ir.errors import InvalidError, NdRangeError
-from .annotations import Signature
 from .ranges import MAX_DIMENSIONS, normalise_local_size
+from .signature import Signature
 from .spec_constant import SpecializationId
 from .types import ScalarType
 

@@ -19,6 +19,7 @@ from ..ir.target_env import TargetEnv
 from ..spirv.count_rounds import for_driver
 from ..spirv.empty_module import EMPTY_MODULE
 from ..spirv.file_table import TableRow, write_table
+from ..spirv.float_modes import preserving
 from ..spirv.lpk import write_file
 from ..vk_runtime.bundle_files import FileWriter
 from ..vk_runtime.compatibility import is_environment_supported
@@ -82,6 +83,7 @@ def build(request: BuildRequest) -> BuildResult:
         BuildError: a kernel cannot be compiled or linked, or a driver refuses one.
     """
     outputs = _outputs(request.outputs)
+    _keep_inputs(request.inputs, outputs)
     with ExitStack() as stack:
         if request.device_configs:
             files = (*config.device_config, *request.device_configs)
@@ -119,6 +121,14 @@ def _outputs(given: Sequence[str]) -> list[_Output]:
     if not paths or len(set(paths)) != len(paths):
         raise InvalidError("expected an -o FILE, and another file for each -o")
     return sorted(found, key=lambda output: output.target is not None)
+
+
+def _keep_inputs(inputs: Sequence[str], outputs: Sequence[_Output]) -> None:
+    """Refuses to write over an input."""
+    sources = {Path(name).resolve(): name for name in inputs}
+    for output in outputs:
+        if (name := sources.get(output.path.resolve())) is not None:
+            raise InvalidError(f"-o {output.path} would overwrite the input {name}; name another file")
 
 
 class _Writer:
@@ -206,9 +216,9 @@ class _Writer:
         if not is_environment_supported(image.image.target_env, target.device):
             self._notes.append(f"target {target.name}: its device is too old for the images")
             return None
-        code = for_driver(
-            image.image, target.device.target_env.loop_iteration_cap
-        )  # as it is when it is loaded
+        env = target.device.target_env
+        # As it is when it is loaded.
+        code = for_driver(preserving(image.image, env), env.loop_iteration_cap)
         native = compile_native(code, image.ids, target.device, target.name)
         if native is None:
             self._notes.append(f"target {target.name}: its driver gives no native code away")

@@ -1,4 +1,7 @@
-"""The device images of ``lapilli build``: what its inputs define, compiled and linked for no device in particular."""
+"""The device images of ``lapilli build``: what its inputs define, compiled and linked for no device in particular.
+
+Python modules and files of IR are translation units alike: kernels call what another input exports.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..ir.errors import InvalidError, LinkError
+from ..ir.errors import InvalidError
 from ..ir.kernel_info import (
     BufferParameter,
     ImageParameter,
@@ -23,18 +26,18 @@ from ..spirv.device_image import DeviceImage
 from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.spec_values import SpecConstant
 from . import units
-from .annotations import ParameterSpec, Signature
 from .aspect_warnings import warn_once
 from .checking import checks_of
 from .compile_options import options_of
 from .image_types import ImageType
+from .lpk_descriptions import described
 from .lpk_inputs import import_units, is_ir
-from .lpk_signatures import described
 from .parameter_types import StreamType
+from .signature import ParameterSpec, Signature
 from .source_images import prepare
 from .spec_constant import SpecializationId
 from .types import Access, ArrayType, Type, parse_type
-from .unit_images import UnitImage, images_of_unit
+from .unit_images import images_of_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,49 +71,69 @@ def build_images(inputs: Sequence[str], env: TargetEnv) -> tuple[BuiltImage, ...
         InvalidError: an input cannot be read or imported, or none has a kernel.
         BuildError: a kernel cannot be compiled or linked.
     """
-    found: list[BuiltImage] = []
+    of_ir: list[_Part] = []
     modules: list[str] = []
     for name in inputs:
         if is_ir(name):
-            found += _of_ir(Path(name), env)
+            of_ir += _of_ir(Path(name), env)
         else:
             modules += import_units(name)
-    found = [*_of_modules(tuple(dict.fromkeys(modules)), env), *found]
+    found = _linked([*_of_modules(tuple(dict.fromkeys(modules)), env), *of_ir])
     if not found:
         raise InvalidError(f"there are no kernels in {', '.join(inputs)}")
     return tuple(found)
 
 
-def _of_modules(modules: Sequence[str], env: TargetEnv) -> list[BuiltImage]:
-    images = [image for module in modules for image in images_of_unit(module, env)]
-    compiled: list[DeviceImage] = []
-    sources: list[UnitImage] = []
-    for image in images:
-        made = image.translate(image.env, ())
-        compiled.append(made)
-        sources.append(image)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one translation unit gives an image."""
+
+    image: DeviceImage
+    """May import functions of other units; without kernels it only exports some."""
+    unit: str
+    """A Python module, or a file of IR."""
+    split: str
+    """How finely the unit is divided."""
+    ids: Mapping[str, KernelId]
+    symbols: Mapping[str, SpecConstant]
+
+
+def _of_modules(modules: Sequence[str], env: TargetEnv) -> list[_Part]:
+    parts: list[_Part] = []
+    for source in (image for module in modules for image in images_of_unit(module, env)):
+        envs = [source.env]
+        made = source.translate(source.env, ())
         if made.spec_constant_block is not None:  # as bundles do: launches at the defaults cost nothing then
-            frozen = replace(image.env, freezes_spec_constants=True, emulates_spec_constants=False)
-            compiled.append(image.translate(frozen, ()))
-            sources.append(image)
-    if any(image.is_object for image in compiled):
+            envs.append(replace(source.env, freezes_spec_constants=True, emulates_spec_constants=False))
+        split = options_of(source.unit).device_code_split
+        parts += [
+            _Part(source.translate(e, ()), source.unit, split, source.kernel_ids, source.spec_symbols)
+            for e in envs
+        ]
+    return parts
+
+
+def _linked(parts: Sequence[_Part]) -> list[BuiltImage]:
+    """Returns the images that have kernels, with all that they import from other units."""
+    images = [part.image for part in parts]
+    linked = [(image, (position,)) for position, image in enumerate(images)]
+    if any(image.is_object for image in images):
         from .bundle_linking import link_kernels
 
-        linked = [(item.image, item.parts) for item in link_kernels(compiled, is_whole_program=True)]
-    else:
-        linked = [(image, (position,)) for position, image in enumerate(compiled)]
-    built = [_built(image, [sources[part] for part in parts]) for image, parts in linked]
-    units_of = [{sources[part].unit for part in parts} for _, parts in linked]
-    return _brought_together(built, units_of)
+        linked = [(item.image, item.parts) for item in link_kernels(images, is_whole_program=True)]
+    of_parts = [[parts[number] for number in numbers] for _, numbers in linked]
+    built = [_built(image, found) for (image, _), found in zip(linked, of_parts, strict=True)]
+    return _brought_together(built, of_parts)
 
 
-def _brought_together(images: Sequence[BuiltImage], units_of: Sequence[set[str]]) -> list[BuiltImage]:
-    """Returns the images with those of several modules in one, where all of these say ``off`` and a device that can
-    run one can run the others (of equal fixed targets: in any case).  What was one module's stays apart: it has been
+def _brought_together(images: Sequence[BuiltImage], parts_of: Sequence[Sequence[_Part]]) -> list[BuiltImage]:
+    """Returns the images with those of several units in one, where all of these say ``off`` and a device that can
+    run one can run the others (of equal fixed targets: in any case).  What was one unit's stays apart: it has been
     divided as it must be."""
     groups: list[tuple[object, set[str], list[BuiltImage]]] = []
-    for number, (image, modules) in enumerate(zip(images, units_of, strict=True)):
-        may_share = all(options_of(module).device_code_split == "off" for module in modules)
+    for number, (image, parts) in enumerate(zip(images, parts_of, strict=True)):
+        modules = {part.unit for part in parts}
+        may_share = all(part.split == "off" for part in parts)
         key = (image.requirements, image.is_source_of_native) if may_share else number
         for other, taken, members in groups:
             names = {name for member in members for name in member.ids}
@@ -131,17 +154,17 @@ def _one_of(images: Sequence[BuiltImage]) -> BuiltImage:
     return BuiltImage(link_images([image.image for image in images]), ids, symbols)
 
 
-def _built(image: DeviceImage, parts: Sequence[UnitImage]) -> BuiltImage:
+def _built(image: DeviceImage, parts: Sequence[_Part]) -> BuiltImage:
     names = {kernel.name for kernel in image.kernels}
-    ids = {name: id_ for part in parts for name, id_ in part.kernel_ids.items() if name in names}
-    symbols = {symbol: constant for part in parts for symbol, constant in part.spec_symbols.items()}
+    ids = {name: id_ for part in parts for name, id_ in part.ids.items() if name in names}
+    symbols = {symbol: constant for part in parts for symbol, constant in part.symbols.items()}
     return BuiltImage(image, ids, symbols)
 
 
 # ---- IR ----
 
 
-def _of_ir(path: Path, env: TargetEnv) -> list[BuiltImage]:
+def _of_ir(path: Path, env: TargetEnv) -> list[_Part]:
     from ..ir.parse import parse_module
     from ..passes.pipeline import analyse, lower_image
     from ..spirv.build_image import build_image
@@ -159,20 +182,16 @@ def _of_ir(path: Path, env: TargetEnv) -> list[BuiltImage]:
     )
     warn_once((str(path), found) for found in analysis.diagnostics)
     images = [build_image(lower_image(image, env), env) for image in analysis.images]
-    for image in images:
-        if image.imports:
-            raise LinkError(
-                f"{path}: unresolved symbol '{image.imports[0]}'; lapilli build links Python modules only"
-            )
-    return [_of_binary(image, path.stem) for image in images if image.kernels]
+    return [_part_of_ir(image, path, options.device_code_split) for image in images]
 
 
-def _of_binary(image: DeviceImage, unit: str) -> BuiltImage:
+def _part_of_ir(image: DeviceImage, path: Path, split: str) -> _Part:
     symbols = {
         c.symbol: SpecializationId.of_file(parse_type(c.type), c.symbol, c.name, c.default)
         for c in image.spec_constants
     }
-    return BuiltImage(image, {k.name: _id_of_ir(k, unit) for k in image.kernels}, symbols)
+    ids = {kernel.name: _id_of_ir(kernel, path.stem) for kernel in image.kernels}
+    return _Part(image, str(path), split, ids, symbols)
 
 
 def _id_of_ir(kernel: KernelInfo, unit: str) -> KernelId:

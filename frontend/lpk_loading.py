@@ -31,10 +31,11 @@ from ..ir.kernel_info import (
 )
 from ..ir.lazy_logging import logger_of
 from ..ir.lpk_records import ConstantRecord, KernelRecord
-from ..ir.target_env import smallest_cap
+from ..ir.target_env import TargetEnv, smallest_cap
 from ..spirv.count_rounds import for_driver
 from ..spirv.device_image import DeviceImage as SpirvImage
 from ..spirv.empty_module import EMPTY_MODULE
+from ..spirv.float_modes import preserving
 from ..spirv.image_checks import check_image
 from ..spirv.lpk import ImageRecord, LpkFile
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
@@ -54,10 +55,10 @@ from ..vk_runtime.requirements import require_device
 from . import units
 from .bundle_toolchain import toolchain
 from .bundles import get_kernel_bundle
+from .lpk_descriptions import described
 from .lpk_signatures import (
     RuntimeParameter,
     constant_of,
-    described,
     foreign_parameters,
     local_size_of,
     runtime_parameters,
@@ -259,12 +260,15 @@ class LoadedFile:
         return of_file(state, binary, ids, symbols, toolchain, native)
 
     def _spirv(self, record: ImageRecord, code: int | None, devices: Sequence[Device]) -> SpirvImage:
-        """Returns an image with its code, checked; for drivers that end loops early it counts their rounds."""
+        """Returns an image with its code, checked, as the drivers need it: for those that end loops early it counts
+        their rounds, and kernels of ours ask them to keep NaN."""
         assert code is not None, "the header of an image with native code was checked to have some"
         image = record.image(self._file.blob(code))
         problem = _code_problem(image)
         if problem is not None:
             raise self._file.error(f"code {code}: {problem}")
+        if not any(self._file.header.kernels[position].is_foreign for position in record.ids):
+            image = preserving(image, TargetEnv.meet(device.target_env for device in devices))
         return for_driver(image, smallest_cap(device.target_env for device in devices))
 
     def _refused(

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ..ir.create import add_arguments
-from .annotations import ParameterSpec, Signature
 from .aspect_lowering import note_struct, use_struct
 from .assignment import variable_type
 from .composites import build_value
@@ -21,6 +20,7 @@ from .images import ir_image_type
 from .ir_types import ir_type, memref_type
 from .local_arrays import local_array_parameter, local_memref_type
 from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
+from .signature import ParameterSpec, Signature
 from .spec_parameters import IN_KERNEL
 from .specialization import read_specialization
 from .streams import KernelStream

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from ..ir.create import create
 from ..ir.dialects.kernel import LoadFieldOp, StoreFieldOp
 from ..ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
+from .array_elements import Element, load_element, require_readable, require_writable, store_element
 from .checks import check_nan
 from .composites import convert_composite, typed_value_of
 from .conversions import CMPI
@@ -22,7 +23,6 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, integer_attribute, ir_type, storage_type
 from .storage import element_type, is_loaded_whole, local_element_type
 from .struct_types import StructType
-from .subscripts import Element, load_element, require_readable, require_writable, store_element
 from .types import FixedArrayType, ScalarType, Type
 from .values import Composite, FixedArray, LocalArray, Scalar, Tuple, Value, constant
 from .vector_types import VecType

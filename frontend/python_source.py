@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, TypeVar
 from ..ir.errors import BuildError, CompileError, Diagnostic, Error, InvalidError, Location
 from ..vk_runtime.kernel_id import Describer
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
-from .annotations import Signature, resolve_signature
+from .annotations import resolve_signature
 from .compile import compile_lock, load_compiler
 from .definition import KernelOptions
 from .literal_module import LiteralModule, read_module
 from .local_size import LocalSize
-from .lpk_signatures import described
+from .lpk_descriptions import described
+from .signature import Signature
 from .source import FunctionSource
 from .source_images import compiled_module, environment_for, no_spec_values
 from .units import binder

@@ -13,12 +13,14 @@ from ..ir.dialects.spirv.attributes import GroupOperationAttr, ScopeAttr
 from ..ir.dialects.spirv.barrier import ControlBarrierOp
 from ..ir.dialects.spirv.composite import CompositeExtractOp
 from ..ir.dialects.spirv.enums import GroupOperation, MemorySemantics, Scope
+from . import group_library
 from .arithmetic import binary
 from .barriers import add_barrier, choice, semantics
-from .builtins import expect_count
+from .builtins import expect_count, min_max
 from .conversions import condition, convert, settle, store_convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
+from .helpers import call_helper
 from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, ir_type
 from .sub_group_types import combined, passed_on
 from .types import ScalarType, f64
@@ -103,14 +105,10 @@ def compile_arithmetic(fb: FunctionBuilder, node: ast.Call, arguments: list[Valu
     name = fb.callee
     value = operand(fb, node, arguments[0] if arguments else Static(None, "None"), f"lp.{name}")
     word = operation(fb, node, arguments, value.type)
-    if value.type.bits == f64.bits and value.type is not f64:
-        raise fb.error(
-            node,
-            f"lp.{name} takes no integers of 64 bits, found {describe(value)}",
-            "LP2033",
-            hint=f"use lp.group.{name.removeprefix('sub_group.')}, or add up what lp.sub_group.shuffle_xor passes on",
-        )
     fb.uses_barrier = True
+    if value.type.bits == f64.bits and value.type is not f64:  # no instruction that Vulkan promises
+        function = getattr(group_library, name.replace(".", "_"))
+        return call_helper(fb, function, node, {"value": value, "op": Static(word, repr(word))})
     kind = name.removeprefix("sub_group.").title().replace("_", "")
     properties = {**_SCOPE, "group_operation": GroupOperationAttr(GroupOperation[kind])}
 
@@ -216,6 +214,20 @@ def compile_number(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     if name == "sub_group.count":
         return _count(fb, node)
     return _number(fb, name, op)
+
+
+@intrinsic("sub_group.present")
+def compile_present(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles a sub-group's ``get_local_range()``: the last one of a work-group may have fewer work-items."""
+    del arguments
+    fb.uses_work_items = fb.uses_barrier = True
+    if fb.is_dry:
+        return Scalar(fb.module.index_type, bounds=(1, _LARGEST))
+    size, index = (_number(fb, f"sub_group.{name}", _NUMBERS[name][0]) for name in ("size", "index"))
+    before = binary(fb, "Mult", index, size, node)
+    left = binary(fb, "Sub", convert(fb, work_group_size(fb), fb.module.index_type), before, node)
+    assert isinstance(left, Scalar)
+    return min_max(fb, "min", size, left, node)
 
 
 def _number(fb: FunctionBuilder, name: str, op: type[Operation]) -> Scalar:

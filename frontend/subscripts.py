@@ -9,32 +9,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-from xdsl.dialects import arith, memref
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith
 
-from ..ir.create import create
 from ..ir.errors import CompileError
 from .arithmetic import operand_value
-from .checks import check_index, check_nan, is_debug
-from .conversions import CMPI, as_index, convert, store_convert
+from .array_elements import Element, array_extent, element_at, load_element
 from .dispatch import expression
 from .elsewhere import array_member_hint
 from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
 from .images import Pixel, image_extent, image_member, load_pixel, pixel_at
-from .ir_types import BOOL, INDEX_TYPE, IR_INDEX, integer_attribute, ir_type, storage_type
-from .local_arrays import local_array_index
+from .ir_types import INDEX_TYPE, ir_type
 from .types import FixedArray as FixedArrayTypeName
-from .types import ScalarType
 from .values import (
     Array,
     Composite,
     FixedArray,
     Image,
-    LocalArray,
     Scalar,
     Static,
     Tuple,
@@ -45,16 +38,6 @@ from .values import (
 )
 from .vector_types import Vec
 from .work_item_values import IdType, WorkItem
-
-_LARGEST_EXTENT = (1 << 31) - 1
-
-
-@dataclass(slots=True, eq=False)
-class Element:
-    """A place in an array, its indices evaluated."""
-
-    array: Array
-    indices: list[SSAValue]
 
 
 @expression(ast.Subscript)
@@ -183,19 +166,8 @@ def image_pixel(fb: FunctionBuilder, node: ast.expr) -> Pixel | None:
 
 def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
     values = _index_list(fb, node, f"an index of '{array.name}'")
-    if len(values) != array.type.ndim:
-        wanted = ", ".join("ijk"[: array.type.ndim])
-        raise fb.error(
-            node,
-            f"'{array.name}' is {describe(array)} and takes {array.type.ndim} "
-            f"{'index' if array.type.ndim == 1 else 'indices'}, found {len(values)}",
-            "LP2041",
-            hint=f"write {array.name}[{wanted}]",
-        )
-    for dimension, value in enumerate(values):
-        _check_range(fb, array, dimension, value, node)
-    indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
-    return Element(array, [index for index in indices if index is not None])
+    wanted = ", ".join("ijk"[: array.type.ndim])
+    return element_at(fb, array, values, node, f"write {array.name}[{wanted}]")
 
 
 def _index_list(fb: FunctionBuilder, node: ast.Subscript, what: str) -> list[Scalar]:
@@ -210,18 +182,6 @@ def _index_list(fb: FunctionBuilder, node: ast.Subscript, what: str) -> list[Sca
 
 def _is_index_tuple(value: Tuple) -> bool:
     return not isinstance(value, Composite) or isinstance(value.type, IdType)
-
-
-def element_at(fb: FunctionBuilder, array: Array, values: Sequence[Scalar], node: ast.AST) -> Element:
-    """Returns the element at indices that are evaluated; CompileError where their number is wrong."""
-    if len(values) != array.type.ndim:
-        ndim = array.type.ndim
-        found = f"takes {ndim} ind{'ex' if ndim == 1 else 'ices'}, found {len(values)}"
-        raise fb.error(node, f"'{array.name}' is {array.type!r} and {found}", "LP2041")
-    for dimension, value in enumerate(values):
-        _check_range(fb, array, dimension, value, node)
-    indices = [_array_index(fb, array, dimension, value) for dimension, value in enumerate(values)]
-    return Element(array, [index for index in indices if index is not None])
 
 
 def _index_nodes(node: ast.Subscript) -> Sequence[ast.expr]:
@@ -257,76 +217,11 @@ def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
     return [_index(fb, part, "an index of a fixed array") for part in _index_nodes(node)]
 
 
-def _check_range(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar, node: ast.AST) -> None:
-    if is_debug(fb):
-        check_index(fb, array, dimension, index, extent(fb, array, dimension), node)
-
-
-def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue | None:
-    """Returns an index as IR wants it; a negative literal counts from the end."""
-    if isinstance(array, LocalArray):
-        return local_array_index(fb, array, dimension, index)
-    if fb.is_dry:
-        return None
-    if fb.module.index_type.bits == 64 and index.const is not None:
-        return _wide_constant(fb, array, dimension, index)
-    if index.const is not None and index.is_weak:
-        literal = int(index.const)
-        if literal >= 0:
-            return index_constant(fb, min(literal, _LARGEST_EXTENT))
-        extent = _extent_index(fb, array, dimension)
-        return fb.emit(arith.AddiOp, [extent, index_constant(fb, max(literal, -_LARGEST_EXTENT))], IR_INDEX)
-    if index.const is not None:
-        return index_constant(fb, int(index.const))
-    wide = fb.ssa(as_index(fb, index, fb.node or fb.source.tree, "an index"))
-    assert wide is not None
-    return fb.cast_to_index(wide)
-
-
-def _wide_constant(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue:
-    """Returns a constant index in a kernel whose ids have 64 bits; a negative literal counts from the end."""
-    kind, value = fb.module.index_type, int(index.const or 0)
-    value = max(-kind.maximum, min(value, kind.maximum))
-    if -1 < value <= _LARGEST_EXTENT:
-        return index_constant(fb, value)
-    found = fb.constant(value, kind)
-    if value < 0 and index.is_weak:
-        found = fb.emit(arith.AddiOp, [fb.ssa(extent(fb, array, dimension)), found], ir_type(kind))
-    assert found is not None
-    return fb.cast_to_index(found)
-
-
-def index_constant(fb: FunctionBuilder, value: int) -> SSAValue:
-    """Returns a constant of type index."""
-    return fb.prologue_value(
-        (IR_INDEX, value),
-        arith.ConstantOp,
-        IR_INDEX,
-        properties={"value": integer_attribute(value, IR_INDEX)},
-    )
-
-
-def _extent_index(fb: FunctionBuilder, array: Array, dimension: int) -> SSAValue:
-    position = index_constant(fb, dimension)
-    assert array.ssa is not None
-    return fb.prologue_value(
-        ("dim", array.parameter, dimension), memref.DimOp, IR_INDEX, operands=(array.ssa, position)
-    )
-
-
 def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:
-    """Returns ``a.shape[dimension]``."""
+    """Returns ``a.shape[dimension]`` of an array or image."""
     if isinstance(array, Image):
         return image_extent(fb, array, dimension)
-    kind = fb.module.index_type
-    bounds = (0, kind.maximum)
-    if isinstance(array, LocalArray):
-        return convert(fb, array.extents[dimension], kind)
-    if fb.is_dry:
-        return Scalar(kind, bounds=bounds)
-    index = _extent_index(fb, array, dimension)
-    ssa = fb.cast_from_index(index, ("dim", array.parameter, dimension))
-    return Scalar(kind, ssa, bounds=bounds)
+    return array_extent(fb, array, dimension)
 
 
 def size(fb: FunctionBuilder, array: Array) -> Scalar:
@@ -360,90 +255,6 @@ def array_attribute(fb: FunctionBuilder, array: Array, node: ast.Attribute) -> V
                 "LP2046",
                 hint=array_member_hint(node.attr),
             )
-
-
-def require_readable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
-    """Raises CompileError where an array is write-only."""
-    if not array.type.is_readable:
-        raise fb.error(
-            node,
-            f"'{array.name}' is {array.type!r}, which is write-only; it cannot be read",
-            "LP2040",
-            hint=_without_access(array),
-        )
-
-
-def _without_access(array: Array) -> str:
-    return f"declare it {replace(array.type, access='read_write')!r}"
-
-
-def require_writable(fb: FunctionBuilder, array: Array, node: ast.AST) -> None:
-    """Raises CompileError where an array is read-only."""
-    if not array.type.is_writable:
-        raise fb.error(
-            node,
-            f"'{array.name}' is {array.type!r}, which is read-only; it cannot be written",
-            "LP2039",
-            hint=_without_access(array),
-        )
-
-
-def load_element(fb: FunctionBuilder, element: Element, node: ast.AST) -> Scalar:
-    """Emits the read of an element.
-
-    Raises:
-        CompileError: the array is write-only.
-    """
-    array = element.array
-    require_readable(fb, array, node)
-    fb.accesses[array.parameter].reads = True
-    scalar = array.type.element
-    assert isinstance(scalar, ScalarType)
-    if fb.is_dry:
-        return Scalar(scalar)
-    assert array.ssa is not None
-    is_bytes = scalar is BOOL and not isinstance(array, LocalArray)  # in the arrays of the host only
-    loaded = fb.emit(
-        memref.LoadOp,
-        [array.ssa, *element.indices],
-        storage_type(scalar) if is_bytes else ir_type(scalar),
-    )
-    if is_bytes:
-        zero = fb.prologue_value(
-            ("i8", 0),
-            arith.ConstantOp,
-            storage_type(BOOL),
-            properties={"value": integer_attribute(0, storage_type(BOOL))},
-        )
-        return Scalar(BOOL, fb.emit(arith.CmpiOp, [loaded, zero], ir_type(BOOL), CMPI["ne"]))
-    return Scalar(scalar, loaded)
-
-
-def store_element(
-    fb: FunctionBuilder, element: Element, value: Value, node: ast.AST, value_node: ast.AST
-) -> None:
-    """Emits the write of an element.
-
-    Args:
-        node: the target, blamed where the array cannot be written.
-        value_node: the value, blamed where it does not convert.
-
-    Raises:
-        CompileError: the array is read-only, or the value does not convert to its elements.
-    """
-    array = element.array
-    require_writable(fb, array, node)
-    fb.accesses[array.parameter].writes = True
-    assert isinstance(array.type.element, ScalarType)
-    stored = store_convert(fb, value, array.type.element, value_node, f"'{array.name}'")
-    if fb.is_dry:
-        return
-    check_nan(fb, array, element.indices, stored)
-    ssa = fb.ssa(stored)
-    if array.type.element is BOOL and not isinstance(array, LocalArray):
-        ssa = fb.emit(arith.ExtUIOp, [ssa], storage_type(BOOL))
-    assert ssa is not None and array.ssa is not None
-    fb.append(create(memref.StoreOp, operands=[ssa, array.ssa, *element.indices]))
 
 
 def _literal_index(fb: FunctionBuilder, node: ast.Subscript, items: Sequence[Value]) -> int:

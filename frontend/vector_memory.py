@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from .arithmetic import binary
+from .array_elements import Element, element_at, load_element, store_element
 from .builtins import expect_count
 from .conversions import as_index
 from .function_builder import FunctionBuilder
-from .subscripts import Element, element_at, load_element, store_element
 from .types import ScalarType
 from .values import Array, Composite, Image, Scalar, Static, Value, constant, describe
 from .vector_types import VecType

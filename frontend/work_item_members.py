@@ -96,6 +96,7 @@ _SPACES: Final = {name: name for name in ("local_space", "global_space", "global
 _FENCES = ("barrier", "mem_fence")
 _LANE, _SIZE = _intrinsic("sub_group.id"), _intrinsic("sub_group.size")
 _INDEX, _COUNT = _intrinsic("sub_group.index"), _intrinsic("sub_group.count")
+_PRESENT = _intrinsic("sub_group.present")
 
 _PLAIN: Final[dict[str, dict[str, _Plain]]] = {
     "item": {"get_linear_id": _intrinsic("global_linear_id")},
@@ -121,8 +122,8 @@ _PLAIN: Final[dict[str, dict[str, _Plain]]] = {
     "sub_group": {
         "get_local_id": _LANE,
         "get_local_linear_id": _LANE,
-        "get_local_range": _SIZE,
-        "get_local_linear_range": _SIZE,
+        "get_local_range": _PRESENT,
+        "get_local_linear_range": _PRESENT,
         "get_max_local_range": _SIZE,
         "get_group_id": _INDEX,
         "get_group_linear_id": _INDEX,

@@ -17,6 +17,8 @@ from functools import cached_property
 from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
+from .deferred_definitions import deferred_definitions
+
 if TYPE_CHECKING:
     from xdsl.irdl import OpDef, ParamAttrDef
     from xdsl.irdl.declarative_assembly_format import FormatProgram
@@ -139,6 +141,13 @@ def deferred_operations() -> Generator[None]:
         module.OpDef.from_pyrdl, module.get_accessors_from_op_def = staticmethod(read), accessors
         parameters.from_pyrdl = staticmethod(read_parameters)
         _importing.release()
+
+
+@contextlib.contextmanager
+def deferred_imports() -> Generator[None]:
+    """Defers all that importing a part of the compiler would define; wherever one is imported when it is used."""
+    with deferred_definitions(), deferred_operations():
+        yield
 
 
 def _stand_ins(kind: Any) -> dict[str, Any]:

@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
 from ..ir.aspects import aspect_spelling
 from ..ir.call_graph import entry_points, function_name, functions, source_name
-from ..ir.device_config import DeviceConfig, Target, device_config
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
 from ..ir.errors import AspectWarning, Diagnostic, warning_text
 from ..ir.external_texts import is_declarable, other_fixed_targets, other_sub_group_size, unexpected_aspect
 from ..ir.location import location_of
 from .aspect_usage import AspectUsage
+
+if TYPE_CHECKING:
+    from ..ir.device_config import DeviceConfig, Target
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
@@ -76,6 +79,8 @@ def diagnose_targets(
         wanted = sorted(aspect.fixed_targets(function) or ())
         if not wanted:
             continue
+        from ..ir.device_config import device_config  # seldom needed
+
         config = config or device_config()
         # Names that the configuration does not have are refused where the options are set, not here.
         targets = [config.targets[name] for name in wanted if name in config.targets]

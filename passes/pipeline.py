@@ -14,24 +14,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..ir.call_graph import entry_points, function_name, functions
 from ..ir.config import config as options
-from ..ir.device_config import DeviceConfig
 from ..ir.dialects.kernel import is_kernel
+from ..ir.dialects.kernel_atomic import ATOMIC_NAMES
 from ..ir.errors import Diagnostic
 from ..ir.kernel_info import AspectUse, KernelInfo, Requirements
 from ..ir.split_module import SplitModule
 from ..ir.target_env import BindingModel, TargetEnv
+from ..ir.walk import operations
 from .aspect_usage import AspectUsage
-from .carry_results import carry_results
-from .limit_loops import limit_loops
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
 from .requirements import compute_requirements, read_requirements
 from .select_instructions import select_instructions
 from .split_modules import split
+
+if TYPE_CHECKING:
+    from ..ir.device_config import DeviceConfig
 
 AfterPass = Callable[[str, ModuleOp], None]
 """Called after each pass with its name and what it left; once per image from compute-requirements on."""
@@ -179,6 +182,22 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
         joins_loads=env.binding_model is BindingModel.DESCRIPTOR,
     )
     done("optimise", module)
+    names = {op.name for op in operations(module)}
+    if not _LOOPS.isdisjoint(names):
+        _change_loops(module, env, done)
+    # Some atomics are loops on the device.
+    if env.loop_iteration_cap is not None and not (_LOOPS | ATOMIC_NAMES).isdisjoint(names):
+        from .limit_loops import limit_loops
+
+        limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
+        done("limit-loops", module)
+
+
+_LOOPS = frozenset(("scf.for", "scf.while"))
+
+
+def _change_loops(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None:
+    """Runs the passes that change loops alone; each is imported then."""
     if _speculates_rounds(env):
         from .speculate_rounds import speculate_rounds
 
@@ -199,11 +218,10 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
 
         unroll_barriers(module, disabled=env.disabled_passes)
         done("unroll-barriers", module)
+    from .carry_results import carry_results
+
     carry_results(module)
     done("carry-results", module)
-    if env.loop_iteration_cap is not None:
-        limit_loops(module, env.loop_iteration_cap, env.optimisation_level)
-        done("limit-loops", module)
 
 
 def _pairs_rounds(env: TargetEnv) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -27,12 +28,14 @@ from xdsl.passes import ModulePass
 
 from ..ir.aspects import Aspect
 from ..ir.call_graph import CallGraph, entry_points
-from ..ir.device_config import DeviceConfig
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function
 from ..ir.errors import Diagnostic, InvalidError
 from .aspect_usage import AspectUsage
 from .diagnose_aspects import diagnose_declared, diagnose_targets, report
+
+if TYPE_CHECKING:
+    from ..ir.device_config import DeviceConfig
 
 PRE_OPTIMISATION_EXCLUDES: frozenset[int] = frozenset(
     {

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
@@ -20,12 +21,14 @@ from xdsl.passes import ModulePass
 
 from ..ir.attribute_values import elements, integers
 from ..ir.call_graph import entry_points, functions
-from ..ir.device_config import DeviceConfig, device_config
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function, kernel_local_size
 from ..ir.errors import Diagnostic
 from ..ir.kernel_info import Requirements
 from .diagnose_aspects import diagnose_image, needs, report
+
+if TYPE_CHECKING:
+    from ..ir.device_config import DeviceConfig
 
 
 def compute_requirements(image: ModuleOp, *, with_locations: bool = True) -> tuple[Diagnostic, ...]:
@@ -104,6 +107,8 @@ def read_requirements(image: ModuleOp, config: DeviceConfig | None = None) -> Re
 def _numbers(names: tuple[str, ...], config: DeviceConfig | None) -> tuple[int, ...]:
     if not names:
         return ()
+    from ..ir.device_config import device_config  # seldom needed
+
     config = config or device_config()
     return tuple(sorted(config.target(name, "fixed target").aspect_number for name in names))
 

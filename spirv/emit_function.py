@@ -9,8 +9,6 @@ OpPhi), so ids are handed out at first mention.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import NamedTuple
 
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -21,7 +19,7 @@ from ..ir.walk import block_operations, operands_of
 from .binary import Section, encode_instruction
 from .block_order import emission_order
 from .emit_context import EmitContext, Survey, cannot_emit
-from .emit_operands import OperandEncoder, opcodes, operand_encoders
+from .emit_operands import OperandEncoder, opcode_of, operand_encoder
 from .tables import Op
 from .type_table import UnemittableError, scalar_words
 
@@ -29,14 +27,15 @@ _STRUCTURED = frozenset((spirv.SelectionOp, spirv.LoopOp))  # asked by type(): i
 _LEAVING = frozenset((spirv.BreakOp, spirv.ContinueOp))
 
 
-class _Code(NamedTuple):
-    opcodes: dict[type[Operation], int]
-    encoders: dict[type[Operation], OperandEncoder]
+class _Codes(dict[type[Operation], tuple[int | None, OperandEncoder | None]]):
+    """Opcode and operand encoder of each class that was asked for."""
+
+    def __missing__(self, kind: type[Operation]) -> tuple[int | None, OperandEncoder | None]:
+        found = self[kind] = opcode_of(kind), operand_encoder(kind)
+        return found
 
 
-@cache
-def _code() -> _Code:
-    return _Code(opcodes(), operand_encoders())
+_CODES = _Codes()
 
 
 class FunctionEmitter:
@@ -50,7 +49,6 @@ class FunctionEmitter:
         self._ids: dict[int, int] = {}
         # Blocks and operations are keys by identity: their own hash is a Python call.
         self._labels: dict[int, int] = {}
-        self._code = _code()
         self._survey = Survey.of(function)
         self._has_lines = context.env.debug_info
         self._line: object = None
@@ -138,7 +136,7 @@ class FunctionEmitter:
             cannot_emit(str(error), op)
 
     def _instruction(self, op: Operation) -> None:
-        opcode = self._code.opcodes.get(type(op))
+        opcode, encode = _CODES[type(op)]
         if opcode is None:
             cannot_emit("there is no such instruction", op)
         if self._has_lines:
@@ -149,14 +147,13 @@ class FunctionEmitter:
         elif opcode == Op.FunctionCall:
             result_type, result = self._context.types.void(), self._builder.new_id()
         else:
-            self._add(opcode, self._operands(op))
+            self._add(opcode, self._operands(op, encode))
             return
-        self._add(opcode, self._operands(op), result_type, result)
+        self._add(opcode, self._operands(op, encode), result_type, result)
         if op.attributes:
             self._context.decorate_from(result, op.attributes)
 
-    def _operands(self, op: Operation) -> list[int]:
-        encode = self._code.encoders.get(type(op))
+    def _operands(self, op: Operation, encode: OperandEncoder | None) -> list[int]:
         if encode is not None:
             return encode(self._context, op, self._id)
         ids = self._ids
@@ -192,12 +189,14 @@ class FunctionEmitter:
     def _spec_operation(self, op: Operation) -> None:
         assert isinstance(op, spirv.SpecConstantOperationOp)
         inner = op.operation
-        opcode = self._code.opcodes[type(inner)]
+        opcode, encode = _CODES[type(inner)]
+        if opcode is None:
+            cannot_emit("there is no such instruction", inner)
         result_type = self._context.types.id(op.result.type)
         self._ids[id(op.result)] = self._builder.add_result(
             Section.GLOBALS,
             Op.SpecConstantOp,
-            (opcode, *self._operands(inner)),
+            (opcode, *self._operands(inner, encode)),
             result_type=result_type,
             mark=op.location,
         )

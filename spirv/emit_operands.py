@@ -13,12 +13,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.attributes import MemoryAccessAttr, MemorySemanticsAttr, ScopeAttr
 from ..ir.dialects.spirv.enums import GroupOperation, MemoryAccess, MemorySemantics
-from ..ir.dialects.spirv.group import GroupArithmeticOp, GroupNonUniformBallotBitCountOp, GroupOp
-from ..ir.dialects.spirv.integer_dot import IntegerDotOp
 from ..ir.dialects.spirv.types import bit_width, is_integer_type, is_vector
 from ..ir.walk import operands_of
 from .emit_context import EmitContext, cannot_emit
-from .image_capabilities import access_capabilities
 from .tables import GLSL_STD_450, Capability, NewerCapability, Op, enumerant_value, opcode
 
 ValueId = Callable[[SSAValue], int]
@@ -39,33 +36,26 @@ _RENAMED = {
 }
 
 
-def opcodes() -> dict[type[Operation], int]:
-    """Returns the opcode of every operation class that is one instruction in a function."""
-    table: dict[type[Operation], int] = {}
-    for name, op_class in spirv.SPIRV_OPS.items():
-        if name.startswith(_GL_PREFIX):
-            table[op_class] = Op.ExtInst
-            continue
-        try:
-            table[op_class] = opcode(_RENAMED.get(name, "Op" + name.removeprefix("spirv.")))
-        except KeyError:
-            continue  # structural operations have no instruction of their name
-    return table
+def opcode_of(kind: type[Operation]) -> int | None:
+    """Returns the opcode of operations of a class; None for those that have no instruction in a function."""
+    name = kind.name
+    if name.startswith(_GL_PREFIX):
+        return Op.ExtInst
+    try:
+        return opcode(_RENAMED.get(name, "Op" + name.removeprefix("spirv.")))
+    except KeyError:
+        return None
 
 
-def operand_encoders() -> dict[type[Operation], OperandEncoder]:
-    """Returns the operand encoders of the classes that need one."""
-    table: dict[type[Operation], OperandEncoder] = dict(_ENCODERS)
-    for name, op_class in spirv.SPIRV_OPS.items():
-        if name.startswith(_GL_PREFIX):
-            table[op_class] = _glsl(GLSL_STD_450[name.removeprefix(_GL_PREFIX)][0])
-            continue
-        # Not issubclass: operations are abstract classes, which ask all of their subclasses at the first time.
-        for base in op_class.__mro__:
-            if base in _FAMILIES:
-                table[op_class] = _FAMILIES[base]
-                break
-    return table
+def operand_encoder(kind: type[Operation]) -> OperandEncoder | None:
+    """Returns what encodes the operands of operations of a class; None where these are the ids of the operands."""
+    name = kind.name
+    if name.startswith(_GL_PREFIX):
+        return _glsl(GLSL_STD_450[name.removeprefix(_GL_PREFIX)][0])
+    if name in _ENCODERS:
+        return _ENCODERS[name]
+    # Not issubclass: operations are abstract classes, which ask all of their subclasses at the first time.
+    return next((_FAMILIES[base.__name__] for base in kind.__mro__ if base.__name__ in _FAMILIES), None)
 
 
 def _glsl(number: int) -> OperandEncoder:
@@ -203,11 +193,11 @@ def _memory_barrier(context: EmitContext, op: Operation, _: ValueId) -> list[int
 
 
 def _group(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
-    assert isinstance(op, GroupOp)
+    assert isinstance(op, spirv.GroupOp)
     context.capabilities.add(Capability.GroupNonUniform)
     context.capabilities.add(enumerant_value("Capability", op.CAPABILITY))
     words = [_scope(context, op.execution_scope)]
-    if isinstance(op, GroupArithmeticOp | GroupNonUniformBallotBitCountOp):
+    if isinstance(op, spirv.GroupArithmeticOp | spirv.GroupNonUniformBallotBitCountOp):
         operation = op.group_operation.data
         words.append(int(operation))
         if operation is GroupOperation.ClusteredReduce:
@@ -228,7 +218,7 @@ def _array_length(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
 
 
 def _integer_dot(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
-    assert isinstance(op, IntegerDotOp)
+    assert isinstance(op, spirv.IntegerDotOp)
     context.capabilities.add(Capability.DotProduct)
     vector = op.vector1.type
     if not is_vector(vector):
@@ -279,6 +269,8 @@ def _matrix_length(context: EmitContext, op: Operation, _: ValueId) -> list[int]
 
 
 def _image_access(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    from .image_capabilities import access_capabilities
+
     assert isinstance(op, spirv.ImageAccessOp)
     context.capabilities.update(access_capabilities(op))
     ids = list(map(value, op.operands))
@@ -296,40 +288,41 @@ def _function_call(context: EmitContext, op: Operation, value: ValueId) -> list[
     return [context.symbol_id(op.callee.root_reference.data), *map(value, operands_of(op))]
 
 
-_FAMILIES: dict[type, OperandEncoder] = {
-    GroupOp: _group,
-    IntegerDotOp: _integer_dot,
-    spirv.ImageAccessOp: _image_access,
-    spirv.AtomicUpdateOp: _atomic,
-    spirv.AtomicCountOp: _atomic,
+_FAMILIES: dict[str, OperandEncoder] = {
+    "GroupOp": _group,
+    "IntegerDotOp": _integer_dot,
+    "ImageAccessOp": _image_access,
+    "AtomicUpdateOp": _atomic,
+    "AtomicCountOp": _atomic,
 }
-"""Operand encoders by a class that operations derive from."""
+"""Operand encoders by the name of a class that operations derive from."""
 
-_ENCODERS: dict[type[Operation], OperandEncoder] = {
-    spirv.LoadOp: _load,
-    spirv.StoreOp: _store,
-    spirv.CopyMemoryOp: _copy_memory,
-    spirv.CompositeExtractOp: _composite_extract,
-    spirv.CompositeInsertOp: _composite_insert,
-    spirv.VectorShuffleOp: _vector_shuffle,
-    spirv.AtomicCompareExchangeOp: _compare_exchange,
-    spirv.AtomicLoadOp: _atomic_load,
-    spirv.AtomicStoreOp: _atomic_store,
-    spirv.ControlBarrierOp: _control_barrier,
-    spirv.MemoryBarrierOp: _memory_barrier,
-    spirv.DotOp: _dot,
-    spirv.FunctionCallOp: _function_call,
-    spirv.ImageQuerySizeOp: _image_query,
-    spirv.ImageQuerySizeLodOp: _image_query,
-    spirv.ImageQueryLevelsOp: _image_query,
-    spirv.ImageQuerySamplesOp: _image_query,
-    spirv.ImageSparseTexelsResidentOp: _extension(Capability.SparseResidency),
-    spirv.ArrayLengthOp: _array_length,
-    spirv.KHRAssumeTrueOp: _extension(Capability.ExpectAssumeKHR),
-    spirv.KHRExpectOp: _extension(Capability.ExpectAssumeKHR),
-    spirv.KHRReadClockOp: _read_clock,
-    spirv.KHRCooperativeMatrixLoadOp: _matrix_load,
-    spirv.KHRCooperativeMatrixStoreOp: _matrix_store,
-    spirv.KHRCooperativeMatrixMulAddOp: _matrix_multiply_add,
-    spirv.KHRCooperativeMatrixLengthOp: _matrix_length,
+_ENCODERS: dict[str, OperandEncoder] = {
+    "spirv.Load": _load,
+    "spirv.Store": _store,
+    "spirv.CopyMemory": _copy_memory,
+    "spirv.CompositeExtract": _composite_extract,
+    "spirv.CompositeInsert": _composite_insert,
+    "spirv.VectorShuffle": _vector_shuffle,
+    "spirv.AtomicCompareExchange": _compare_exchange,
+    "spirv.AtomicLoad": _atomic_load,
+    "spirv.AtomicStore": _atomic_store,
+    "spirv.ControlBarrier": _control_barrier,
+    "spirv.MemoryBarrier": _memory_barrier,
+    "spirv.Dot": _dot,
+    "spirv.FunctionCall": _function_call,
+    "spirv.ImageQuerySize": _image_query,
+    "spirv.ImageQuerySizeLod": _image_query,
+    "spirv.ImageQueryLevels": _image_query,
+    "spirv.ImageQuerySamples": _image_query,
+    "spirv.ImageSparseTexelsResident": _extension(Capability.SparseResidency),
+    "spirv.ArrayLength": _array_length,
+    "spirv.KHR.AssumeTrue": _extension(Capability.ExpectAssumeKHR),
+    "spirv.KHR.Expect": _extension(Capability.ExpectAssumeKHR),
+    "spirv.KHR.ReadClock": _read_clock,
+    "spirv.KHR.CooperativeMatrixLoad": _matrix_load,
+    "spirv.KHR.CooperativeMatrixStore": _matrix_store,
+    "spirv.KHR.CooperativeMatrixMulAdd": _matrix_multiply_add,
+    "spirv.KHR.CooperativeMatrixLength": _matrix_length,
 }
+"""Operand encoders by the name of the operation: classes would import the whole dialect."""

@@ -28,10 +28,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ..ir.config import config
+from ..ir.dialects import spirv
 from ..ir.dialects.spirv.attributes import NullAttr
 from ..ir.dialects.spirv.constants import nested_array
 from ..ir.dialects.spirv.enums import Decoration, StorageClass
-from ..ir.dialects.spirv.image_types import ImageType, SampledImageType, SamplerType
 from ..ir.dialects.spirv.types import (
     ArrayType,
     CooperativeMatrixType,
@@ -49,7 +49,6 @@ from ..ir.dialects.spirv.types import (
     is_vector,
 )
 from .binary import ModuleBuilder, Section, encode_string
-from .image_capabilities import image_capabilities
 from .layout import layout_fault
 from .tables import Capability as Cap
 from .tables import NewerCapability, NewerOp, Op
@@ -135,7 +134,7 @@ class TypeTable:
         return self._id_of(type_, True)
 
     def _id_of(self, type_: Attribute, is_block: bool) -> int:
-        encode = _TYPE_ENCODERS.get(type(type_))
+        encode = _TYPE_ENCODERS.get(type_.name)
         if encode is None:
             raise UnemittableError(f"SPIR-V has no type {type_}")
         if type(type_) is not StructType:
@@ -220,14 +219,16 @@ class TypeTable:
         return self._unique(NewerOp.TypeCooperativeMatrixKHR, element, *map(self.u32, numbers))
 
     def _image(self, type_: Attribute) -> int:
-        assert isinstance(type_, ImageType)
+        from .image_capabilities import image_capabilities
+
+        assert isinstance(type_, spirv.ImageType)
         shape = type_.data
         self._capabilities.update(image_capabilities(type_))
         numbers = (shape.dim, shape.depth, shape.arrayed, shape.sampling, shape.sampler_use, shape.format)
         return self._unique(Op.TypeImage, self.id(shape.element), *map(int, numbers))
 
     def _sampled_image(self, type_: Attribute) -> int:
-        assert isinstance(type_, SampledImageType)
+        assert isinstance(type_, spirv.SampledImageType)
         return self._unique(Op.TypeSampledImage, self.id(type_.image_type))
 
     def _sampler(self, _: Attribute) -> int:
@@ -327,25 +328,26 @@ class TypeTable:
         return known
 
 
-_TYPE_ENCODERS: dict[type[Attribute], Callable[[TypeTable, Attribute], int]] = {
-    IntegerType: TypeTable._integer,  # pyright: ignore[reportPrivateUsage]
-    Float16Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
-    BFloat16Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
-    Float32Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
-    Float64Type: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
-    VectorType: TypeTable._vector,  # pyright: ignore[reportPrivateUsage]
-    ArrayType: TypeTable._array,  # pyright: ignore[reportPrivateUsage]
-    MatrixType: TypeTable._matrix,  # pyright: ignore[reportPrivateUsage]
-    CooperativeMatrixType: TypeTable._cooperative_matrix,  # pyright: ignore[reportPrivateUsage]
-    SpecArrayType: TypeTable._spec_array,  # pyright: ignore[reportPrivateUsage]
-    RuntimeArrayType: TypeTable._runtime_array,  # pyright: ignore[reportPrivateUsage]
-    StructType: TypeTable._struct,  # pyright: ignore[reportPrivateUsage]
-    PointerType: TypeTable._pointer_type,  # pyright: ignore[reportPrivateUsage]
-    ImageType: TypeTable._image,  # pyright: ignore[reportPrivateUsage]
-    SampledImageType: TypeTable._sampled_image,  # pyright: ignore[reportPrivateUsage]
-    SamplerType: TypeTable._sampler,  # pyright: ignore[reportPrivateUsage]
-    NoneType: lambda table, _: table.void(),
+_TYPE_ENCODERS: dict[str, Callable[[TypeTable, Attribute], int]] = {
+    IntegerType.name: TypeTable._integer,  # pyright: ignore[reportPrivateUsage]
+    Float16Type.name: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
+    BFloat16Type.name: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
+    Float32Type.name: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
+    Float64Type.name: TypeTable._float,  # pyright: ignore[reportPrivateUsage]
+    VectorType.name: TypeTable._vector,  # pyright: ignore[reportPrivateUsage]
+    ArrayType.name: TypeTable._array,  # pyright: ignore[reportPrivateUsage]
+    MatrixType.name: TypeTable._matrix,  # pyright: ignore[reportPrivateUsage]
+    CooperativeMatrixType.name: TypeTable._cooperative_matrix,  # pyright: ignore[reportPrivateUsage]
+    SpecArrayType.name: TypeTable._spec_array,  # pyright: ignore[reportPrivateUsage]
+    RuntimeArrayType.name: TypeTable._runtime_array,  # pyright: ignore[reportPrivateUsage]
+    StructType.name: TypeTable._struct,  # pyright: ignore[reportPrivateUsage]
+    PointerType.name: TypeTable._pointer_type,  # pyright: ignore[reportPrivateUsage]
+    "spirv.image": TypeTable._image,  # pyright: ignore[reportPrivateUsage]
+    "spirv.sampled_image": TypeTable._sampled_image,  # pyright: ignore[reportPrivateUsage]
+    "spirv.sampler": TypeTable._sampler,  # pyright: ignore[reportPrivateUsage]
+    NoneType.name: lambda table, _: table.void(),
 }
+"""By the name of the type: those of images are imported where a kernel has any."""
 
 
 def scalar_words(

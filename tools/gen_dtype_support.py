@@ -44,7 +44,7 @@ shared array of such elements takes a word for each where a kernel of the module
 `or_`, `and_`, `xor`, `exchange`, `compare_exchange`, `load` and `store`.
 
 Sub-group instructions need only have 32 bits: narrower values go through them, f16 and bf16 by way of f32 and rounded
-once; 64-bit integers are shuffled in two halves, and `lp.group` reduces them.
+once; 64-bit integers are shuffled in two halves, and reduced by passing each to all work-items.
 """
 
 

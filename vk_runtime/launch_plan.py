@@ -269,8 +269,9 @@ def _local_size(
         raise InvalidError(f"kernel '{kernel.name}' has a fixed local size, and its image does not say which")
     if not kernel.abi.is_masked:
         raise InvalidError(
-            f"the work-items of kernel '{kernel.name}' work together, so it needs a local size: "
-            "@lp.kernel(local_size=…), @lp.reqd_work_group_size(…) or k[lp.NdRange(global_, local_)]"
+            f"kernel '{kernel.name}' runs in whole work-groups, as its work-items work together or its IR masks no "
+            "range, so it needs a local size: @lp.kernel(local_size=…), @lp.reqd_work_group_size(…) or "
+            "k[lp.NdRange(global_, local_)]"
         )
     return default_local_size(extents, limits)
 

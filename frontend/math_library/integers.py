@@ -15,7 +15,7 @@ def gcd(a: Any, b: Any) -> Any:
         rest = large % small
         large = small
         small = rest
-    return large
+    return abs(large)  # the least integer has no absolute value, and leaves negative rests
 
 
 def lcm(a: Any, b: Any) -> Any:

@@ -190,3 +190,6 @@ class AtomicStoreOp(AtomicOp):
 
 
 OPS: list[type[Operation]] = [AtomicRMWOp, AtomicCompareExchangeOp, AtomicLoadOp, AtomicStoreOp]
+
+ATOMIC_NAMES = frozenset(op.name for op in OPS)
+"""Their names."""

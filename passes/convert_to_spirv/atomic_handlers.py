@@ -155,7 +155,7 @@ def _by_width(lower: Handler) -> Handler:
     return choose
 
 
-ATOMIC_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     AtomicRMWOp: _by_width(_update),
     AtomicCompareExchangeOp: _by_width(_compare_exchange),
     AtomicLoadOp: _by_width(_load),

@@ -1,4 +1,4 @@
-"""Handlers of two-operand arithmetic (`arith`)."""
+"""Handlers of constants and of two-operand arithmetic (`arith`), extrema aside."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
-from ...ir.dialects.kernel import IN_RANGE
 from ...ir.dialects.spirv.types import StructType
 from ...ir.walk import operands_of
 from ..narrowing import is_float_attribute, is_integer_attribute
-from .float_expression import FloatExpression
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
 from .signed_extrema import may_be_folded
 from .spec_constant_table import bf16_bits
@@ -19,7 +17,7 @@ from .types import float_type, is_bool, scalar_of
 from .zero_operands import divf, mulf
 
 
-def _integer(
+def integer(
     kind: type[Operation],
     bool_kind: type[Operation] | None = None,
     *,
@@ -51,15 +49,7 @@ def _integer(
     return lower
 
 
-_MINIMUM, _LOW_BITS = _integer(spirv.GLUMinOp, spirv.LogicalAndOp), _integer(spirv.BitwiseAndOp)
-
-
-def _unsigned_minimum(fn: FunctionLowering, op: Operation) -> None:
-    is_mask = fn.module.env.masks_indices and IN_RANGE in op.attributes
-    (_LOW_BITS if is_mask else _MINIMUM)(fn, op)
-
-
-def _float(kind: type[Operation], *, contracts: bool = False) -> Handler:
+def floating(kind: type[Operation], *, contracts: bool = False) -> Handler:
     """Lowers to `kind`; `contracts` where a driver may fuse it with a neighbour."""
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
@@ -118,42 +108,6 @@ def _ceildivui(fn: FunctionLowering, op: Operation) -> None:
     _stepped(fn, op, spirv.IAddOp, quotient, inexact)
 
 
-def _ordered_extremum(is_maximum: bool) -> Handler:
-    """`minimumf` and `maximumf`: NaN wins, and -0.0 is less than 0.0; GLSL.std.450 has neither.
-
-    Where the operands compare equal they have the same bits, zeros aside: "and" of the bits is 0.0 if either
-    is, "or" is -0.0 if either is.  Of other floats than f32 the signs alone are put together.
-    """
-    first, second = (
-        (spirv.FOrdGreaterThanOp, spirv.FOrdLessThanOp)
-        if is_maximum
-        else (spirv.FOrdLessThanOp, spirv.FOrdGreaterThanOp)
-    )
-    combine = spirv.BitwiseAndOp if is_maximum else spirv.BitwiseOrOp
-
-    def lower(fn: FunctionLowering, op: Operation) -> None:
-        float_type(op.operands[0].type)
-        a, b = (fn.value(value) for value in op.operands)
-        type_ = a.type
-        expression = FloatExpression(fn, type_)
-        condition_type = expression.bool
-        words = [expression.sign_word(value) for value in (a, b)]
-        word = fn.emit(combine, words, expression.word)
-        if expression.has_words:
-            combined = fn.emit(spirv.BitcastOp, (word,), type_)
-        else:
-            combined = expression.signed(a, word)
-        nan = fn.emit(spirv.FAddOp, (a, b), type_)
-        equal = fn.emit(spirv.FOrdEqualOp, (a, b), condition_type)
-        result = fn.emit(spirv.SelectOp, (equal, combined, nan), type_)
-        take_b = fn.emit(second, (a, b), condition_type)
-        result = fn.emit(spirv.SelectOp, (take_b, b, result), type_)
-        take_a = fn.emit(first, (a, b), condition_type)
-        fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (take_a, a, result), type_)
-
-    return lower
-
-
 def _poison(fn: FunctionLowering, op: Operation) -> None:
     """`ub.poison`, which nothing may depend on: zero.  Upstream's lift-cf-to-scf puts it where a value is missing."""
     fn.values[op.results[0]] = fn.constant(fn.type(op.results[0].type), 0)
@@ -197,40 +151,31 @@ def _extended(kind: type[Operation]) -> Handler:
     return lower
 
 
-BINARY_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     arith.ConstantOp: _constant,
     ub.PoisonOp: _poison,
     # On i1, as on any width, addition is modulo 2: exclusive or.
-    arith.AddiOp: _integer(spirv.IAddOp, spirv.LogicalNotEqualOp),
-    arith.SubiOp: _integer(spirv.ISubOp, spirv.LogicalNotEqualOp),
-    arith.MuliOp: _integer(spirv.IMulOp, spirv.LogicalAndOp),
+    arith.AddiOp: integer(spirv.IAddOp, spirv.LogicalNotEqualOp),
+    arith.SubiOp: integer(spirv.ISubOp, spirv.LogicalNotEqualOp),
+    arith.MuliOp: integer(spirv.IMulOp, spirv.LogicalAndOp),
     arith.MulSIExtendedOp: _extended(spirv.SMulExtendedOp),
     arith.MulUIExtendedOp: _extended(spirv.UMulExtendedOp),
-    arith.DivSIOp: _integer(spirv.SDivOp),
-    arith.DivUIOp: _integer(spirv.UDivOp),
-    arith.RemSIOp: _integer(spirv.SRemOp),
-    arith.RemUIOp: _integer(spirv.UModOp),
+    arith.DivSIOp: integer(spirv.SDivOp),
+    arith.DivUIOp: integer(spirv.UDivOp),
+    arith.RemSIOp: integer(spirv.SRemOp),
+    arith.RemUIOp: integer(spirv.UModOp),
     arith.FloorDivSIOp: _floordivsi,
     arith.CeilDivSIOp: _ceildivsi,
     arith.CeilDivUIOp: _ceildivui,
-    arith.AndIOp: _integer(spirv.BitwiseAndOp, spirv.LogicalAndOp),
-    arith.OrIOp: _integer(spirv.BitwiseOrOp, spirv.LogicalOrOp),
-    arith.XOrIOp: _integer(spirv.BitwiseXorOp, spirv.LogicalNotEqualOp),
-    arith.ShLIOp: _integer(spirv.ShiftLeftLogicalOp),
-    arith.ShRSIOp: _integer(spirv.ShiftRightArithmeticOp),
-    arith.ShRUIOp: _integer(spirv.ShiftRightLogicalOp),
-    # Signed i1: true is -1, the smaller one.
-    arith.MinSIOp: _integer(spirv.GLSMinOp, spirv.LogicalOrOp, is_first=spirv.SLessThanOp),
-    arith.MaxSIOp: _integer(spirv.GLSMaxOp, spirv.LogicalAndOp, is_first=spirv.SGreaterThanOp),
-    arith.MinUIOp: _unsigned_minimum,
-    arith.MaxUIOp: _integer(spirv.GLUMaxOp, spirv.LogicalOrOp),
-    arith.AddfOp: _float(spirv.FAddOp, contracts=True),
-    arith.SubfOp: _float(spirv.FSubOp, contracts=True),
+    arith.AndIOp: integer(spirv.BitwiseAndOp, spirv.LogicalAndOp),
+    arith.OrIOp: integer(spirv.BitwiseOrOp, spirv.LogicalOrOp),
+    arith.XOrIOp: integer(spirv.BitwiseXorOp, spirv.LogicalNotEqualOp),
+    arith.ShLIOp: integer(spirv.ShiftLeftLogicalOp),
+    arith.ShRSIOp: integer(spirv.ShiftRightArithmeticOp),
+    arith.ShRUIOp: integer(spirv.ShiftRightLogicalOp),
+    arith.AddfOp: floating(spirv.FAddOp, contracts=True),
+    arith.SubfOp: floating(spirv.FSubOp, contracts=True),
     arith.MulfOp: mulf,
     arith.DivfOp: divf,
-    arith.MinnumfOp: _float(spirv.GLNMinOp),
-    arith.MaxnumfOp: _float(spirv.GLNMaxOp),
-    arith.MinimumfOp: _ordered_extremum(is_maximum=False),
-    arith.MaximumfOp: _ordered_extremum(is_maximum=True),
 }
-"""Handlers of constants and of arithmetic on two operands."""
+"""Handlers by operation."""

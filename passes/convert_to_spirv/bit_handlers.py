@@ -99,7 +99,7 @@ def _absi(fn: FunctionLowering, op: Operation) -> None:
     fn.values[op.results[0]] = fn.emit(spirv.GLSAbsOp, (value,), value.type)
 
 
-BIT_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     math.AbsIOp: _absi,
     math.CtPopOp: _count(_population, from_top=None),
     math.CountLeadingZerosOp: _count(_leading_zeros, from_top=True),

@@ -72,5 +72,5 @@ def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:
     fn.values.update(zip(op.results, results, strict=True))
 
 
-CALL_HANDLERS: dict[type[Operation], Handler] = {func.CallOp: _call}
+HANDLERS: dict[type[Operation], Handler] = {func.CallOp: _call}
 """Handlers of the func dialect."""

@@ -146,7 +146,7 @@ def _negf(fn: FunctionLowering, op: Operation) -> None:
     fn.values[op.results[0]] = fn.emit(spirv.FNegateOp, (value,), value.type)
 
 
-CAST_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     arith.ExtSIOp: _extend(spirv.SConvertOp, -1),
     arith.ExtUIOp: _extend(spirv.UConvertOp, 1),
     arith.TruncIOp: _truncate,

@@ -167,7 +167,7 @@ def is_vector(value: SSAValue) -> bool:
     return is_vector_type(value.type)
 
 
-COMPARE_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     arith.CmpiOp: _cmpi,
     arith.CmpfOp: _cmpf,
     arith.SelectOp: _select,

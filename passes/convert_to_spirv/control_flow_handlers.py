@@ -226,7 +226,7 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
     _load_results(fn, op, variables)
 
 
-CONTROL_FLOW_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     scf.IfOp: _if,
     scf.ForOp: _for,
     scf.WhileOp: _while,

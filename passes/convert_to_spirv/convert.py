@@ -21,44 +21,10 @@ from ...ir.dialects.spirv.enums import AddressingModel
 from ...ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
 from ...ir.split_module import SplitModule
 from ...ir.target_env import BindingModel, TargetEnv
-from .atomic_handlers import ATOMIC_HANDLERS
-from .binary_handlers import BINARY_HANDLERS
-from .bit_handlers import BIT_HANDLERS
-from .call_handlers import CALL_HANDLERS
 from .capabilities import vce_triple
-from .cast_handlers import CAST_HANDLERS
-from .compare_handlers import COMPARE_HANDLERS
-from .control_flow_handlers import CONTROL_FLOW_HANDLERS
-from .function_lowering import Handler
-from .image_handlers import IMAGE_HANDLERS
+from .handlers import HANDLERS
 from .kernel_entry import DEFAULT_LOCAL_SIZE, KernelEntry, local_size
-from .local_array import LOCAL_ARRAY_HANDLERS
-from .math_handlers import MATH_HANDLERS
-from .memory_handlers import MEMORY_HANDLERS
 from .module_lowering import ModuleLowering
-from .report_handlers import REPORT_HANDLERS
-from .spec_constant_table import SPEC_CONSTANT_HANDLERS
-from .spirv_handlers import SPIRV_HANDLERS
-from .work_item_handlers import WORK_ITEM_HANDLERS
-
-HANDLERS: dict[type[Operation], Handler] = {
-    **BINARY_HANDLERS,
-    **COMPARE_HANDLERS,
-    **CAST_HANDLERS,
-    **MATH_HANDLERS,
-    **BIT_HANDLERS,
-    **MEMORY_HANDLERS,
-    **LOCAL_ARRAY_HANDLERS,
-    **ATOMIC_HANDLERS,
-    **CONTROL_FLOW_HANDLERS,
-    **CALL_HANDLERS,
-    **WORK_ITEM_HANDLERS,
-    **SPEC_CONSTANT_HANDLERS,
-    **SPIRV_HANDLERS,
-    **REPORT_HANDLERS,
-    **IMAGE_HANDLERS,
-}
-"""How each operation class is lowered."""
 
 
 def convert_to_spirv(

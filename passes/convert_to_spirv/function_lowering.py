@@ -223,7 +223,7 @@ class FunctionLowering:
         op = block.first_op
         last = block.last_op
         while op is not None and op is not last:
-            handler = handlers.get(type(op))
+            handler = handlers[type(op)]
             if handler is None:
                 raise self.unsupported(op)
             self.location = op.location

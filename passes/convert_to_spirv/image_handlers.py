@@ -58,7 +58,7 @@ def _group_barrier(fn: FunctionLowering, op: Operation) -> None:
     fn.add(spirv.ControlBarrierOp(Scope.Workgroup, Scope.Workgroup, orders))
 
 
-IMAGE_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     ImageReadOp: _read,
     ImageWriteOp: _write,
     ImageSampleOp: _sample,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
@@ -54,13 +55,15 @@ from ..narrowing import is_integer_type, is_memref_type
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering
-from .image_argument import ImageArgument
 from .launch_place import LaunchPlace, component, vulkan_order
-from .local_array import LocalArray
 from .module_lowering import ModuleLowering, only_block
 from .report_buffer import ReportBuffer
 from .size_expressions import SizeExpressions
 from .types import is_scalar
+
+if TYPE_CHECKING:
+    from .image_argument import ImageArgument
+    from .local_array import LocalArray
 
 DEFAULT_LOCAL_SIZE = (64, 1, 1)
 """(x, y, z) of a pipeline that sets none; every device has room for 64 invocations."""
@@ -137,6 +140,8 @@ class KernelEntry:
                     )
                     binding += 1
                 elif isinstance(argument.type, ImageType):
+                    from .image_argument import ImageArgument
+
                     image = ImageArgument(self._fn, self._block, parameter, argument.type, number, binding)
                     self._images[argument] = self._image_numbers[number] = image
                     binding += 1
@@ -178,6 +183,8 @@ class KernelEntry:
 
     def _given_array(self, value: SSAValue, number: int) -> LocalArray:
         """Makes the array of a parameter whose extents each launch gives."""
+        from .local_array import LocalArray
+
         fn, module, name = self._fn, self._module, self._parameters[number].name
         assert is_memref_type(value.type)
         rank = value.type.get_num_dims()

@@ -105,7 +105,7 @@ def _power(fn: FunctionLowering, op: Operation) -> None:
     fn.values[result] = _rounded(fn, expansions.power(expression, x, y), type_)
 
 
-MATH_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     math.AbsFOp: _function(spirv.GLFAbsOp),
     math.SqrtOp: _function(spirv.GLSqrtOp),
     math.RsqrtOp: _function(spirv.GLInverseSqrtOp),

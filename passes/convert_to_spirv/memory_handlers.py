@@ -142,7 +142,7 @@ def _collapse_shape(fn: FunctionLowering, op: Operation) -> None:
     entry_of(fn, op).bind_array(flat, array)
 
 
-MEMORY_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     memref.DimOp: _dim,

@@ -97,7 +97,7 @@ class LoweredFunction:
 class ModuleLowering:
     """What the functions of a module share."""
 
-    def __init__(self, env: TargetEnv, handlers: Mapping[type[Operation], Handler]) -> None:
+    def __init__(self, env: TargetEnv, handlers: Mapping[type[Operation], Handler | None]) -> None:
         self.env = env
         self.handlers = handlers
         self.types = TypeConverter()

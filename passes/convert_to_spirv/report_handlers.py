@@ -111,7 +111,7 @@ def _without_notes(fn: FunctionLowering, op: Operation) -> None:
     fn.values[op.results[0]] = entry_of(fn, op).without_notes()
 
 
-REPORT_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     CheckOp: _check,
     PrintOp: _print,
     CountRoundsOp: _count_rounds,

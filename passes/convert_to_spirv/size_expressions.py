@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from .module_lowering import ModuleLowering
 
 _PREFIX = "spirv."
-_ORDERED: dict[type[Operation], str] = {
-    spirv.GLSMinOp: "SLessThan",
-    spirv.GLSMaxOp: "SGreaterThan",
-    spirv.GLUMinOp: "ULessThan",
-    spirv.GLUMaxOp: "UGreaterThan",
+_ORDERED = {
+    "spirv.GL.SMin": "SLessThan",
+    "spirv.GL.SMax": "SGreaterThan",
+    "spirv.GL.UMin": "ULessThan",
+    "spirv.GL.UMax": "UGreaterThan",
 }
 """Functions of GLSL.std.450, which OpSpecConstantOp cannot wrap, as the comparison that chooses."""
 
@@ -124,7 +124,7 @@ class SizeExpressions:
         opcode = op.name.removeprefix(_PREFIX)
         if opcode in OPERAND_COUNTS:
             return self.apply(opcode, operands, value.type)
-        comparison = _ORDERED.get(type(op))
+        comparison = _ORDERED.get(op.name)
         if comparison is not None:
             return self.apply("Select", [self.apply(comparison, operands, i1), *operands], value.type)
         raise _not_constant(value)

@@ -321,7 +321,7 @@ def lower_get(fn: FunctionLowering, op: Operation) -> None:
     fn.values[op.results[0]] = known
 
 
-SPEC_CONSTANT_HANDLERS: dict[type[Operation], Callable[[FunctionLowering, Operation], None]] = {
+HANDLERS: dict[type[Operation], Callable[[FunctionLowering, Operation], None]] = {
     GetOp: lower_get,
 }
 """Handlers of the spec_constant dialect."""

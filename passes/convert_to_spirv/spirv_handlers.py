@@ -5,7 +5,6 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ...ir.dialects import spirv
-from ...ir.dialects.spirv import SPIRV_OPS
 from ...ir.dialects.spirv.types import PointerType
 from .function_lowering import FunctionLowering, Handler
 from .packed_tables import is_packed, packed_number, packed_variable
@@ -99,11 +98,21 @@ def _is_only_read(op: Operation) -> bool:
     return True
 
 
-SPIRV_HANDLERS: dict[type[Operation], Handler] = {
-    **{kind: _same for name, kind in SPIRV_OPS.items() if name not in _STRUCTURAL},
-    spirv.VariableOp: _variable,
-    spirv.CompositeConstructOp: _composite,
-    spirv.AccessChainOp: _access_chain,
-    spirv.LoadOp: _load,
-}
+class _Handlers(dict[type[Operation], Handler]):
+    """Has a handler for every operation that is not structural."""
+
+    def __missing__(self, kind: type[Operation]) -> Handler:
+        if kind.name in _STRUCTURAL:
+            raise KeyError(kind)
+        return _same
+
+
+HANDLERS = _Handlers(
+    {
+        spirv.VariableOp: _variable,
+        spirv.CompositeConstructOp: _composite,
+        spirv.AccessChainOp: _access_chain,
+        spirv.LoadOp: _load,
+    }
+)
 """Handlers of the spirv dialect in kernel-level IR."""

@@ -47,7 +47,7 @@ def _global_range(fn: FunctionLowering, op: Operation) -> None:
     fn.values[op.results[0]] = entry_of(fn, op).place.global_range(op.dimension.value.data)
 
 
-WORK_ITEM_HANDLERS: dict[type[Operation], Handler] = {
+HANDLERS: dict[type[Operation], Handler] = {
     gpu.GlobalIdOp: _launch_value("global_id"),
     gpu.ThreadIdOp: _launch_value("thread_id"),
     gpu.BlockIdOp: _launch_value("block_id"),

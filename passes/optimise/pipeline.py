@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from importlib import import_module
 
 from xdsl.ir import Operation
 
 from ...ir.attribute_values import integer
 from ...ir.dialects.kernel import OPT_LEVEL
+from ...ir.walk import operations
 from .dce import eliminate_dead_code
 from .effects import functions_of
 from .forward_walk import ForwardWalk
-from .hoist_invariants import hoist_invariants
-from .join_loads import join_loads
-from .lift_breaks import lift_breaks
 from .linearise_indices import has_wide_ids, linearise_indices
-from .narrow_barriers import narrow_barriers
-from .promote_arrays import promote_arrays
-from .reduce_strength import reduce_strength
 
 
 def optimise(
@@ -42,13 +38,13 @@ def optimise(
     positions = not (keeps_dimensions or has_wide_ids(module))
     for function in functions_of(module):
         level_here = min(_level_of(function, level), 2)
-        if level_here and "promote-arrays" not in disabled:
-            promote_arrays(function)
-        if level_here and "lift-breaks" not in disabled:
-            lift_breaks(function)
-        if level_here and positions and joins_loads and "join-loads" not in disabled:
-            join_loads(function)
-        if level_here and positions and "linearise-indices" not in disabled:
+        if not level_here:
+            continue
+        _run_if_needed("promote-arrays", function, disabled)
+        _run_if_needed("lift-breaks", function, disabled)
+        if positions and joins_loads:
+            _run_if_needed("join-loads", function, disabled)
+        if positions and "linearise-indices" not in disabled:
             linearise_indices(function)
         for _ in range(level_here):
             _run(function, disabled, positions=positions)
@@ -65,18 +61,32 @@ def _run(function: Operation, disabled: Collection[str], *, positions: bool) -> 
     fold, number = "canonicalize" not in disabled, "cse" not in disabled
     if fold or number:
         ForwardWalk(fold=fold, number=number).run(function)
-    for name, step in _STEPS:
-        if name not in disabled and (positions or step is not reduce_strength):
-            step(function)
+    _run_if_needed("hoist-invariants", function, disabled)
+    if positions:
+        _run_if_needed("reduce-strength", function, disabled)
+    if "dce" not in disabled:
+        eliminate_dead_code(function)
+    _run_if_needed("narrow-barriers", function, disabled)
 
 
-_STEPS = (
-    ("hoist-invariants", hoist_invariants),
-    ("reduce-strength", reduce_strength),
-    ("dce", eliminate_dead_code),
-    ("narrow-barriers", narrow_barriers),
-)
-"""What follows the walk, by the name that switches it off."""
+_LOOPS = frozenset(("scf.for", "scf.while"))
+_CHANGED = {
+    "promote-arrays": frozenset(("memref.alloca",)),
+    "lift-breaks": frozenset(("scf.while",)),
+    "join-loads": _LOOPS,
+    "hoist-invariants": _LOOPS,
+    "reduce-strength": frozenset(("scf.for",)),
+    "narrow-barriers": frozenset(("gpu.barrier", "spirv.ControlBarrier")),
+}
+"""Passes that many kernels do not need, and the operations that they change."""
+
+
+def _run_if_needed(name: str, function: Operation, disabled: Collection[str]) -> None:
+    """Runs a pass, which is imported then, on a function that has what it changes."""
+    if name in disabled or _CHANGED[name].isdisjoint([op.name for op in operations(function)]):
+        return
+    function_name = name.replace("-", "_")
+    getattr(import_module(f".{function_name}", __package__), function_name)(function)
 
 
 def _level_of(function: Operation, default: int) -> int:

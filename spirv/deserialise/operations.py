@@ -20,7 +20,7 @@ from ...ir.dialects.spirv import enums
 from ...ir.dialects.spirv.group import GroupArithmeticOp, GroupNonUniformBallotBitCountOp, GroupOp
 from ...ir.dialects.spirv.integer_dot import IntegerDotAccumulateOp, IntegerDotOp
 from ..binary import Instruction
-from ..emit_operands import opcodes
+from ..emit_operands import opcode_of
 from ..operands import id_counts
 from ..tables import Op, glsl_std_450_name
 from .errors import unreadable
@@ -56,7 +56,8 @@ Reader = Callable[[Operands, Instruction, type[Operation]], Operation]
 
 @cache
 def _classes() -> dict[int, type[Operation]]:
-    found = {opcode: op_class for op_class, opcode in opcodes().items() if opcode != Op.ExtInst}
+    opcodes = {kind: opcode_of(kind) for kind in spirv.SPIRV_OPS.values()}
+    found = {opcode: kind for kind, opcode in opcodes.items() if opcode not in (None, Op.ExtInst)}
     for structural in (Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Unreachable):
         found.pop(structural, None)
     return found

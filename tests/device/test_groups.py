@@ -218,3 +218,33 @@ def test_group_functions_of_vectors_work_by_component(device):
     rows = [[120, 16, i * (i - 1) / 2, i, 0, i, 3, 1, i + 7, 1] for i in range(16)]
     np.testing.assert_array_equal(out.numpy(), np.array(rows, np.float32))
     np.testing.assert_array_equal(counts.numpy(), [[0, 1, -15]] * 16)
+
+
+@lp.kernel
+def wide_sub_groups(x: lp.In[lp.i64], out: lp.Out[lp.i64, 2], lanes: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    v = x[i]
+    out[0, i] = lp.sub_group.reduce(v, "add")
+    out[1, i] = lp.sub_group.inclusive_scan(v, "max")
+    out[2, i] = lp.sub_group.exclusive_scan(v, "mul")
+    out[3, i] = 0
+    lanes[i] = lp.sub_group.index() * 1000 + lp.sub_group.id()
+    if v % 3 != 0:  # the others take no part
+        out[3, i] = lp.sub_group.exclusive_scan(v, "add")
+
+
+def test_sub_groups_combine_64_bits(device):
+    if not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("the device lacks vk_int64")
+    x = np.random.default_rng(3).integers(-(2**40), 2**40, 13)
+    out, lanes = lp.empty((4, 13), lp.i64, device=device), lp.empty(13, lp.i32, device=device)
+    wide_sub_groups[lp.NdRange(13, 13)](lp.asarray(x, device=device), out, lanes)
+    expected, group_of = np.zeros((4, 13), np.int64), lanes.numpy() // 1000
+    for group in np.unique(group_of):
+        members = np.flatnonzero(group_of == group)
+        members = members[np.argsort(lanes.numpy()[members])]
+        v, some = x[members], members[x[members] % 3 != 0]
+        expected[0, members], expected[1, members] = v.sum(), np.maximum.accumulate(v)
+        expected[2, members] = np.cumprod([1, *v[:-1]])
+        expected[3, some] = np.cumsum(x[some]) - x[some]
+    np.testing.assert_array_equal(out.numpy(), expected)

@@ -116,6 +116,21 @@ def test_helpers_take_items_and_groups_and_wait_through_them(device):
 
 
 @lp.kernel
+def sub_group_ranges(it: lp.NdItem[1], present: lp.Out[lp.i32], most: lp.Out[lp.i32]):
+    i, sub_group = it.get_global_id(0), it.get_sub_group()
+    present[i] = sub_group.get_local_range() + 100 * sub_group.get_local_linear_range()
+    most[i] = sub_group.get_max_local_range()
+
+
+def test_the_last_sub_group_has_what_is_left(device):
+    present, most = lp.zeros(26, lp.i32, device=device), lp.zeros(26, lp.i32, device=device)
+    sub_group_ranges[lp.NdRange(26, 13)](present, most)
+    size = int(most.numpy()[0])
+    expected = [101 * min(size, 13 - i % 13 // size * size) for i in range(26)]
+    assert present.numpy().tolist() == expected
+
+
+@lp.kernel
 def summed_locally(it: lp.NdItem[1], x: lp.In[lp.i32], out: lp.Array[lp.i32]):
     tile = lp.local.array(128, lp.i32)
     i = it.get_local_id(0)

@@ -14,14 +14,8 @@ import numpy as np
 import pytest
 
 from lapilli.frontend import types as t
-from lapilli.frontend.annotations import (
-    NO_DEFAULT,
-    In,
-    Out,
-    ParameterSpec,
-    enclosing_names,
-    resolve_signature,
-)
+from lapilli.frontend.annotations import In, Out, enclosing_names, resolve_signature
+from lapilli.frontend.signature import NO_DEFAULT, ParameterSpec
 from lapilli.ir.errors import CompileError, InvalidError
 
 

@@ -40,7 +40,6 @@ def test_passes_run_in_order() -> None:
     assert seen == [
         "propagate-aspects",
         "optimise",
-        "carry-results",
         "propagate-aspects",
         "split-modules",
         "compute-requirements",

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from lapilli.ir.context import make_context
 from lapilli.ir.parse import parse_module
 from lapilli.ir.verify import verify_module
-from lapilli.passes.optimise import PASSES
-from lapilli.passes.optimise import optimise as optimise_module
+from lapilli.passes.optimise.pipeline import optimise as optimise_module
+from lapilli.passes.registry import pass_factory
 
 CONTEXT = make_context()
 """Shared: loading dialects takes longer than most tests."""
@@ -46,8 +46,7 @@ def after() -> Callable[[str, str], str]:
 
     def run(name: str, text: str) -> str:
         module = _parse(text)
-        (kind,) = [kind for kind in PASSES if kind.name == name]
-        kind().apply(CONTEXT, module)
+        pass_factory(name)()().apply(CONTEXT, module)
         return _text(module)
 
     return run

@@ -6,7 +6,7 @@ import pytest
 from xdsl.parser import Parser
 
 from lapilli.ir.context import make_context
-from lapilli.passes.optimise import optimise
+from lapilli.passes.optimise.pipeline import optimise
 
 SPACE = "memref<4xi32, #spirv.storage_class<Workgroup>>"
 BETWEEN = {

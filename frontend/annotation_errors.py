@@ -1,0 +1,84 @@
+"""What is said about annotations that are wrong or deprecated; nothing else loads this."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from typing import Any, cast
+
+import numpy as np
+
+from ..ir.errors import CompileError, InvalidError
+from .errors import compile_error, signature_error
+from .source import FunctionSource, definition_location
+from .types import MAX_DIMENSIONS, FixedArrayType, type_of_dtype
+
+
+def annotation_error(
+    function: types.FunctionType, name: str, message: str, code: str, hint: str | None
+) -> CompileError:
+    """Makes the error at parameter `name` of a function, with a caret where the source text is at hand."""
+    try:
+        source = FunctionSource.of(function)
+    except CompileError:
+        return signature_error(message, code=code, location=definition_location(function), hint=hint)
+    return compile_error(source, _parameter_node(source, name), message, code=code, hint=hint)
+
+
+def _parameter_node(source: FunctionSource, name: str) -> Any:
+    """Returns the syntax node of parameter `name` ("return": of the return annotation)."""
+    arguments = source.tree.args
+    if name == "return":
+        return source.tree.returns
+    every = (
+        *arguments.posonlyargs,
+        *arguments.args,
+        arguments.vararg,
+        *arguments.kwonlyargs,
+        arguments.kwarg,
+    )
+    return next((a for a in every if a is not None and a.arg == name), None)
+
+
+def described(annotation: object) -> str:
+    """Returns how messages name what stands as an annotation."""
+    if isinstance(annotation, type):
+        return f"the class {annotation.__module__}.{annotation.__qualname__}"
+    return f"{annotation!r} of type {type(annotation).__name__}"
+
+
+def replacement(name: str, annotation: object) -> str:
+    """Returns what to write instead of a wrong annotation."""
+    origin = getattr(annotation, "__origin__", annotation)
+    example = getattr(annotation, "example", None)
+    if isinstance(example, str):
+        return f"write {name}: {example}"
+    if isinstance(annotation, FixedArrayType):
+        return (
+            f"write lp.Array[{annotation.element!r}, {1 + annotation.ndim}], or an lp.struct with a member of this type"
+            if 1 + annotation.ndim <= MAX_DIMENSIONS
+            else "make an lp.struct with a member of this type"
+        )
+    if origin is np.ndarray:
+        return f"write {name}: lp.Array[lp.f32] and pass lp.asarray(…)"
+    if isinstance(annotation, np.dtype) or (
+        isinstance(annotation, type) and issubclass(annotation, np.generic)
+    ):
+        try:
+            return f"write {type_of_dtype(cast(object, annotation))!r}"
+        except InvalidError:  # a dtype without a counterpart: say what there is
+            pass
+    return "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"
+
+
+def warn_of_constant_buffer(function: types.FunctionType, name: str) -> None:
+    """Warns of a parameter that SYCL 2020 deprecates, at the place of the function."""
+    code = function.__code__
+    warnings.warn_explicit(
+        f"parameter '{name}' of '{function.__name__}': lp.Target.CONSTANT_BUFFER is deprecated, as "
+        "target::constant_buffer is in SYCL 2020; write lp.In[…] without it",
+        DeprecationWarning,
+        code.co_filename,
+        code.co_firstlineno,
+        module=function.__module__,
+    )

@@ -1,0 +1,146 @@
+"""Parts of variables: a part is a value in its own right, and storing one gives the variable a new value."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from .composites import convert_composite, value_type
+from .conversions import CMPI, store_convert
+from .fixed_arrays import insert_fixed, load_fixed
+from .function_builder import FunctionBuilder
+from .ir_types import BOOL, ir_type
+from .part_memory import Step, swizzled
+from .values import Composite, FixedArray, Scalar, Value, constant
+from .vector_types import VecType
+
+
+@dataclass(slots=True, eq=False)
+class VariablePart:
+    """A part of a variable."""
+
+    name: str
+    base: Value
+    path: tuple[tuple[Step, ...], ...]
+    """What each attribute and subscript adds, innermost first."""
+    swizzle: tuple[int, ...] | None = None
+    """Which components of the vector at `path` are meant, None: all."""
+
+
+def load_variable_part(fb: FunctionBuilder, part: VariablePart, node: ast.AST) -> Value:
+    """Returns the value of a part."""
+    value = part.base
+    for steps in part.path:
+        value = step_into(fb, value, steps, node)
+    if part.swizzle is None:
+        return value
+    assert isinstance(value, Composite)
+    return swizzled(value, part.swizzle)
+
+
+def step_into(fb: FunctionBuilder, value: Value, steps: tuple[Step, ...], node: ast.AST) -> Value:
+    """Returns a member, component or element of a value."""
+    if isinstance(value, FixedArray):
+        return load_fixed(fb, value, [_scalar_step(s) for s in steps], node)
+    assert isinstance(value, Composite)
+    (step,) = steps
+    return value.items[step] if isinstance(step, int) else _chosen(fb, value, step)
+
+
+def _scalar_step(step: Step) -> Scalar:
+    return constant(step) if isinstance(step, int) else step
+
+
+def _chosen(fb: FunctionBuilder, value: Composite, index: Scalar) -> Scalar:
+    """Emits the choice of a vector's component by a run-time index."""
+    assert isinstance(value.type, VecType)
+    kind = value.type.element
+    result = value.items[0]
+    assert isinstance(result, Scalar)
+    if fb.is_dry:
+        return Scalar(kind)
+    ssa = fb.ssa(result)
+    for position, item in enumerate(value.items[1:], start=1):
+        assert isinstance(item, Scalar)
+        is_this = _is_index(fb, index, position)
+        ssa = fb.emit(arith.SelectOp, [is_this, fb.ssa(item), ssa], ir_type(kind))
+    return Scalar(kind, ssa)
+
+
+def _is_index(fb: FunctionBuilder, index: Scalar, position: int) -> SSAValue | None:
+    operands = [fb.ssa(index), fb.constant(position, index.type)]
+    return fb.emit(arith.CmpiOp, operands, ir_type(BOOL), CMPI["eq"])
+
+
+def store_variable_part(
+    fb: FunctionBuilder, part: VariablePart, value: Value, node: ast.AST, value_node: ast.AST
+) -> None:
+    """Assigns a value to a part.
+
+    Args:
+        node: the target, blamed where it cannot be written.
+        value_node: the value, blamed where it does not convert.
+
+    Raises:
+        CompileError: the value does not convert.
+    """
+    from .assignment import assign_name  # which resolves targets into parts
+
+    if part.swizzle is not None:
+        whole = load_variable_part(fb, VariablePart(part.name, part.base, part.path), node)
+        assert isinstance(whole, Composite)
+        value = _with_components(fb, whole, part.swizzle, value, value_node)
+    assign_name(fb, part.name, _replaced(fb, part.base, part.path, value, node, value_node), value_node)
+
+
+def _with_components(
+    fb: FunctionBuilder, whole: Composite, positions: tuple[int, ...], value: Value, node: ast.AST
+) -> Composite:
+    """Returns a vector with some components replaced."""
+    assert isinstance(whole.type, VecType)
+    kind = VecType(whole.type.element, len(positions))
+    new = convert_composite(fb, value, kind, node, "the swizzle")
+    assert isinstance(new, Composite)
+    items = list(whole.items)
+    for position, item in zip(positions, new.items, strict=True):
+        items[position] = item
+    return whole.with_items(items)
+
+
+def _replaced(
+    fb: FunctionBuilder,
+    base: Value,
+    path: tuple[tuple[Step, ...], ...],
+    value: Value,
+    node: ast.AST,
+    value_node: ast.AST,
+) -> Value:
+    """Returns `base` with the part at `path` replaced."""
+    if not path:
+        return convert_composite(fb, value, value_type(base), value_node, "the part")
+    steps, rest = path[0], path[1:]
+    if isinstance(base, FixedArray):
+        indices = [_scalar_step(s) for one in path for s in one]
+        stored = store_convert(fb, value, base.type.element, value_node, "the element")
+        return insert_fixed(fb, base, indices, stored, node)
+    assert isinstance(base, Composite)
+    (step,) = steps
+    if isinstance(step, int):
+        new = _replaced(fb, base.items[step], rest, value, node, value_node)
+        return base.with_items((*base.items[:step], new, *base.items[step + 1 :]))
+    assert isinstance(base.type, VecType)
+    stored = store_convert(fb, value, base.type.element, value_node, "the component")
+    return base.with_items(
+        [_select_component(fb, step, position, stored, item) for position, item in enumerate(base.items)]
+    )
+
+
+def _select_component(fb: FunctionBuilder, index: Scalar, position: int, new: Scalar, old: Value) -> Scalar:
+    assert isinstance(old, Scalar)
+    if fb.is_dry:
+        return Scalar(old.type)
+    operands = [_is_index(fb, index, position), fb.ssa(new), fb.ssa(old)]
+    return Scalar(old.type, fb.emit(arith.SelectOp, operands, ir_type(old.type)))

@@ -1,0 +1,64 @@
+"""The spirv dialect as a whole: every operation, attribute and type, for parsers and for who asks by name."""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect, Operation
+
+from . import (
+    arithmetic,
+    atomic,
+    attributes,
+    barrier,
+    bit,
+    cast,
+    composite,
+    constants,
+    control_flow,
+    cooperative_matrix,
+    glsl,
+    glsl_more,
+    group,
+    hint,
+    image,
+    image_sampling,
+    image_types,
+    integer_dot,
+    logical,
+    matrix,
+    memory,
+    spec_constants,
+    spec_expression,
+    structure,
+    types,
+)
+
+_GROUPS = (
+    structure,
+    constants,
+    spec_constants,
+    memory,
+    control_flow,
+    arithmetic,
+    logical,
+    bit,
+    cast,
+    composite,
+    atomic,
+    barrier,
+    glsl,
+    group,
+    hint,
+    glsl_more,
+    integer_dot,
+    cooperative_matrix,
+    matrix,
+    spec_expression,
+    image,
+    image_sampling,
+)
+
+SPIRV_OPS: dict[str, type[Operation]] = {op.name: op for group in _GROUPS for op in group.OPS}
+"""Every operation class by its name."""
+
+SPIRV = Dialect("spirv", list(SPIRV_OPS.values()), [*attributes.ATTRIBUTES, *types.TYPES, *image_types.TYPES])
+"""The dialect."""

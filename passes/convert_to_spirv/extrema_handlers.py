@@ -1,0 +1,70 @@
+"""Handlers of minima and maxima (`arith`), which are functions of GLSL.std.450 or made of comparisons."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation
+
+from ...ir.dialects import spirv
+from ...ir.dialects.kernel import IN_RANGE
+from .binary_handlers import floating, integer
+from .float_expression import FloatExpression
+from .function_lowering import FunctionLowering, Handler
+from .types import float_type
+
+_MINIMUM, _LOW_BITS = integer(spirv.GLUMinOp, spirv.LogicalAndOp), integer(spirv.BitwiseAndOp)
+
+
+def _unsigned_minimum(fn: FunctionLowering, op: Operation) -> None:
+    is_mask = fn.module.env.masks_indices and IN_RANGE in op.attributes
+    (_LOW_BITS if is_mask else _MINIMUM)(fn, op)
+
+
+def _ordered_extremum(is_maximum: bool) -> Handler:
+    """`minimumf` and `maximumf`: NaN wins, and -0.0 is less than 0.0; GLSL.std.450 has neither.
+
+    Where the operands compare equal they have the same bits, zeros aside: "and" of the bits is 0.0 if either
+    is, "or" is -0.0 if either is.  Of other floats than f32 the signs alone are put together.
+    """
+    first, second = (
+        (spirv.FOrdGreaterThanOp, spirv.FOrdLessThanOp)
+        if is_maximum
+        else (spirv.FOrdLessThanOp, spirv.FOrdGreaterThanOp)
+    )
+    combine = spirv.BitwiseAndOp if is_maximum else spirv.BitwiseOrOp
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        float_type(op.operands[0].type)
+        a, b = (fn.value(value) for value in op.operands)
+        type_ = a.type
+        expression = FloatExpression(fn, type_)
+        condition_type = expression.bool
+        words = [expression.sign_word(value) for value in (a, b)]
+        word = fn.emit(combine, words, expression.word)
+        if expression.has_words:
+            combined = fn.emit(spirv.BitcastOp, (word,), type_)
+        else:
+            combined = expression.signed(a, word)
+        nan = fn.emit(spirv.FAddOp, (a, b), type_)
+        equal = fn.emit(spirv.FOrdEqualOp, (a, b), condition_type)
+        result = fn.emit(spirv.SelectOp, (equal, combined, nan), type_)
+        take_b = fn.emit(second, (a, b), condition_type)
+        result = fn.emit(spirv.SelectOp, (take_b, b, result), type_)
+        take_a = fn.emit(first, (a, b), condition_type)
+        fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (take_a, a, result), type_)
+
+    return lower
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    # Signed i1: true is -1, the smaller one.
+    arith.MinSIOp: integer(spirv.GLSMinOp, spirv.LogicalOrOp, is_first=spirv.SLessThanOp),
+    arith.MaxSIOp: integer(spirv.GLSMaxOp, spirv.LogicalAndOp, is_first=spirv.SGreaterThanOp),
+    arith.MinUIOp: _unsigned_minimum,
+    arith.MaxUIOp: integer(spirv.GLUMaxOp, spirv.LogicalOrOp),
+    arith.MinnumfOp: floating(spirv.GLNMinOp),
+    arith.MaxnumfOp: floating(spirv.GLNMaxOp),
+    arith.MinimumfOp: _ordered_extremum(is_maximum=False),
+    arith.MaximumfOp: _ordered_extremum(is_maximum=True),
+}
+"""Handlers by operation."""
