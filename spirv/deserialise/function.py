@@ -7,7 +7,7 @@ definitions come first; terminators, which may pass values of later blocks, come
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,20 +16,19 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv import enums
-from ...ir.dialects.spirv.types import PointerType, is_integer_type
+from ...ir.dialects.spirv.types import is_integer_type
 from ..binary import Instruction
 from ..module_view import MERGES, FunctionView
 from ..tables import Op
 from .constants import scalar
 from .control_flow import Construct, ControlFlow, Level, contains
 from .errors import unreadable
+from .function_values import FunctionValues
 from .module_values import ModuleValues
 from .operations import read_operation
 from .values_leaving import LeavingValues
 
 ControlT = TypeVar("ControlT", enums.SelectionControl, enums.LoopControl)
-Insert = Callable[[Operation], None]
-"""Puts an operation where a value is needed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,9 +55,7 @@ class FunctionReader:
         self._function = function
         self._flow = ControlFlow(values.view, function)
         self._leaving = LeavingValues(self._flow, function)
-        self._values: dict[int, SSAValue] = {}
-        self._results: dict[tuple[Construct, int], SSAValue] = {}
-        self._variables: dict[int, SSAValue] = {}
+        self._values = FunctionValues(values, self._leaving)
         self._blocks: dict[int, Block] = {}
         """The block that holds the instructions of a label."""
         self._ends: dict[int, Block] = {}
@@ -68,19 +65,17 @@ class FunctionReader:
         self._absorbed: set[int] = set()
         """Labels whose branch needs no operation: what it leads to follows in the same block."""
         self._hosts: dict[int, Block] = {}
-        self._level: Level = None
-        self._insert: Insert = self._nowhere
         self._location: Attribute | None = None
 
     def read(self, inputs: Sequence[Attribute]) -> Region:
         """Returns the body."""
         entry = Block(arg_types=inputs)
         for item, argument in zip(self._function.parameters, entry.args, strict=True):
-            self._define(item.result_id or 0, argument)
+            self._values.define(item.result_id or 0, argument)
         self._own.append(entry)
         self._blocks[self._flow.entry] = entry
         for number in self._leaving.through_variables:
-            self._add_variable(number, entry)
+            self._values.add_variable(number, entry)
         for label in self._flow.order:
             self._read_block(label)
         for label in self._flow.order:
@@ -88,77 +83,6 @@ class FunctionReader:
         for construct, structured in self._structured.items():
             self._close(construct, structured)
         return Region(self._own)
-
-    # Values
-
-    def _nowhere(self, op: Operation) -> None:
-        raise AssertionError(f"{op.name} has no place")
-
-    def value(self, number: int, user: Instruction) -> SSAValue:
-        """Returns the value with an id, as seen from where operations are being put."""
-        if number not in self._leaving.level:
-            return self._module.value(number, user, self._insert)
-        home = self._leaving.level[number]
-        if not contains(home, self._level):
-            variable = self._variables.get(number)
-            if variable is not None:
-                load = spirv.LoadOp(variable)
-                self._insert(load)
-                return load.value
-            while home is not None and not contains(home.parent, self._level):
-                home = home.parent
-            known = None if home is None else self._results.get((home, number))
-        else:
-            known = self._values.get(number)
-        if known is None:
-            unreadable(f"%{number} is used where it is not defined", user)
-        return known
-
-    def type(self, number: int, user: Instruction) -> Attribute:
-        """Returns the type with an id."""
-        return self._module.types.type(number, user)
-
-    def integer(self, number: int, user: Instruction) -> int:
-        """Returns a plain integer constant."""
-        found = self._module.integer(number)
-        if found is None:
-            unreadable(f"%{number} is no plain integer constant", user)
-        return found
-
-    def is_glsl(self, number: int) -> bool:
-        """Whether an id is the import of GLSL.std.450."""
-        return self._module.extended_sets.get(number) == "GLSL.std.450"
-
-    def callee(self, number: int, user: Instruction) -> str:
-        """Returns the symbol of a function."""
-        return self._module.callee(number, user)
-
-    def _define(self, number: int, value: SSAValue) -> None:
-        self._values[number] = value
-        name = self._module.view.names.get(number)
-        if name and SSAValue.is_valid_name(name):
-            value.name_hint = name
-
-    def _type_of(self, number: int) -> Attribute:
-        item = self._module.view.definitions[number]
-        return self._module.types.type(item.result_type or 0, item)
-
-    def _add_variable(self, number: int, entry: Block) -> None:
-        item = self._module.view.definitions[number]
-        type_ = self._type_of(number)
-        if isinstance(type_, PointerType):
-            unreadable(
-                "its result, a pointer, is used where only a branch out of several constructs leads", item
-            )
-        variable = spirv.VariableOp(PointerType.get(type_, enums.StorageClass.Function))
-        entry.add_op(variable)
-        self._variables[number] = variable.pointer
-
-    def _keep(self, number: int, block: Block) -> None:
-        """Stores a value that leaves its construct through a variable."""
-        variable = self._variables.get(number)
-        if variable is not None:
-            block.add_op(spirv.StoreOp(variable, self._values[number]))
 
     # Blocks
 
@@ -168,10 +92,10 @@ class FunctionReader:
         phis = [item for item in block.body if item.opcode == Op.Phi]
         place = self._place(label, phis)
         self._blocks[label] = self._ends[label] = place
-        self._level, self._insert = flow.body_level[label], place.add_op
+        self._values.level, self._values.insert = flow.body_level[label], place.add_op
         self._location = None
         for item in phis:
-            self._keep(item.result_id or 0, place)
+            self._values.keep(item.result_id or 0, place)
         for item in block.body:
             if item.opcode in (Op.Line, Op.NoLine):
                 self._location = self._line(item)
@@ -204,7 +128,7 @@ class FunctionReader:
         if merged is not None and not is_continue:
             for item in phis:
                 number = item.result_id or 0
-                self._define(number, self._results[(merged, number)])
+                self._values.define(number, self._values.results[(merged, number)])
             return self._structured[merged].holder
         before = flow.predecessors[label]
         if not phis and not is_continue and len(before) == 1 and self._follows_in_continue(before[0], label):
@@ -212,8 +136,8 @@ class FunctionReader:
             return self._ends[before[0]]
         place = Block()
         for item in phis:
-            argument = place.insert_arg(self._type_of(item.result_id or 0), len(place.args))
-            self._define(item.result_id or 0, argument)
+            argument = place.insert_arg(self._values.type_of(item.result_id or 0), len(place.args))
+            self._values.define(item.result_id or 0, argument)
         if is_continue:
             assert level is not None
             self._structured[level].continue_block = place
@@ -243,10 +167,10 @@ class FunctionReader:
     ) -> None:
         merge_phis = self._merge_phis(construct)
         for item in merge_phis:
-            structured.merge.insert_arg(self._type_of(item.result_id or 0), len(structured.merge.args))
+            structured.merge.insert_arg(self._values.type_of(item.result_id or 0), len(structured.merge.args))
         numbers = [item.result_id or 0 for item in merge_phis] + self._leaving.exported(construct)
         for number, result in zip(numbers, op.results, strict=True):
-            self._results[(construct, number)] = result
+            self._values.results[(construct, number)] = result
         self._structured[construct] = structured
         structured.holder.add_op(op)
         if self._location is not None:
@@ -257,7 +181,7 @@ class FunctionReader:
 
     def _result_types(self, construct: Construct) -> list[Attribute]:
         numbers = [item.result_id or 0 for item in self._merge_phis(construct)]
-        return [self._type_of(number) for number in (*numbers, *self._leaving.exported(construct))]
+        return [self._values.type_of(number) for number in (*numbers, *self._leaving.exported(construct))]
 
     def _open_selection(self, construct: Construct, holder: Block) -> None:
         control = _control(enums.SelectionControl, construct.instruction, 1)
@@ -269,11 +193,11 @@ class FunctionReader:
         control = _control(enums.LoopControl, item, 2)
         numbers = [n - (1 << 32) if n >> 31 else n for n in item.operands[3:]]
         op = spirv.LoopOp(Region(), control, self._result_types(construct), numbers)
-        header = Block(arg_types=[self._type_of(phi.result_id or 0) for phi in phis])
+        header = Block(arg_types=[self._values.type_of(phi.result_id or 0) for phi in phis])
         structured = _Structured(op, self._loop_holder(construct, phis), Block(), Block(), header=header)
         self._open(construct, op, structured)
         for phi, argument in zip(phis, header.args, strict=True):
-            self._define(phi.result_id or 0, argument)
+            self._values.define(phi.result_id or 0, argument)
         return header
 
     def _loop_holder(self, construct: Construct, phis: Sequence[Instruction]) -> Block:
@@ -287,7 +211,7 @@ class FunctionReader:
             if end is not None and end.opcode == Op.Branch and flow.end_level[outside[0]] is construct.parent:
                 self._absorbed.add(outside[0])
                 return self._ends[outside[0]]
-        holder = Block(arg_types=[self._type_of(phi.result_id or 0) for phi in phis])
+        holder = Block(arg_types=[self._values.type_of(phi.result_id or 0) for phi in phis])
         self._list(construct.parent).append(holder)
         self._hosts[label] = holder
         return holder
@@ -314,9 +238,9 @@ class FunctionReader:
         elif item.opcode == Op.Variable:
             op = self._variable(item)
         elif item.opcode == Op.FunctionCall and self._module.types.is_void(item.result_type or 0):
-            op = read_operation(self, item._replace(result_type=None))
+            op = read_operation(self._values, item._replace(result_type=None))
         else:
-            op = read_operation(self, item)
+            op = read_operation(self._values, item)
         if self._location is not None:
             op.location = self._location  # pyright: ignore
         place.add_op(op)
@@ -324,12 +248,12 @@ class FunctionReader:
         if number is not None:
             op.attributes |= self._module.decorations(number, item)
             if op.results:
-                self._define(number, op.results[0])
-                self._keep(number, place)
+                self._values.define(number, op.results[0])
+                self._values.keep(number, place)
 
     def _variable(self, item: Instruction) -> Operation:
         type_ = self._module.types.pointer(item.result_type or 0, item)
-        initializer = [self.value(number, item) for number in item.operands[1:2]]
+        initializer = [self._values.value(number, item) for number in item.operands[1:2]]
         return spirv.VariableOp(type_, *initializer)
 
     # Ends of blocks
@@ -341,7 +265,7 @@ class FunctionReader:
         end = flow.blocks[label].terminator
         assert end is not None
         place = self._ends[label]
-        self._level, self._insert = flow.end_level[label], place.add_op
+        self._values.level, self._values.insert = flow.end_level[label], place.add_op
         op = self._terminator(label, end)
         location = self._line_of(label)
         if location is not None:
@@ -360,7 +284,7 @@ class FunctionReader:
         if end.opcode == Op.Return:
             return spirv.ReturnOp()
         if end.opcode == Op.ReturnValue:
-            return spirv.ReturnValueOp(self.value(words[0], end))
+            return spirv.ReturnValueOp(self._values.value(words[0], end))
         if end.opcode == Op.Unreachable:
             return spirv.UnreachableOp()
         if end.opcode == Op.Branch:
@@ -377,7 +301,7 @@ class FunctionReader:
         return self._away(label, target, values, end) if block is None else spirv.BranchOp(block, values)
 
     def _conditional(self, label: int, end: Instruction) -> Operation:
-        condition = self.value(end.operands[0], end)
+        condition = self._values.value(end.operands[0], end)
         on_true = self._edge(label, end.operands[1], end)
         on_false = on_true if end.operands[1] == end.operands[2] else self._edge(label, end.operands[2], end)
         op = spirv.BranchConditionalOp(condition, on_true[0], on_false[0], on_true[1], on_false[1])
@@ -387,7 +311,7 @@ class FunctionReader:
         return op
 
     def _switch(self, label: int, end: Instruction) -> Operation:
-        selector = self.value(end.operands[0], end)
+        selector = self._values.value(end.operands[0], end)
         if not is_integer_type(selector.type):
             unreadable(f"its selector is of type {selector.type}", end)
         size = self._module.view.switch_literal_words(end.operands[0])
@@ -427,7 +351,7 @@ class FunctionReader:
             )
             if value is None:
                 unreadable(f"it has no value for its predecessor %{label}", item)
-            found.append(self.value(value, end))
+            found.append(self._values.value(value, end))
         return found
 
     def _local(self, label: int, target: int) -> Block | None:
@@ -460,9 +384,9 @@ class FunctionReader:
 
     def _close(self, construct: Construct, structured: _Structured) -> None:
         flow = self._flow
-        self._level = construct
+        self._values.level = construct
         numbers = self._leaving.exported(construct)
-        yields = [*structured.merge.args, *(self.value(n, construct.instruction) for n in numbers)]
+        yields = [*structured.merge.args, *(self._values.value(n, construct.instruction) for n in numbers)]
         structured.merge.add_op(spirv.MergeOp(yields))
         blocks = [structured.first, *structured.blocks, structured.merge]
         if construct.is_loop:
@@ -477,7 +401,7 @@ class FunctionReader:
             phis = self._merge_phis(construct)
             block = self._structured[level].continue_block
             assert block is not None
-            passed = [self._results[(construct, phi.result_id or 0)] for phi in phis]
+            passed = [self._values.results[(construct, phi.result_id or 0)] for phi in phis]
             structured.holder.add_op(spirv.BranchOp(block, passed))
 
     def _enter(self, construct: Construct, structured: _Structured) -> None:
@@ -488,13 +412,13 @@ class FunctionReader:
         merged = self._flow.by_merge.get(construct.header)
         host = self._hosts.get(construct.header)
         if merged is not None:
-            values = [self._results[(merged, phi.result_id or 0)] for phi in phis]
+            values = [self._values.results[(merged, phi.result_id or 0)] for phi in phis]
         elif host is not None:
             values = list(host.args)
         else:
             (before,) = self._outside(construct)
-            self._level = construct.parent
-            self._insert = lambda op: structured.holder.insert_op_before(op, structured.op)
+            self._values.level = construct.parent
+            self._values.insert = lambda op: structured.holder.insert_op_before(op, structured.op)
             values = self._passed(before, construct.header, construct.instruction)
         structured.first.add_op(spirv.BranchOp(header, values))
 
