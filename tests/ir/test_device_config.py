@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lapilli as lp
+from lapilli.ir.aspects import Aspect
 from lapilli.ir.device_config import (
     DEFAULT_FILE,
     MAX_BYTES,
     DeviceConfig,
+    Target,
     default_device_config,
     device_config,
     load_device_config,
