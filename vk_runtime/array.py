@@ -426,6 +426,8 @@ def normalise_shape(shape: object) -> tuple[int, ...]:
     Raises:
         InvalidError: not one to three integers of 0 or more.
     """
+    if type(shape) is int and shape >= 0:  # nearly all
+        return (shape,)
     items = cast("Sequence[object]", shape) if isinstance(shape, tuple | list) else (shape,)
     try:
         extents = tuple(operator.index(cast("int", item)) for item in items)

@@ -51,6 +51,8 @@ class Buffer(Tracked):
         """Size of the VkDeviceMemory of a buffer that has one of its own to share, else 0."""
         self.memory: Any = None
         """That VkDeviceMemory."""
+        self.was_read = False
+        """Whether it was downloaded before; see `small_copies`."""
         self.owner: weakref.ref[Array] | None = None
         """The array that it is the memory of."""
 

@@ -105,7 +105,7 @@ class Batch:
     ) -> None:
         self.raw: Any = None
         """The VkCommandBuffer to end; there is none."""
-        self.submitted = submitted
+        self.submitted: Any = submitted
         """VkCommandBuffer[]."""
         self.count = count
         """How many."""

@@ -357,9 +357,7 @@ class LaunchRecord(KernelCommands):
         kept = repeated.find(self, args, uses, block)
         if kept is None:
             return False
-        memory = [memory for memory, _ in uses]
-        kept.keep = [memory]
-        queue.submit_batch(kept, memory, [writes for _, writes in uses])
+        kept.submit(queue, [memory for memory, _ in uses], [writes for _, writes in uses])
         event.value = kept.value
         if queue.known.get(self) is kept:
             if are_fixed(args):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .image_base import ImageBase
     from .object_info import QueueInfo
     from .reports import HostReport, QueueReports
+    from .small_copies import KeptDownloads
     from .tracked import Tracked
     from .transfer_stream import TransferStream
 
@@ -95,6 +96,7 @@ class Queue(VulkanObject, CommandStream):
         self._errors = AsynchronousErrors()
         self.transfers: tuple[TransferStream, int] | None = None
         """Where its last copy from host memory went that runs beside it, and the timeline value there."""
+        self._downloads: KeptDownloads | None = None
         self._reports: QueueReports | None = None
         """What its kernels tell the host."""
         super().__init__(found, is_in_order=in_order, is_profiling=profiling)
@@ -115,6 +117,15 @@ class Queue(VulkanObject, CommandStream):
     def get_context(self) -> Context:
         """Returns `context`."""
         return self.context
+
+    @property
+    def downloads(self) -> KeptDownloads:
+        """Its small downloads that come again; made for the first."""
+        if self._downloads is None:
+            from .small_copies import KeptDownloads
+
+            self._downloads = KeptDownloads(self, self._logical)
+        return self._downloads
 
     @property
     def reports(self) -> QueueReports:
@@ -333,6 +344,11 @@ class Queue(VulkanObject, CommandStream):
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
             return graph.last_event(self)
         return Event(self, self.last_value)
+
+    def abandon(self) -> None:
+        """Lets go of everything, run or not: the device is going away."""
+        super().abandon()
+        self._downloads = None
 
     def end_reports(self) -> None:
         """Shows what kernels reported that nobody has waited for; the device is idle."""

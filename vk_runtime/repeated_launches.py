@@ -6,6 +6,9 @@ device starts while Python is still on its way to the wait.
 
 A recording is found again by its launch record, its arrays and the bytes of its argument block, so a launch with
 anything else in it is recorded anew.  It keeps no array alive between two submissions.
+
+Where the host reads what such a launch writes, each time, the copy that it reads is part of the submission: see
+`small_copies`.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from . import graph_recording, profile, trace
 from .event import Event
 from .graph_commands import Batch, CommandPool
+from .headers import ffi
 
 if TYPE_CHECKING:
     from .arguments import Uses
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from .launch_record import LaunchRecord
     from .logical_device import LogicalDevice
     from .queue import Queue
+    from .small_copies import KeptDownload
     from .tracked import Tracked
 
 ENOUGH = 2
@@ -135,6 +140,48 @@ class KeptLaunch(Batch):
         self._writes: Sequence[bool] = ()
         """Whether the kernel writes each of them."""
         self._scalars: Sequence[tuple[int, object]] = ()
+        self._alone = self.submitted
+        self._download: weakref.ref[KeptDownload] | None = None
+        """What is submitted with it."""
+        self._doubts = 0
+        """How many downloads of what it wrote are not taken for a pattern, since one was in vain."""
+
+    def follow_with(self, download: KeptDownload) -> None:
+        """Has a download of what it writes submitted together with it, from the next time on.
+
+        Call it with the device's lock held, where the host reads that right behind it.
+        """
+        if self._doubts:
+            self._doubts -= 1
+        else:
+            self._download = weakref.ref(download)
+            self.submitted, self.count = (
+                ffi.new("VkCommandBuffer[]", [self._alone[0], download.submitted[0]]),
+                2,
+            )
+
+    def submit(self, queue: Queue, memory: Sequence[Tracked], writes: Sequence[bool]) -> None:
+        """Submits it once more.  Call it with the device's lock held.
+
+        Args:
+            queue: where it was recorded.
+            memory: of its arrays.
+            writes: whether the kernel writes each of them.
+        """
+        download = None if self._download is None else self._following(queue)
+        self.keep = [memory, download]
+        queue.submit_batch(self, memory, writes)
+        if download is not None:
+            download.note_submission(self.value)
+
+    def _following(self, queue: Queue) -> KeptDownload | None:
+        """Returns the download that is submitted with it, None from when on nobody has read what one copied."""
+        download = None if self._download is None else self._download()
+        if download is not None and download.reserve(queue):
+            return download
+        self._doubts = PATIENCE
+        self._download, self.submitted, self.count = None, self._alone, 1
+        return None
 
     def remember(self, args: Sequence[Any], uses: Uses) -> None:
         """Lets `launch` know arguments that it was recorded with.  Arrays are not kept alive.
@@ -174,8 +221,7 @@ class KeptLaunch(Batch):
                 break
             if queue.known is not known or queue.in_flight:
                 return None
-            self.keep = [used]
-            queue.submit_batch(self, used, self._writes)
+            self.submit(queue, used, self._writes)
             event = _new_event(Event)  # while the device is at work
             event._queue, event.value, event.elapsed_ticks = queue, self.value, None
             if trace.active:

@@ -1,12 +1,13 @@
 """Copies through staging memory, for arrays that the host does not see.
 
-A copy goes in pieces through a few staging buffers, which `spare_buffers` keeps for the next copy: while the device
-copies one piece, the host fills or empties the next.  Each piece is submitted at once where there are several.
+A copy goes in pieces through staging buffers, which `spare_buffers` keeps for the next copy: while the device copies
+some pieces, threads of the host fill or empty others.  Each piece is submitted at once where there are several.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +25,17 @@ if TYPE_CHECKING:
     from .logical_device import LogicalDevice
     from .queue import Queue
 
-PIECE_BYTES = 8 << 20
-"""Bytes of a staging buffer: long enough for the copy to hide the hand-over, and four share a block of memory."""
+PIECE_BYTES = 4 << 20
+"""Bytes of the largest staging buffer: long enough for the copy to hide the hand-over."""
+
+LEAST_PIECE_BYTES = 1 << 20
+"""Bytes of a piece of a copy that has several, at least."""
+
+ENOUGH_PIECES = 8
+"""Pieces of a copy that keep all threads busy: a short copy has smaller pieces."""
 
 PIECES = 4
-"""Staging buffers of one copy that are in use at a time."""
+"""Pieces that the device has got at a time."""
 
 LEAST_ROOM_BYTES = 1 << 16
 """Bytes of the smallest staging buffer."""
@@ -54,61 +61,102 @@ def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, 
 
     The copies may still run on return; `source` is no longer needed.
     """
+    piece_bytes = _piece_bytes(source.size)
+    if source.size <= piece_bytes:
+        staging = allocate_staging(device, source.size)
+        _fill_piece(stream, staging, source)
+        with device.lock:
+            value = record_copy(stream, device, staging, buffer, 0, 0, source.size, "upload")
+            if isinstance(stream, TransferStream):
+                stream.flush()
+        return value
+    from .copy_threads import CopyThreads
+
+    filling: deque[tuple[Future[Any], Buffer, int, int]] = deque()
     values: deque[int] = deque()
-    selector, value = stream.device.selector, 0
-    is_whole = source.size <= PIECE_BYTES and not isinstance(stream, TransferStream)
-    for start in range(0, source.size, PIECE_BYTES):
-        piece = source[start : start + PIECE_BYTES]
+
+    def submit_first() -> None:
+        filled, staging, start, nbytes = filling.popleft()
+        filled.result()
         if len(values) == PIECES:
             stream.block_until(values.popleft())
         with device.lock:
-            device.require_usable()
-            staging = device.memory.allocate(_room(device, piece.size), for_host=True)
-        with profile.span("copy", "to staging", device=selector, nbytes=piece.size):
-            device.visit(partial(_fill_piece, staging, piece))
-        with device.lock:
-            value = record_copy(stream, device, staging, buffer, 0, start, piece.size, "upload")
-            if not is_whole:
-                stream.flush()
-        values.append(value)
-    return value
+            values.append(record_copy(stream, device, staging, buffer, 0, start, nbytes, "upload"))
+            stream.flush()
 
-
-def _fill_piece(staging: Buffer, piece: _Bytes) -> None:
-    np.copyto(mapped(staging, piece.dtype, piece.shape), piece)
+    with CopyThreads() as threads:
+        for start in range(0, source.size, piece_bytes):
+            if len(filling) == threads.count:
+                submit_first()
+            piece = source[start : start + piece_bytes]
+            staging = allocate_staging(device, piece.size)
+            started = threads.start(partial(_fill_piece, stream, staging, piece))
+            filling.append((started, staging, start, piece.size))
+        while filling:
+            submit_first()
+    return values[-1]
 
 
 def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, target: _Bytes) -> None:
     """Copies `buffer` into host memory and waits for it."""
-    waiting: deque[tuple[_Bytes, Buffer, int]] = deque()
-    for start in range(0, target.size, PIECE_BYTES):
-        if len(waiting) == PIECES:
-            _take_piece(stream, *waiting.popleft())
-        piece = target[start : start + PIECE_BYTES]
+    piece_bytes = _piece_bytes(target.size)
+    if target.size <= piece_bytes:
+        staging = allocate_staging(device, target.size)
         with device.lock:
-            device.require_usable()
-            staging = device.memory.allocate(_room(device, piece.size), for_host=True)
-            value = record_copy(stream, device, buffer, staging, start, 0, piece.size, "download")
-            if target.size > PIECE_BYTES:
+            value = record_copy(stream, device, buffer, staging, 0, 0, target.size, "download")
+        stream.wait_for(value)
+        _take_piece(stream, staging, target)
+        return
+    from .copy_threads import CopyThreads
+
+    waiting: deque[tuple[int, Buffer, _Bytes]] = deque()
+
+    with CopyThreads() as threads:
+
+        def take_first() -> None:
+            value, staging, piece = waiting.popleft()
+            stream.wait_for(value)
+            threads.start(partial(_take_piece, stream, staging, piece))
+
+        for start in range(0, target.size, piece_bytes):
+            if len(waiting) == PIECES:
+                take_first()
+            piece = target[start : start + piece_bytes]
+            staging = allocate_staging(device, piece.size)
+            with device.lock:
+                value = record_copy(stream, device, buffer, staging, start, 0, piece.size, "download")
                 stream.flush()
-        waiting.append((piece, staging, value))
-    while waiting:
-        _take_piece(stream, *waiting.popleft())
+            waiting.append((value, staging, piece))
+        while waiting:
+            take_first()
 
 
-def _room(device: LogicalDevice, nbytes: int) -> int:
-    """Returns the size of the staging buffer of a piece: of few sizes, so that one that was used before fits."""
+def _piece_bytes(nbytes: int) -> int:
+    """Returns the bytes of the pieces of a copy."""
+    wanted = 1 << (nbytes // ENOUGH_PIECES).bit_length()
+    return min(PIECE_BYTES, max(wanted, LEAST_PIECE_BYTES))
+
+
+def allocate_staging(device: LogicalDevice, nbytes: int) -> Buffer:
+    """Returns a staging buffer: of few sizes, so that one that was used before fits."""
     room = max(1 << (nbytes - 1).bit_length(), LEAST_ROOM_BYTES)
     limits = device.physical.limits
     largest = min(limits.max_buffer_bytes, limits.max_memory_allocation_bytes)
-    return max(nbytes, min(room, largest))
+    with device.lock:
+        device.require_usable()
+        return device.memory.allocate(max(nbytes, min(room, largest)), for_host=True)
 
 
-def _take_piece(stream: CommandStream, piece: _Bytes, staging: Buffer, value: int) -> None:
-    stream.wait_for(value)
-    span = profile.span("copy", "from staging", device=stream.device.selector, nbytes=piece.size)
-    with span:
-        stream.device.logical.visit(lambda: np.copyto(piece, mapped(staging, piece.dtype, piece.shape)))
+def _fill_piece(stream: CommandStream, staging: Buffer, piece: _Bytes) -> None:
+    device = stream.device
+    with profile.span("copy", "to staging", device=device.selector, nbytes=piece.size):
+        device.logical.visit(lambda: np.copyto(mapped(staging, piece.dtype, piece.shape), piece))
+
+
+def _take_piece(stream: CommandStream, staging: Buffer, piece: _Bytes) -> None:
+    device = stream.device
+    with profile.span("copy", "from staging", device=device.selector, nbytes=piece.size):
+        device.logical.visit(lambda: np.copyto(piece, mapped(staging, piece.dtype, piece.shape)))
 
 
 def record_copy(

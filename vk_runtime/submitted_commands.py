@@ -152,6 +152,11 @@ class SubmittedCommands(Handle):
         return ((self._clock.raw, value),)
 
     @property
+    def completed(self) -> int:
+        """The timeline value up to which everything is known to have run."""
+        return self._clock.completed
+
+    @property
     def last_value(self) -> int:
         """The timeline value of the last command, submitted or not."""
         recording = self.recording

@@ -16,6 +16,9 @@ from .logical_device import LogicalDevice
 from .queue import Queue
 from .tracked import Tracked
 
+LARGEST_KEPT = 512 << 10
+"""Bytes of the largest download that `small_copies` keeps."""
+
 
 def mapped(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Returns the beginning of mapped memory as an array, valid while `buffer` and its device live."""
@@ -54,13 +57,17 @@ def upload(queue: Queue, device: LogicalDevice, buffer: Buffer, source: np.ndarr
         with profile.span("copy", "upload", device=queue.device.selector, nbytes=source.nbytes):
             device.visit(lambda: np.copyto(mapped(buffer, source.dtype, source.shape), source))
         return None
+    from .small_copies import can_update, record_update
     from .staging import stream_for, upload_pieces
     from .transfer_stream import TransferEvent, TransferStream
 
     flat = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
     stream = stream_for(queue, device, buffer, flat.size)
     if not isinstance(stream, TransferStream):
-        upload_pieces(stream, device, buffer, flat)
+        if can_update(buffer, flat.size):
+            record_update(queue, device, buffer, flat)
+        else:
+            upload_pieces(stream, device, buffer, flat)
         return None
     queue.flush()  # what was launched before runs meanwhile
     value = upload_pieces(stream, device, buffer, flat)
@@ -73,17 +80,24 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
     refuse("reading an array on the host")
     if not out.nbytes:
         return
-    native = out.dtype.newbyteorder("=")
+    native = out.dtype if out.dtype.isnative else out.dtype.newbyteorder("=")
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=True)
         with profile.span("copy", "download", device=queue.device.selector, nbytes=out.nbytes):
             device.visit(lambda: np.copyto(out, mapped(buffer, native, out.shape)))
         return
-    from .staging import download_pieces, stream_for
-
-    is_direct = out.flags.c_contiguous and out.dtype == native
+    is_direct = native is out.dtype and out.flags.c_contiguous
     target = out if is_direct else np.empty(out.shape, native)
     flat = target.reshape(-1).view(np.uint8)
+    if flat.size <= LARGEST_KEPT and not queue.is_timed:
+        if buffer.queue is not queue:
+            wait_for_uses(device, buffer, writes_only=True)
+        if queue.downloads.download(buffer, flat):
+            if target is not out:
+                np.copyto(out, target)
+            return
+    from .staging import download_pieces, stream_for
+
     stream = stream_for(queue, device, buffer, flat.size)
     if buffer.queue is not stream or stream is not queue:
         # The copy would wait on the device, but what the other queue's kernels report is for whoever reads.

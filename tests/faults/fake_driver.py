@@ -28,6 +28,8 @@ HEAP_BYTES = 32 << 20
 ALIGNMENT, SPARSE_ALIGNMENT = 16, 1 << 16
 SPARSE = 0x1
 """VK_BUFFER_CREATE_SPARSE_BINDING_BIT."""
+SIMULTANEOUS = 0x4
+"""VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT."""
 
 TELLS_LOSS = frozenset(
     {
@@ -53,6 +55,8 @@ class Object:
     """What must live as long as somebody may use this."""
     state: str = ""
     """Of a command buffer: initial, recording, executable."""
+    is_simultaneous: bool = False
+    """Whether a command buffer may be submitted while it runs."""
 
 
 @dataclass(eq=False)
@@ -361,6 +365,7 @@ class FakeDriver:
         if found.state == "recording":
             raise AssertionError("begun while it is being recorded")
         found.state, found.content = "recording", []
+        found.is_simultaneous = bool(info.flags & SIMULTANEOUS)
         found.uses.clear()
 
     def vkEndCommandBuffer(self, handle: Any) -> None:
@@ -405,6 +410,13 @@ class FakeDriver:
         found = self._find("Buffer", target)
         self._recording(handle, found).content.append(("fill", found, offset, size, word))
 
+    def vkCmdUpdateBuffer(self, handle: Any, target: Any, offset: int, size: int, data: Any) -> None:
+        found = self._find("Buffer", target)
+        if size % 4 or offset % 4 or size > 65536:
+            raise AssertionError("an update of a buffer that is none of whole words, or too large")
+        written = bytes(ffi.buffer(data, size))
+        self._recording(handle, found).content.append(("update", found, offset, written))
+
     # ---- queries ----
 
     def vkCreateQueryPool(self, device: Any, info: Any, allocator: Any, out: Any) -> None:
@@ -446,6 +458,8 @@ class FakeDriver:
             for item in buffers:
                 if item.state != "executable":
                     self.violations.append(f"a command buffer is submitted that is {item.state}")
+                if not item.is_simultaneous and any(item in other.buffers for other in self._pending):
+                    self.violations.append("a command buffer is submitted again while it may run")
             waits = [
                 (self._find("Semaphore", info.pWaitSemaphores[i]), values.pWaitSemaphoreValues[i])
                 for i in range(info.waitSemaphoreCount)
@@ -485,6 +499,8 @@ class FakeDriver:
         elif what == "fill":
             target, offset, size, word = operands
             self._write(target, offset, word.to_bytes(4, "little") * (size // 4))
+        elif what == "update":
+            self._write(*operands)
         else:
             pool, index = operands
             pool.content[index] = next(self._ticks)

@@ -25,6 +25,8 @@ def use(device: lp.Device) -> None:
     check[100].on(queue)(x)
     for _ in range(4):
         add[100](1.0, x, large).wait()
+    for _ in range(3):
+        x.numpy()
     with lp.graph() as graph:
         add[100](2.0, x, large)
     graph.replay().wait()

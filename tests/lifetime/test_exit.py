@@ -80,6 +80,20 @@ def test_use_of_staged_memory_after_the_end_is_an_error_and_no_crash():
     )
 
 
+def test_large_staged_copies_at_the_end_of_the_program():
+    """Where no thread can be started any more."""
+    ends_in_silence(
+        "import atexit\n"
+        "from lapilli.vk_runtime.device import Device\n"
+        "staged = Device(lp.devices()[0].physical, 'staged', staged_memory=True)\n"
+        "z = lp.ones(1 << 20, device=staged)\n"
+        "def read():\n"
+        "    assert (z.copy_from(z.numpy() + 1).numpy() == 2).all()\n"
+        "    staged.shut_down()\n"
+        "atexit.register(read)\n"
+    )
+
+
 THREADS = """
 import threading
 import numpy as np
