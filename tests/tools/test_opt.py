@@ -176,7 +176,7 @@ def test_an_unknown_pass_lists_the_known_ones(file: Path) -> None:
         "cse, dce, hoist-invariants, join-loads, lift-breaks, limit-loops, linearise-indices, lower-upstream, "
         "lower-vectors, narrow-barriers, pair-rounds, promote-arrays, propagate-aspects, reduce-strength, "
         "rotate-barriers, speculate-rounds, split-modules, trap-accesses, trap-cooperation, "
-        "unroll-barriers\n"
+        "unroll-barriers, unroll-short\n"
     )
 
 
