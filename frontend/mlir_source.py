@@ -32,8 +32,8 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         from ..ir.parse import parse_module
 
         parsed = parse_module(request.code, LABEL)
-        prepare(parsed, environment_for(request))
         try:
+            prepare(parsed, environment_for(request))
             made = compiled_module(parsed.module, request)
         except BuildError as error:
             raise _located(error, parsed) from error

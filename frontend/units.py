@@ -133,7 +133,7 @@ def _describer(kernel: KernelFunction) -> Describer:
     signature, local_size = kernel.signature, kernel.local_size
 
     def describe() -> tuple[KernelRecord, tuple[ConstantRecord, ...]]:
-        from .lpk_signatures import described
+        from .lpk_descriptions import described
 
         return described(name, qualified_name, signature, local_size)
 

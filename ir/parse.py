@@ -69,6 +69,9 @@ class _Parser(Parser):
     def _get_op_by_name(self, name: str) -> type[Operation]:
         if name == _MODULE_END:
             return _module_end()
+        found = _more_operations(name)
+        if found is not None:
+            return found
         found = super()._get_op_by_name(name)
         # Asked for behind a bare name, that is, in custom syntax.
         if (
@@ -91,6 +94,19 @@ class _Parser(Parser):
 
 
 _MODULE_END = "gpu.module_end"
+
+
+_EXTENDED = ("arith.", "gpu.", "index.", "vector.")
+
+
+def _more_operations(name: str) -> type[Operation] | None:
+    """Returns an operation of upstream's that xDSL lacks, or has for fewer types."""
+    if not name.startswith(_EXTENDED):
+        return None
+    from .parse_arith import on_scalars_or_vectors
+    from .upstream_operations import UPSTREAM_OPERATIONS
+
+    return UPSTREAM_OPERATIONS.get(name) or on_scalars_or_vectors(name)
 
 
 @cache

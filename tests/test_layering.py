@@ -60,6 +60,7 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.inspection",
         "frontend.linking",
         "frontend.units",
+        "frontend.unit_image",
         "frontend.unit_images",
         "frontend.bundles",
         "frontend.bundle_arguments",
