@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ..vk_runtime.device import Device
 from ..vk_runtime.kernel_id import KernelId
-from .unit_images import UnitImage, images_of_unit
+from .unit_image import UnitImage
+from .unit_images import images_of_unit
 from .units import BUILT_IN_UNIT
 
 _images: dict[KernelId, UnitImage] = {}

@@ -22,7 +22,8 @@ from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.requirements import unmet
 from .built_in_images import built_in_images
 from .bundle_toolchain import toolchain
-from .unit_images import UnitImage, all_images, images_of_kernel
+from .unit_image import UnitImage
+from .unit_images import all_images, images_of_kernel
 
 Selector = Callable[[DeviceImage], object]
 

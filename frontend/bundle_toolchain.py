@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..spirv.device_image import DeviceImage as SpirvImage
 from ..vk_runtime.device import Device
 from ..vk_runtime.toolchain import LinkedImage, Toolchain
-from .unit_images import note_linked
+from .unit_image import note_linked
 
 
 class _Toolchain:

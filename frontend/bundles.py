@@ -173,6 +173,10 @@ def _have_all(what: str, wanted: Sequence[KernelId], devices: tuple[Device, ...]
             return False
     own = [id_ for id_ in wanted if id_.origin is None]
     images = [image for image in input_images(what, devices, own) if is_representable(image, state)]
+    if state is BundleState.EXECUTABLE and any(id_.is_application for id_ in own):
+        from .linked_needs import runs_linked  # the analysis has loaded the compiler by now
+
+        images = [image for image in images if runs_linked(image, devices)]
     return all(any(image.has_kernel(id_) for image in images) for id_ in own)
 
 

@@ -48,7 +48,8 @@ def statement(node_type: type[ast.AST]) -> Callable[[_E], _E]:
 _FILES = {
     "atomics": "atomic",
     "group_functions": "group group_library",
-    "intrinsic_functions": "select bitcast shuffle",
+    "bitcasts": "bitcast",
+    "intrinsic_functions": "select shuffle",
     "local_arrays": "local private",
     "math_functions": "math",
     "math_integers": "popcount clz ctz reverse_bits math.mul_hi math.add_carry math.gcd math.lcm math.isqrt",

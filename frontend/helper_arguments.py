@@ -43,6 +43,18 @@ def bound_arguments(
             "LP2030",
             hint="give it a fixed list of parameters",
         )
+    given = _by_position(fb, name, source, node, receiver)
+    _add_by_name(fb, name, source, node, given)
+    return {
+        p: given[p] if p in given else _default(fb, function, source, p, node)
+        for p in parameter_names(source)
+    }
+
+
+def _by_position(
+    fb: FunctionBuilder, name: str, source: FunctionSource, node: ast.Call, receiver: Value | None
+) -> dict[str, Value]:
+    arguments = source.tree.args
     positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
     given: dict[str, Value] = {}
     if receiver is not None and positional:
@@ -58,6 +70,14 @@ def bound_arguments(
                 hint=_spelled(name, source),
             )
         given[positional[position]] = _argument(fb, part)
+    return given
+
+
+def _add_by_name(
+    fb: FunctionBuilder, name: str, source: FunctionSource, node: ast.Call, given: dict[str, Value]
+) -> None:
+    """Adds the keyword arguments of a call to those that it gives by position."""
+    arguments = source.tree.args
     known = [a.arg for a in (*arguments.args, *arguments.kwonlyargs)] if node.keywords else []
     for keyword in node.keywords:
         if keyword.arg is None:
@@ -75,10 +95,6 @@ def bound_arguments(
                 keyword, f"'{name}' gets '{keyword.arg}' twice", "LP2045", hint=_spelled(name, source)
             )
         given[keyword.arg] = _argument(fb, keyword.value)
-    return {
-        p: given[p] if p in given else _default(fb, function, source, p, node)
-        for p in parameter_names(source)
-    }
 
 
 def _spelled(name: str, source: FunctionSource) -> str:

@@ -196,26 +196,30 @@ def compile_helper(
         makes_arrays=bool(helper.local_arrays),
         arguments=tuple(values.values()),
     )
-    module.functions.append(
-        create(
-            func.FuncOp,
-            properties={
-                "sym_name": text_attribute(instance.symbol),
-                "function_type": function_type(types, instance.result_types),
-                "sym_visibility": text_attribute("private"),
-            },
-            attributes={
-                **module.function_attributes,
-                **ir_attributes(attributes_of(source.function), helper.struct_aspects),
-                **({} if module.library_call is None else _NO_CONTRACTION),
-                **({} if symbol == source.name else {SOURCE_NAME: text_attribute(source.name)}),
-                **(_LIBRARY if source.function.__module__ == group_library.__name__ else {}),
-            },
-            regions=[region_of(helper.prologue)],
-            location=helper.location(),
-        )
-    )
+    module.functions.append(_function(helper, instance, types))
     return instance
+
+
+def _function(helper: FunctionBuilder, instance: HelperInstance, types: list[Attribute]) -> func.FuncOp:
+    """Returns the IR of a helper that is compiled; `types` are those of its block arguments."""
+    module, source = helper.module, helper.source
+    return create(
+        func.FuncOp,
+        properties={
+            "sym_name": text_attribute(instance.symbol),
+            "function_type": function_type(types, instance.result_types),
+            "sym_visibility": text_attribute("private"),
+        },
+        attributes={
+            **module.function_attributes,
+            **ir_attributes(attributes_of(source.function), helper.struct_aspects),
+            **({} if module.library_call is None else _NO_CONTRACTION),
+            **({} if instance.symbol == source.name else {SOURCE_NAME: text_attribute(source.name)}),
+            **(_LIBRARY if source.function.__module__ == group_library.__name__ else {}),
+        },
+        regions=[region_of(helper.prologue)],
+        location=helper.location(),
+    )
 
 
 def _begun(

@@ -1,20 +1,17 @@
-"""``lp.select``, ``lp.bitcast`` and ``lp.shuffle``."""
+"""``lp.select`` and ``lp.shuffle``."""
 
 from __future__ import annotations
 
 import ast
-
-from xdsl.dialects import arith
 
 from .branches import joined_type
 from .builtins import expect_count
 from .conversions import adapt, condition, convert, settle
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
-from .ir_types import BOOL, I32, INDEX_TYPE, ir_type
+from .ir_types import BOOL, I32
 from .math_mixing import choose
-from .types import scalar_of
-from .values import Composite, Scalar, Static, Tuple, Value, describe, number_hint
+from .values import Composite, Scalar, Tuple, Value, describe, number_hint
 from .vector_types import VECTOR_SIZES, VecType
 
 
@@ -41,38 +38,6 @@ def compile_select(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     if test.const is not None:
         return if_true if test.const else if_false
     return choose(fb, test, if_true, if_false)
-
-
-@intrinsic("bitcast")
-def compile_bitcast(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.bitcast(value, T)``: the same bits as another type of the same width."""
-    expect_count(fb, node, arguments, "lp.bitcast", 2, 2)
-    value, target_value = arguments
-    target = scalar_of(target_value.obj) if isinstance(target_value, Static) else None
-    if target is None or target is BOOL:
-        raise fb.error(
-            node.args[1],
-            f"lp.bitcast needs a type such as lp.u32, found {describe(target_value)}",
-            "LP2033",
-            hint="write lp.bitcast(v, lp.u32)",
-        )
-    if not isinstance(value, Scalar) or value.type is BOOL:
-        raise fb.error(node.args[0], f"lp.bitcast takes a number, found {describe(value)}", "LP2033")
-    if value.is_weak and fb.is_dry:
-        return Scalar(target)
-    value = settle(fb, value, node.args[0])
-    if value.type.bits != target.bits:
-        raise fb.error(
-            node,
-            f"lp.bitcast needs types of one width: {describe(value)} has {value.type.bits} bits, "
-            f"lp.{target.name} has {target.bits}",
-            "LP2033",
-            hint="convert to a type of the same width first",
-        )
-    if ir_type(value.type) == ir_type(target):
-        ssa = fb.ssa(value)
-        return Scalar(target, ssa) if target is not INDEX_TYPE else value
-    return Scalar(target, fb.emit(arith.BitcastOp, [fb.ssa(value)], ir_type(target)))
 
 
 @intrinsic("shuffle")

@@ -35,8 +35,8 @@ _OTHERS = {
     'order is one of "relaxed", "acquire", "release", "acq_rel".',
     "select(condition, if_true, if_false)": "One of two values, both of which are evaluated; of vectors by component. "
     "`a if c else b` evaluates one only.",
-    "bitcast(value, type)": "The bits of a number as a number of another type of the same width: "
-    "lp.bitcast(x, lp.u32) of an f32.",
+    "bitcast(value, type)": "The bits of a number or vector as another type of the same size, the first component in "
+    "the lowest bits: lp.bitcast(x, lp.u32) of an f32, lp.bitcast(v, lp.u64) of an f32x2.",
     "shuffle(a, b, indices)": "A vector of components of two vectors: indices is a tuple of literals that counts "
     "through a, then b.",
     "popcount(n)": "How many bits of an integer are 1, in its type.",

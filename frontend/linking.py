@@ -80,12 +80,7 @@ def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunct
     Raises:
         LinkError: no Python module exports the symbol, or several do.
     """
-    called = imports.get(symbol)
-    if called is not None and called.is_defined:
-        return called
-    found = EXTERNALS.exporting(symbol)
-    if len(found) > 1:  # functions of a module that was taken out of `sys.modules` may live on
-        found = tuple(function for function in found if function.unit in sys.modules) or found
+    found = defining(symbol, imports)
     if len(found) == 1:
         return found[0]
     name = ", ".join(
@@ -100,6 +95,17 @@ def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunct
         f"symbol '{symbol}', called by {name}, is exported twice: by "
         + " and by ".join(map(_described, found))
     )
+
+
+def defining(symbol: str, imports: Mapping[str, ExternalFunction]) -> tuple[ExternalFunction, ...]:
+    """Returns the functions that a symbol may mean where `imports` are called."""
+    called = imports.get(symbol)
+    if called is not None and called.is_defined:
+        return (called,)
+    found = EXTERNALS.exporting(symbol)
+    if len(found) > 1:  # functions of a module that was taken out of `sys.modules` may live on
+        found = tuple(function for function in found if function.unit in sys.modules) or found
+    return found
 
 
 def _described(function: ExternalFunction) -> str:

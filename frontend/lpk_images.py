@@ -30,8 +30,8 @@ from .aspect_warnings import warn_once
 from .checking import checks_of
 from .compile_options import options_of
 from .image_types import ImageType
+from .lpk_descriptions import described
 from .lpk_inputs import import_units, is_ir
-from .lpk_signatures import described
 from .parameter_types import StreamType
 from .signature import ParameterSpec, Signature
 from .source_images import prepare

@@ -55,10 +55,10 @@ from ..vk_runtime.requirements import require_device
 from . import units
 from .bundle_toolchain import toolchain
 from .bundles import get_kernel_bundle
+from .lpk_descriptions import described
 from .lpk_signatures import (
     RuntimeParameter,
     constant_of,
-    described,
     foreign_parameters,
     local_size_of,
     runtime_parameters,

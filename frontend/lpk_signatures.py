@@ -1,4 +1,4 @@
-"""Signatures, types and specialization constants as the records of a bundle file, and back.
+"""Signatures, types and specialization constants of the records of a bundle file; `lpk_descriptions` writes them.
 
 What comes back is as good as what the decorator makes: arguments are bound, checked and taken apart by the same code.
 Records are untrusted: names, sizes, offsets and depths are checked, expressions are parsed and never executed.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast, get_args
+from typing import Final, cast, get_args
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -17,16 +17,14 @@ import numpy as np
 from ..ir.errors import InvalidError
 from ..ir.lpk_records import (
     ConstantRecord,
-    FieldRecord,
     KernelRecord,
     ParameterRecord,
     SizeNameRecord,
-    SizeRecord,
-    SpecParameterRecord,
     TypeRecord,
 )
 from .image_types import ImageType, image_type
 from .local_size import LocalSize
+from .lpk_descriptions import constant_record
 from .parameter_types import ConstType, LocalArrayType, StreamType
 from .signature import NO_DEFAULT, ParameterSpec, Signature
 from .spec_constant import SpecializationId
@@ -40,7 +38,7 @@ from .struct_types import (
     scalar_leaves,
     size_of,
 )
-from .struct_values import add_methods, defaults_of, from_record, to_record
+from .struct_values import add_methods, from_record
 from .types import MAX_SCALARS, SCALAR_TYPES, Access, ArrayType, FixedArrayType, ScalarType, Type
 from .vector_types import VECTOR_SIZES, VecType
 
@@ -49,119 +47,6 @@ MAX_DEPTH: Final = 16
 MAX_PARAMETERS: Final = 1024
 MAX_EXPRESSION: Final = 1024
 """Characters of an expression of ``local_size=``."""
-
-
-# ---- to records ----
-
-
-def kernel_record(
-    name: str, qualified_name: str, signature: Signature, local_size: LocalSize | None
-) -> KernelRecord:
-    """Returns what a file says of a kernel."""
-    return KernelRecord(
-        name=name,
-        qualified_name=qualified_name,
-        parameters=tuple(_parameter_record(p) for p in signature.parameters),
-        spec_parameters=tuple(
-            SpecParameterRecord(name=key, symbol=constant.symbol)
-            for key, constant in signature.specialization_ids.items()
-        ),
-        local_size=None if local_size is None else tuple(map(_size_record, local_size.parts)),
-    )
-
-
-def described(
-    name: str, qualified_name: str, signature: Signature, local_size: LocalSize | None
-) -> tuple[KernelRecord, tuple[ConstantRecord, ...]]:
-    """Returns what a file says of a kernel, and of the constants that its signature and local size name."""
-    named = [*signature.specialization_ids.values()]
-    for part in () if local_size is None else local_size.parts:
-        named += [found for found in part.names.values() if isinstance(found, SpecializationId)]
-    constants = tuple(dict.fromkeys(map(constant_record, named)))
-    return kernel_record(name, qualified_name, signature, local_size), constants
-
-
-def constant_record(constant: SpecializationId) -> ConstantRecord:
-    """Returns what a file says of a specialization constant."""
-    return ConstantRecord(
-        symbol=constant.symbol,
-        name=constant.name,
-        type=_type_record(constant.type),
-        default=constant.default_bytes,
-    )
-
-
-def _parameter_record(parameter: ParameterSpec) -> ParameterRecord:
-    kind = parameter.type.element if isinstance(parameter.type, ConstType) else parameter.type
-    default = _host_bytes(kind, parameter.default) if parameter.has_default else None
-    return ParameterRecord(
-        name=parameter.name,
-        type=_type_record(parameter.type),
-        default=default,
-        is_keyword_only=parameter.keyword_only,
-        is_positional_only=parameter.positional_only,
-    )
-
-
-def _host_bytes(kind: Type, value: object) -> bytes:
-    return to_record(kind, value, "a default").tobytes()
-
-
-def _type_record(kind: Type) -> TypeRecord:
-    match kind:
-        case ScalarType():
-            return TypeRecord(kind="scalar", name=kind.spelling)
-        case VecType():
-            return TypeRecord(kind="vec", element=_type_record(kind.element), shape=(kind.size,))
-        case FixedArrayType():
-            return TypeRecord(kind="fixed", element=_type_record(kind.element), shape=kind.shape)
-        case ImageType():
-            name, element = "sampled" if kind.is_sampled else "", _type_record(kind.element)
-            return TypeRecord(
-                kind="image", name=name, element=element, shape=(kind.ndim,), access=kind.access
-            )
-        case ArrayType():
-            element = _type_record(kind.element)
-            return TypeRecord(kind="array", element=element, shape=(kind.ndim,), access=kind.access)
-        case ConstType():
-            return TypeRecord(kind="const", element=_type_record(kind.element))
-        case LocalArrayType():
-            return TypeRecord(kind="local", element=_type_record(kind.element), shape=(kind.ndim,))
-        case StreamType():
-            return TypeRecord(kind="stream")
-        case StructType():
-            return _struct_record(kind)
-        case _:
-            raise InvalidError(f"a bundle file has no parameters of type {kind!r}")
-
-
-def _struct_record(kind: StructType) -> TypeRecord:
-    defaults = defaults_of(kind)
-    fields = tuple(
-        FieldRecord(
-            name=f.name,
-            type=_type_record(f.type),
-            offset_bytes=f.offset_bytes,
-            default=_host_bytes(f.type, defaults[f.name]) if f.name in defaults else None,
-        )
-        for f in kind.fields
-    )
-    return TypeRecord(
-        kind="struct", name=kind.name, fields=fields, alignment=kind.alignment, size_bytes=kind.size_bytes
-    )
-
-
-def _size_record(part: Any) -> SizeRecord:
-    names = tuple(
-        SizeNameRecord(name=name, symbol=found.symbol)
-        if isinstance(found, SpecializationId)
-        else SizeNameRecord(name=name, symbol=None, value=found)
-        for name, found in part.names.items()
-    )
-    return SizeRecord(text=part.text, names=names)
-
-
-# ---- from records ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,10 +302,7 @@ def _is_name(name: str) -> bool:
 __all__ = [
     "RuntimeParameter",
     "constant_of",
-    "constant_record",
-    "described",
     "foreign_parameters",
-    "kernel_record",
     "local_size_of",
     "runtime_parameters",
     "signature_of",

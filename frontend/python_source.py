@@ -23,7 +23,7 @@ from .compile import compile_lock, load_compiler
 from .definition import KernelOptions
 from .literal_module import LiteralModule, read_module
 from .local_size import LocalSize
-from .lpk_signatures import described
+from .lpk_descriptions import described
 from .signature import Signature
 from .source import FunctionSource
 from .source_images import compiled_module, environment_for, no_spec_values

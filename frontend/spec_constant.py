@@ -169,7 +169,7 @@ class SpecializationId:
 
     def describe(self) -> ConstantRecord:
         """Returns what a bundle file says of it."""
-        from .lpk_signatures import constant_record
+        from .lpk_descriptions import constant_record
 
         return constant_record(self)
 

@@ -86,6 +86,7 @@ def id_of(kernel: KernelFunction) -> KernelId:
                 specialised_local_size(kernel.local_size),
                 _describer(kernel),
                 attributes=attributes_of(kernel).text(),
+                function=weakref.ref(kernel),
             )
         return found
 
@@ -132,7 +133,7 @@ def _describer(kernel: KernelFunction) -> Describer:
     signature, local_size = kernel.signature, kernel.local_size
 
     def describe() -> tuple[KernelRecord, tuple[ConstantRecord, ...]]:
-        from .lpk_signatures import described
+        from .lpk_descriptions import described
 
         return described(name, qualified_name, signature, local_size)
 

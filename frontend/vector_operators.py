@@ -10,7 +10,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import I32, INDEX_TYPE
 from .promotion import settled
 from .types import i64
-from .values import Composite, FixedArray, Scalar, Static, Value, describe, number_hint
+from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, describe, number_hint
 from .vector_types import VecType
 from .work_item_values import IdType, id_type
 
@@ -49,14 +49,21 @@ def by_component(
             hint="take as many components of the longer one, such as v.xy, or make a vector of the shorter one's",
         )
     (size,) = sizes
-    items: list[Scalar] = []
-    for position in range(size):
-        operands = [v.items[position] if isinstance(v, Composite) else _of_component(v) for v in values]
-        item = compute(operands)
-        assert isinstance(item, Scalar), describe(item)
-        items.append(item)
+    items = [
+        compute([v.items[position] if isinstance(v, Composite) else _of_component(v) for v in values])
+        for position in range(size)
+    ]
     is_of_ids = any(isinstance(v, Composite) and isinstance(v.type, IdType) for v in values)
-    return vector_of(fb, items, keeps_ids=is_of_ids)
+    if isinstance(items[0], Tuple):  # frexp and its like have several results
+        results = zip(*(item.items for item in items if isinstance(item, Tuple)), strict=True)
+        return Tuple(tuple(vector_of(fb, _numbers(result)) for result in results))
+    return vector_of(fb, _numbers(items), keeps_ids=is_of_ids)
+
+
+def _numbers(items: Sequence[Value]) -> list[Scalar]:
+    found = [item for item in items if isinstance(item, Scalar)]
+    assert len(found) == len(items)
+    return found
 
 
 def _of_component(value: Value) -> Value:

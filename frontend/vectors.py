@@ -25,7 +25,6 @@ _BY_COMPONENT = (
     "builtins.round",
     "builtins.pow",
     "select",
-    "bitcast",
     "popcount",
     "clz",
     "ctz",

@@ -65,8 +65,15 @@ class AddressSpaceAttr(ParametrizedAttribute):
         return StorageClassAttr(_ADDRESS_SPACES[space.data])
 
 
-GPU = Dialect("gpu", list(gpu.GPU.operations), [*gpu.GPU.attributes, AddressSpaceAttr])
-"""Upstream's dialect with the attribute that xDSL lacks."""
+def _attributes() -> list[type[Attribute]]:
+    from .upstream_operations import ReductionAttr, ShuffleModeAttr
+
+    theirs = [kind for kind in gpu.GPU.attributes if kind is not gpu.AllReduceOpAttr]
+    return [*theirs, AddressSpaceAttr, ReductionAttr, ShuffleModeAttr]
+
+
+GPU = Dialect("gpu", list(gpu.GPU.operations), _attributes())
+"""Upstream's dialect with the attributes that xDSL lacks."""
 
 
 def _module(parser: Parser) -> Operation:

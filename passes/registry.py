@@ -25,6 +25,7 @@ _PASSES = {
     "lift-breaks": ("optimise.lift_breaks", "LiftBreaks"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
     "linearise-indices": ("optimise.linearise_indices", "LineariseIndices"),
+    "lower-upstream": ("lower_upstream", "LowerUpstreamPass"),
     "lower-vectors": ("lower_vectors", "LowerVectorsPass"),
     "narrow-barriers": ("optimise.narrow_barriers", "NarrowBarriers"),
     "pair-rounds": ("pair_rounds", "PairRounds"),
@@ -37,6 +38,7 @@ _PASSES = {
     "trap-accesses": ("traps.accesses", "TrapAccesses"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),
     "unroll-barriers": ("unroll_barriers", "UnrollBarriers"),
+    "unroll-short": ("unroll_short", "UnrollShort"),
 }
 """Name: module in this folder and the class."""
 

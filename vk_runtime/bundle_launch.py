@@ -7,9 +7,10 @@ the first with an array that is larger than a descriptor shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from ..ir.errors import NdRangeError
+from ..ir.config import config
+from ..ir.errors import InvalidError, NdRangeError
 from ..ir.kernel_info import KernelInfo
 from .bundle_addresses import by_address
 from .bundle_image import DeviceImage
@@ -21,6 +22,7 @@ from .indirect_record import launch_over
 from .kernel_object import Kernel
 from .launch import launch
 from .launch_plan import normalise_range, padded
+from .launchable import LaunchRequest
 from .preset_launch import launch_preset
 from .queue import Queue
 
@@ -68,6 +70,8 @@ def launch_kernel(
         KernelNotSupportedError: the bundle has no image of the kernel for the queue's device, or a limit is passed.
         NdRangeError: a range that cannot be, or of another number of dimensions than the kernel was compiled for.
     """
+    if config.interpret:
+        return _interpret(queue, kernel, range_, args, kwargs or {}, wait_events, image)
     values = () if kernel.preset is not None else kernel.bind_arguments(args, kwargs or {})
     bundle, device = kernel.kernel_bundle, queue.device
     spec = {**bundle.spec_values.by_symbol(), **(spec_values or {})}
@@ -113,6 +117,46 @@ def launch_kernel(
         if larger is None:
             raise
     return launch_from(larger)
+
+
+def _interpret(
+    queue: Queue,
+    kernel: Kernel,
+    range_: object,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    wait_events: Sequence[Event],
+    image: DeviceImage | None,
+) -> Event:
+    """Launches the function that a kernel was made of, for the interpreter: with the bundle's constants and rank.
+
+    Raises:
+        InvalidError: the program has no such function, or the kernel has its arguments already.
+    """
+    function, id_, bundle = kernel.kernel_id.function(), kernel.kernel_id, kernel.kernel_bundle
+    if function is None or kernel.preset is not None:
+        no_function = "it is no function with @lp.kernel of this program"
+        reason = no_function if function is None else "its arguments are set"
+        raise InvalidError(
+            f"kernel '{kernel.name}' cannot be interpreted: {reason}, so there is SPIR-V of it alone; launch it with "
+            "lp.config.override(interpret=False)"
+        )
+    chosen = image or bundle.image_of(id_, queue.device)
+    name = chosen.name_of(id_)
+    assert name is not None, "the bundle chose an image that has the kernel"
+    if not isinstance(range_, IndirectRange):
+        extents, local = _range(chosen.info(name), range_)
+        grouped: Any = type(range_)  # lp.NdRange, which this folder does not know
+        range_ = extents if local is None else grouped(extents, local)
+    request = LaunchRequest(
+        queue=queue,
+        range=range_,
+        args=args,
+        kwargs=kwargs,
+        spec_values=bundle.specialization_constants,
+        wait_events=tuple(wait_events),
+    )
+    return function.submit(request)
 
 
 def _range(info: KernelInfo, value: object) -> tuple[tuple[int, ...], tuple[int, ...] | None]:

@@ -10,6 +10,7 @@ from .bundle_errors import ConstraintError, no_constructor, type_name
 if TYPE_CHECKING:
     from ..ir.lpk_records import ConstantRecord, KernelRecord
     from .device import Device
+    from .launchable import Launchable
 
 Binder = Callable[[tuple[object, ...], Mapping[str, object]], tuple[object, ...]]
 """Puts the arguments of a launch in the order of the parameters, composites taken apart; KernelArgumentError."""
@@ -46,6 +47,7 @@ class KernelId:
         "bind",
         "describe",
         "device",
+        "function",
         "is_application",
         "local_size",
         "origin",
@@ -67,6 +69,8 @@ class KernelId:
     is_application: bool
     """Whether it is a kernel of a Python module of the application: neither built-in nor made from source."""
 
+    function: Callable[[], Launchable | None]
+    """Returns the function that it is the kernel of, while that lives; None: the program has none."""
     describe: Describer | None
     """What a bundle file says of it; None: it cannot be in one."""
     origin: object
@@ -87,9 +91,11 @@ class KernelId:
         *,
         attributes: str = "",
         device: Device | None = None,
+        function: Callable[[], Launchable | None] = lambda: None,
         is_from_source: bool = False,
     ) -> KernelId:
         made = object.__new__(cls)
+        made.function = function
         made.attributes, made.device = attributes, device
         made.is_application = device is None and not is_from_source
         made.parameter_names, made.local_size = parameter_names, local_size

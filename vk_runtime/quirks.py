@@ -123,6 +123,16 @@ QUIRKS: tuple[Quirk, ...] = (
         test="tests/device/test_fuzz_findings.py",
     ),
     Quirk(
+        name="carried-positions",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=((22, 3), (22, 4)),
+        mended_in=(24, 0),  # tried: 24.0.5, 25.0.7 and 26.2.6
+        fault="Reads a private array at what a loop carries as that is in the next round, where the next round's "
+        "value is computed before: p[k] += p[k - 1] with k - 1 as the next k.",
+        remedy="The position is made another value for every driver: passes/convert_to_spirv/local_array.py.",
+        test="tests/device/test_local_arrays.py",
+    ),
+    Quirk(
         name="partial-sub-groups",
         drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
         versions=((22, 3), (22, 4)),

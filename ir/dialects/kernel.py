@@ -193,11 +193,30 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
     rank = integer(ndim)
     if rank is None or rank != _rank(type_):
         raise VerifyException(f"{where}: ndim is {ndim}, the argument's type is {type_}")
+    access = _parse_access(entry, where)
+    flags = _parse_flags(entry, type_, where)
+    return KernelParameter(
+        name=name,
+        dtype=dtype,
+        ndim=rank,
+        access=access,
+        may_alias=flags["may_alias"],
+        is_shared=flags["shared"],
+        is_image=flags["image"],
+    )
+
+
+def _parse_access(entry: DictionaryAttr, where: str) -> str:
     access = _string(entry, "access", where)
     if access not in ACCESS_MODES:
         raise VerifyException(
             f"{where}: unknown access '{access}', expected one of {', '.join(ACCESS_MODES)}"
         )
+    return access
+
+
+def _parse_flags(entry: DictionaryAttr, type_: Attribute, where: str) -> dict[str, bool]:
+    """Returns which unit attributes an array or image has; they must suit its type."""
     flags: dict[str, bool] = {}
     for key in ("may_alias", "shared", "image"):
         flag = entry.data.get(key)
@@ -213,15 +232,7 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
         raise VerifyException(
             f"{where}: an image has 'image' and type !kernel.image, others neither; found {type_}"
         )
-    return KernelParameter(
-        name=name,
-        dtype=dtype,
-        ndim=rank,
-        access=access,
-        may_alias=flags["may_alias"],
-        is_shared=flags["shared"],
-        is_image=flags["image"],
-    )
+    return flags
 
 
 def _rank(type_: Attribute) -> int | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr, SymbolRefAttr, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.create import create
 from ...ir.dialects import spirv
@@ -122,8 +122,19 @@ class LocalArray:
         """Returns a pointer to one element, or to its part of type `type_` at `path`; the indices are in range."""
         fn = self._fn
         linear = fn.linear(indices, self.extent)
+        if not self.is_shared and isinstance(linear.owner, Block):
+            linear = self._of_its_own(linear)
         pointer = fn.module.types.pointer(type_ or self.storage_type, self._storage_class)
         return fn.emit(spirv.AccessChainOp, (self._base, linear, *path), pointer)
+
+    def _of_its_own(self, position: SSAValue) -> SSAValue:
+        """Returns what a loop carries as another value: the quirk `carried-positions`."""
+        fn = self._fn
+        length = self.extent(0)
+        for extent in self._extents[1:]:
+            length = fn.emit(spirv.IMulOp, (length, extent), i32)
+        last = fn.emit(spirv.ISubOp, (length, fn.index(1)), i32)
+        return fn.emit(spirv.GLUMinOp, (position, last), i32)
 
     def _variable(self, total: Size, sizes: SizeExpressions) -> SSAValue:
         fn, module = self._fn, self._fn.module

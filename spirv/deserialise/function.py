@@ -7,45 +7,26 @@ definitions come first; terminators, which may pass values of later blocks, come
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, IntAttr, IntegerAttr, StringAttr, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv import enums
-from ...ir.dialects.spirv.types import PointerType, is_integer_type
 from ..binary import Instruction
 from ..module_view import MERGES, FunctionView
 from ..tables import Op
-from .constants import scalar
-from .control_flow import Construct, ControlFlow, Level, contains
+from .branches import Branches, Places, Structured
+from .control_flow import Construct, ControlFlow, contains
 from .errors import unreadable
+from .function_values import FunctionValues
 from .module_values import ModuleValues
 from .operations import read_operation
 from .values_leaving import LeavingValues
 
 ControlT = TypeVar("ControlT", enums.SelectionControl, enums.LoopControl)
-Insert = Callable[[Operation], None]
-"""Puts an operation where a value is needed."""
-
-
-@dataclass(slots=True, eq=False)
-class _Structured:
-    """A construct as it is built."""
-
-    op: spirv.SelectionOp | spirv.LoopOp
-    holder: Block
-    """The block that it stands in."""
-    first: Block
-    """Header block of a selection, entry block of a loop."""
-    merge: Block
-    blocks: list[Block] = field(default_factory=list[Block])
-    """In between."""
-    header: Block | None = None
-    continue_block: Block | None = None
 
 
 class FunctionReader:
@@ -56,109 +37,31 @@ class FunctionReader:
         self._function = function
         self._flow = ControlFlow(values.view, function)
         self._leaving = LeavingValues(self._flow, function)
-        self._values: dict[int, SSAValue] = {}
-        self._results: dict[tuple[Construct, int], SSAValue] = {}
-        self._variables: dict[int, SSAValue] = {}
-        self._blocks: dict[int, Block] = {}
-        """The block that holds the instructions of a label."""
+        self._values = FunctionValues(values, self._leaving)
+        self._places = Places()
+        self._branches = Branches(values.view, self._flow, self._values, self._places)
         self._ends: dict[int, Block] = {}
         """The block that holds the terminator of a label."""
-        self._structured: dict[Construct, _Structured] = {}
-        self._own: list[Block] = []
         self._absorbed: set[int] = set()
         """Labels whose branch needs no operation: what it leads to follows in the same block."""
-        self._hosts: dict[int, Block] = {}
-        self._level: Level = None
-        self._insert: Insert = self._nowhere
         self._location: Attribute | None = None
 
     def read(self, inputs: Sequence[Attribute]) -> Region:
         """Returns the body."""
         entry = Block(arg_types=inputs)
         for item, argument in zip(self._function.parameters, entry.args, strict=True):
-            self._define(item.result_id or 0, argument)
-        self._own.append(entry)
-        self._blocks[self._flow.entry] = entry
+            self._values.define(item.result_id or 0, argument)
+        self._places.own.append(entry)
+        self._places.blocks[self._flow.entry] = entry
         for number in self._leaving.through_variables:
-            self._add_variable(number, entry)
+            self._values.add_variable(number, entry)
         for label in self._flow.order:
             self._read_block(label)
         for label in self._flow.order:
             self._read_end(label)
-        for construct, structured in self._structured.items():
+        for construct, structured in self._places.structured.items():
             self._close(construct, structured)
-        return Region(self._own)
-
-    # Values
-
-    def _nowhere(self, op: Operation) -> None:
-        raise AssertionError(f"{op.name} has no place")
-
-    def value(self, number: int, user: Instruction) -> SSAValue:
-        """Returns the value with an id, as seen from where operations are being put."""
-        if number not in self._leaving.level:
-            return self._module.value(number, user, self._insert)
-        home = self._leaving.level[number]
-        if not contains(home, self._level):
-            variable = self._variables.get(number)
-            if variable is not None:
-                load = spirv.LoadOp(variable)
-                self._insert(load)
-                return load.value
-            while home is not None and not contains(home.parent, self._level):
-                home = home.parent
-            known = None if home is None else self._results.get((home, number))
-        else:
-            known = self._values.get(number)
-        if known is None:
-            unreadable(f"%{number} is used where it is not defined", user)
-        return known
-
-    def type(self, number: int, user: Instruction) -> Attribute:
-        """Returns the type with an id."""
-        return self._module.types.type(number, user)
-
-    def integer(self, number: int, user: Instruction) -> int:
-        """Returns a plain integer constant."""
-        found = self._module.integer(number)
-        if found is None:
-            unreadable(f"%{number} is no plain integer constant", user)
-        return found
-
-    def is_glsl(self, number: int) -> bool:
-        """Whether an id is the import of GLSL.std.450."""
-        return self._module.extended_sets.get(number) == "GLSL.std.450"
-
-    def callee(self, number: int, user: Instruction) -> str:
-        """Returns the symbol of a function."""
-        return self._module.callee(number, user)
-
-    def _define(self, number: int, value: SSAValue) -> None:
-        self._values[number] = value
-        name = self._module.view.names.get(number)
-        if name and SSAValue.is_valid_name(name):
-            value.name_hint = name
-
-    def _type_of(self, number: int) -> Attribute:
-        item = self._module.view.definitions[number]
-        return self._module.types.type(item.result_type or 0, item)
-
-    def _add_variable(self, number: int, entry: Block) -> None:
-        item = self._module.view.definitions[number]
-        type_ = self._type_of(number)
-        if isinstance(type_, PointerType):
-            unreadable(
-                "its result, a pointer, is used where only a branch out of several constructs leads", item
-            )
-        variable = spirv.VariableOp(PointerType.get(type_, enums.StorageClass.Function))
-        entry.add_op(variable)
-        self._variables[number] = variable.pointer
-
-    def _keep(self, number: int, block: Block) -> None:
-        """Stores a value that leaves its construct through a variable."""
-        variable = self._variables.get(number)
-        if variable is not None:
-            block.add_op(spirv.StoreOp(variable, self._values[number]))
+        return Region(self._places.own)
 
     # Blocks
 
@@ -167,11 +70,11 @@ class FunctionReader:
         construct = flow.constructs.get(label)
         phis = [item for item in block.body if item.opcode == Op.Phi]
         place = self._place(label, phis)
-        self._blocks[label] = self._ends[label] = place
-        self._level, self._insert = flow.body_level[label], place.add_op
+        self._places.blocks[label] = self._ends[label] = place
+        self._values.level, self._values.insert = flow.body_level[label], place.add_op
         self._location = None
         for item in phis:
-            self._keep(item.result_id or 0, place)
+            self._values.keep(item.result_id or 0, place)
         for item in block.body:
             if item.opcode in (Op.Line, Op.NoLine):
                 self._location = self._line(item)
@@ -179,10 +82,10 @@ class FunctionReader:
                 self._instruction(item, place)
         if construct is not None and not construct.is_loop:
             self._open_selection(construct, place)
-            self._ends[label] = self._structured[construct].first
+            self._ends[label] = self._places.structured[construct].first
         elif construct is not None and construct.continue_target == label:
             # A loop of one block: its end becomes a continue block of its own.
-            structured = self._structured[construct]
+            structured = self._places.structured[construct]
             structured.continue_block = Block()
             place.add_op(spirv.BranchOp(structured.continue_block))
             self._ends[label] = structured.continue_block
@@ -191,34 +94,34 @@ class FunctionReader:
         """Returns the block for a label's instructions, with its arguments where OpPhi asks for them."""
         flow = self._flow
         construct, merged = flow.constructs.get(label), flow.by_merge.get(label)
-        if merged is not None and merged not in self._structured:
+        if merged is not None and merged not in self._places.structured:
             unreadable(
                 f"%{label} is the merge block of a header that does not come before it", merged.instruction
             )
         level = flow.body_level[label]
         if label == flow.entry:
-            return self._blocks[label]
+            return self._places.blocks[label]
         if construct is not None and construct.is_loop:
             return self._open_loop(construct, phis)
         is_continue = level is not None and level.continue_target == label
         if merged is not None and not is_continue:
             for item in phis:
                 number = item.result_id or 0
-                self._define(number, self._results[(merged, number)])
-            return self._structured[merged].holder
+                self._values.define(number, self._values.results[(merged, number)])
+            return self._places.structured[merged].holder
         before = flow.predecessors[label]
         if not phis and not is_continue and len(before) == 1 and self._follows_in_continue(before[0], label):
             self._absorbed.add(before[0])
             return self._ends[before[0]]
         place = Block()
         for item in phis:
-            argument = place.insert_arg(self._type_of(item.result_id or 0), len(place.args))
-            self._define(item.result_id or 0, argument)
+            argument = place.insert_arg(self._values.type_of(item.result_id or 0), len(place.args))
+            self._values.define(item.result_id or 0, argument)
         if is_continue:
             assert level is not None
-            self._structured[level].continue_block = place
+            self._places.structured[level].continue_block = place
         else:
-            self._list(level).append(place)
+            self._places.blocks_at(level).append(place)
         return place
 
     def _follows_in_continue(self, before: int, label: int) -> bool:
@@ -235,19 +138,16 @@ class FunctionReader:
             and level.continue_target != level.header
         )
 
-    def _list(self, level: Level) -> list[Block]:
-        return self._own if level is None else self._structured[level].blocks
-
     def _open(
-        self, construct: Construct, op: spirv.SelectionOp | spirv.LoopOp, structured: _Structured
+        self, construct: Construct, op: spirv.SelectionOp | spirv.LoopOp, structured: Structured
     ) -> None:
         merge_phis = self._merge_phis(construct)
         for item in merge_phis:
-            structured.merge.insert_arg(self._type_of(item.result_id or 0), len(structured.merge.args))
+            structured.merge.insert_arg(self._values.type_of(item.result_id or 0), len(structured.merge.args))
         numbers = [item.result_id or 0 for item in merge_phis] + self._leaving.exported(construct)
         for number, result in zip(numbers, op.results, strict=True):
-            self._results[(construct, number)] = result
-        self._structured[construct] = structured
+            self._values.results[(construct, number)] = result
+        self._places.structured[construct] = structured
         structured.holder.add_op(op)
         if self._location is not None:
             op.location = self._location  # pyright: ignore
@@ -257,39 +157,39 @@ class FunctionReader:
 
     def _result_types(self, construct: Construct) -> list[Attribute]:
         numbers = [item.result_id or 0 for item in self._merge_phis(construct)]
-        return [self._type_of(number) for number in (*numbers, *self._leaving.exported(construct))]
+        return [self._values.type_of(number) for number in (*numbers, *self._leaving.exported(construct))]
 
     def _open_selection(self, construct: Construct, holder: Block) -> None:
         control = _control(enums.SelectionControl, construct.instruction, 1)
         op = spirv.SelectionOp(Region(), control, self._result_types(construct))
-        self._open(construct, op, _Structured(op, holder, Block(), Block()))
+        self._open(construct, op, Structured(op, holder, Block(), Block()))
 
     def _open_loop(self, construct: Construct, phis: Sequence[Instruction]) -> Block:
         item = construct.instruction
         control = _control(enums.LoopControl, item, 2)
         numbers = [n - (1 << 32) if n >> 31 else n for n in item.operands[3:]]
         op = spirv.LoopOp(Region(), control, self._result_types(construct), numbers)
-        header = Block(arg_types=[self._type_of(phi.result_id or 0) for phi in phis])
-        structured = _Structured(op, self._loop_holder(construct, phis), Block(), Block(), header=header)
+        header = Block(arg_types=[self._values.type_of(phi.result_id or 0) for phi in phis])
+        structured = Structured(op, self._loop_holder(construct, phis), Block(), Block(), header=header)
         self._open(construct, op, structured)
         for phi, argument in zip(phis, header.args, strict=True):
-            self._define(phi.result_id or 0, argument)
+            self._values.define(phi.result_id or 0, argument)
         return header
 
     def _loop_holder(self, construct: Construct, phis: Sequence[Instruction]) -> Block:
         flow, label = self._flow, construct.header
         merged = flow.by_merge.get(label)
         if merged is not None:
-            return self._structured[merged].holder
+            return self._places.structured[merged].holder
         outside = self._outside(construct)
         if len(outside) == 1:
             end = flow.blocks[outside[0]].terminator
             if end is not None and end.opcode == Op.Branch and flow.end_level[outside[0]] is construct.parent:
                 self._absorbed.add(outside[0])
                 return self._ends[outside[0]]
-        holder = Block(arg_types=[self._type_of(phi.result_id or 0) for phi in phis])
-        self._list(construct.parent).append(holder)
-        self._hosts[label] = holder
+        holder = Block(arg_types=[self._values.type_of(phi.result_id or 0) for phi in phis])
+        self._places.blocks_at(construct.parent).append(holder)
+        self._places.hosts[label] = holder
         return holder
 
     def _outside(self, construct: Construct) -> list[int]:
@@ -314,9 +214,9 @@ class FunctionReader:
         elif item.opcode == Op.Variable:
             op = self._variable(item)
         elif item.opcode == Op.FunctionCall and self._module.types.is_void(item.result_type or 0):
-            op = read_operation(self, item._replace(result_type=None))
+            op = read_operation(self._values, item._replace(result_type=None))
         else:
-            op = read_operation(self, item)
+            op = read_operation(self._values, item)
         if self._location is not None:
             op.location = self._location  # pyright: ignore
         place.add_op(op)
@@ -324,12 +224,12 @@ class FunctionReader:
         if number is not None:
             op.attributes |= self._module.decorations(number, item)
             if op.results:
-                self._define(number, op.results[0])
-                self._keep(number, place)
+                self._values.define(number, op.results[0])
+                self._values.keep(number, place)
 
     def _variable(self, item: Instruction) -> Operation:
         type_ = self._module.types.pointer(item.result_type or 0, item)
-        initializer = [self.value(number, item) for number in item.operands[1:2]]
+        initializer = [self._values.value(number, item) for number in item.operands[1:2]]
         return spirv.VariableOp(type_, *initializer)
 
     # Ends of blocks
@@ -341,8 +241,8 @@ class FunctionReader:
         end = flow.blocks[label].terminator
         assert end is not None
         place = self._ends[label]
-        self._level, self._insert = flow.end_level[label], place.add_op
-        op = self._terminator(label, end)
+        self._values.level, self._values.insert = flow.end_level[label], place.add_op
+        op = self._branches.terminator(label, end)
         location = self._line_of(label)
         if location is not None:
             op.location = location  # pyright: ignore
@@ -355,114 +255,13 @@ class FunctionReader:
                 location = self._line(item)
         return location
 
-    def _terminator(self, label: int, end: Instruction) -> Operation:
-        words = end.operands
-        if end.opcode == Op.Return:
-            return spirv.ReturnOp()
-        if end.opcode == Op.ReturnValue:
-            return spirv.ReturnValueOp(self.value(words[0], end))
-        if end.opcode == Op.Unreachable:
-            return spirv.UnreachableOp()
-        if end.opcode == Op.Branch:
-            return self._jump(label, words[0], end)
-        if end.opcode == Op.BranchConditional:
-            return self._conditional(label, end)
-        if end.opcode == Op.Switch:
-            return self._switch(label, end)
-        return unreadable("the dialect has no such operation", end)
-
-    def _jump(self, label: int, target: int, end: Instruction) -> Operation:
-        values = self._passed(label, target, end)
-        block = self._local(label, target)
-        return self._away(label, target, values, end) if block is None else spirv.BranchOp(block, values)
-
-    def _conditional(self, label: int, end: Instruction) -> Operation:
-        condition = self.value(end.operands[0], end)
-        on_true = self._edge(label, end.operands[1], end)
-        on_false = on_true if end.operands[1] == end.operands[2] else self._edge(label, end.operands[2], end)
-        op = spirv.BranchConditionalOp(condition, on_true[0], on_false[0], on_true[1], on_false[1])
-        if len(end.operands) > 3:
-            weights = [w - (1 << 32) if w >> 31 else w for w in end.operands[3:]]
-            op.properties["branch_weights"] = ArrayAttr([IntegerAttr(weight, i32) for weight in weights])
-        return op
-
-    def _switch(self, label: int, end: Instruction) -> Operation:
-        selector = self.value(end.operands[0], end)
-        if not is_integer_type(selector.type):
-            unreadable(f"its selector is of type {selector.type}", end)
-        size = self._module.view.switch_literal_words(end.operands[0])
-        edges: dict[int, tuple[Block, Sequence[SSAValue]]] = {}
-        targets = end.operands[1:2] + end.operands[2 + size :: size + 1]
-        for target in targets:
-            if target not in edges:
-                edges[target] = self._edge(label, target, end)
-        cases: list[tuple[IntegerAttr, Block, Sequence[SSAValue]]] = []
-        for index, target in enumerate(targets[1:]):
-            start = 2 + index * (size + 1)
-            literal = scalar(
-                Instruction(Op.Constant, None, None, end.operands[start : start + size]), selector.type
-            )
-            assert isinstance(literal, IntegerAttr)
-            cases.append((literal, *edges[target]))
-        return spirv.SwitchOp(selector, edges[targets[0]], cases)
-
-    def _edge(self, label: int, target: int, end: Instruction) -> tuple[Block, Sequence[SSAValue]]:
-        """Returns a block of this region for a branch to `target`, and what to pass to it."""
-        values = self._passed(label, target, end)
-        block = self._local(label, target)
-        if block is not None:
-            return block, values
-        edge = Block([self._away(label, target, values, end, is_edge=True)])
-        self._list(self._flow.end_level[label]).append(edge)
-        return edge, ()
-
-    def _passed(self, label: int, target: int, end: Instruction) -> list[SSAValue]:
-        """Returns the operands of `target`'s OpPhi for the branch from `label`."""
-        found: list[SSAValue] = []
-        for item in self._flow.blocks[target].body:
-            if item.opcode != Op.Phi:
-                continue
-            value = next(
-                (v for v, b in zip(item.operands[::2], item.operands[1::2], strict=False) if b == label), None
-            )
-            if value is None:
-                unreadable(f"it has no value for its predecessor %{label}", item)
-            found.append(self.value(value, end))
-        return found
-
-    def _local(self, label: int, target: int) -> Block | None:
-        """Returns the block of the terminator's own region that a branch leads to; None where it leaves the region."""
-        flow, level = self._flow, self._flow.end_level[label]
-        merged, loop = flow.by_merge.get(target), flow.constructs.get(target)
-        if merged is not None and contains(merged, level):
-            return self._structured[merged].merge if merged is level else None
-        if loop is not None and loop.is_loop:
-            if loop is level:
-                return self._structured[loop].header
-            return self._hosts.get(target) if loop.parent is level else None
-        return self._blocks[target] if flow.body_level[target] is level and merged is None else None
-
-    def _away(
-        self, label: int, target: int, values: Sequence[SSAValue], end: Instruction, *, is_edge: bool = False
-    ) -> Operation:
-        flow, level = self._flow, self._flow.end_level[label]
-        merged = flow.by_merge.get(target)
-        if level is not None and merged is not None and contains(merged, level):
-            return spirv.BreakOp(level.depth - merged.depth, values, is_edge=is_edge)
-        loop = level
-        while loop is not None and not loop.is_loop:
-            loop = loop.parent
-        if loop is not None and loop.continue_target == target and loop is not level and merged is None:
-            return spirv.ContinueOp(values, is_edge=is_edge)
-        return unreadable(f"it branches to %{target}, which is in another construct", end)
-
     # Constructs as a whole
 
-    def _close(self, construct: Construct, structured: _Structured) -> None:
+    def _close(self, construct: Construct, structured: Structured) -> None:
         flow = self._flow
-        self._level = construct
+        self._values.level = construct
         numbers = self._leaving.exported(construct)
-        yields = [*structured.merge.args, *(self.value(n, construct.instruction) for n in numbers)]
+        yields = [*structured.merge.args, *(self._values.value(n, construct.instruction) for n in numbers)]
         structured.merge.add_op(spirv.MergeOp(yields))
         blocks = [structured.first, *structured.blocks, structured.merge]
         if construct.is_loop:
@@ -475,27 +274,27 @@ class FunctionReader:
         level = flow.body_level[construct.merge]
         if level is not None and level.continue_target == construct.merge:
             phis = self._merge_phis(construct)
-            block = self._structured[level].continue_block
+            block = self._places.structured[level].continue_block
             assert block is not None
-            passed = [self._results[(construct, phi.result_id or 0)] for phi in phis]
+            passed = [self._values.results[(construct, phi.result_id or 0)] for phi in phis]
             structured.holder.add_op(spirv.BranchOp(block, passed))
 
-    def _enter(self, construct: Construct, structured: _Structured) -> None:
+    def _enter(self, construct: Construct, structured: Structured) -> None:
         """Passes a loop its first values."""
         header = structured.header
         assert header is not None
         phis = [item for item in self._flow.blocks[construct.header].body if item.opcode == Op.Phi]
         merged = self._flow.by_merge.get(construct.header)
-        host = self._hosts.get(construct.header)
+        host = self._places.hosts.get(construct.header)
         if merged is not None:
-            values = [self._results[(merged, phi.result_id or 0)] for phi in phis]
+            values = [self._values.results[(merged, phi.result_id or 0)] for phi in phis]
         elif host is not None:
             values = list(host.args)
         else:
             (before,) = self._outside(construct)
-            self._level = construct.parent
-            self._insert = lambda op: structured.holder.insert_op_before(op, structured.op)
-            values = self._passed(before, construct.header, construct.instruction)
+            self._values.level = construct.parent
+            self._values.insert = lambda op: structured.holder.insert_op_before(op, structured.op)
+            values = self._branches.passed(before, construct.header, construct.instruction)
         structured.first.add_op(spirv.BranchOp(header, values))
 
 

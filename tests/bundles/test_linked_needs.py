@@ -64,6 +64,22 @@ def test_a_linked_image_that_no_device_runs_is_left_out(device, lesser, units):
         assert caught.value.errc is lp.Errc.KERNEL_NOT_SUPPORTED
 
 
+@pytest.mark.behaviour("ISC-02", "HKB-01", "RT-07")
+def test_what_linked_functions_need_is_known_before_they_are_linked(device, lesser, units):
+    library, user = units("linked_queries")
+    for kernel, expected in ((user.calls, False), (user.innocent, True), (library.own, True)):
+        assert lp.is_compatible(kernel=kernel, dev=lesser) is expected
+        found = [
+            lp.has_kernel_bundle(lp.Context([lesser]), state=s, kernel=kernel) for s in (INPUT, EXECUTABLE)
+        ]
+        assert found == [True, expected]
+    if device.has(lp.Aspect.FP64):
+        assert lp.is_compatible(kernel=user.calls, dev=device)
+        context = lp.Context([device, lesser])
+        assert lp.has_kernel_bundle(context, state=EXECUTABLE, kernel=user.calls)
+        assert not lp.has_kernel_bundle(context, [lesser], state=EXECUTABLE, kernel=user.calls)
+
+
 @pytest.mark.behaviour("CLB-02", "KB-07")
 def test_a_linked_image_is_for_the_devices_that_have_what_it_calls(device, lesser, pair, units):
     library, user = units("linked_pair")

@@ -226,3 +226,21 @@ def test_tree_reduction(device):
     out = lp.empty(9, device=device)
     tree_sums[x.size](lp.asarray(x, device=device), out)
     np.testing.assert_array_equal(out.numpy(), x.reshape(9, 64).sum(1))
+
+
+@lp.kernel
+def sums_of_neighbours(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    p = lp.private.array(40, lp.i32)
+    for k in range(40):
+        p[k] = x[k]
+    for k in range(39, 0, -1):
+        p[k] += p[k - 1]
+    i = lp.global_id(0)
+    y[i] = p[i % 40]
+
+
+def test_a_private_array_is_read_at_the_position_of_this_round(device):
+    x = np.arange(40, dtype=np.int32)
+    y = lp.zeros(40, lp.i32, device=device)
+    sums_of_neighbours[40](lp.asarray(x, device=device), y)
+    np.testing.assert_array_equal(y.numpy(), x + np.append([0], x[:-1]))

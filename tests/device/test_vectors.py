@@ -265,3 +265,51 @@ def test_swizzles_are_assigned_to(device):
     bodies["cell"][:, [2, 1]] = bodies["cell"][:, [0, 2]]
     np.testing.assert_array_equal(array.numpy()["cell"], bodies["cell"])
     np.testing.assert_array_equal(array.numpy()["place"], [[7, 7, 0, 0]] * 3)
+
+
+@lp.kernel
+def regrouped(x: lp.In[lp.f32x4], narrow: lp.Out[lp.u8x16], wide: lp.Out[lp.u64x2], back: lp.Out[lp.f32x4]):
+    i = lp.global_id(0)
+    narrow[i] = lp.bitcast(x[i], lp.u8x16)
+    words = lp.bitcast(x[i], lp.u64x2)
+    wide[i] = words
+    back[i] = lp.bitcast(lp.bitcast(words, lp.i16x8), lp.f32x4)
+
+
+@lp.kernel
+def in_two_words(x: lp.In[lp.f64], out: lp.Out[lp.u32x2], back: lp.Out[lp.f64]):
+    i = lp.global_id(0)
+    words = lp.bitcast(x[i], lp.u32x2)
+    out[i] = words
+    back[i] = lp.bitcast(words.yx, lp.f64)
+
+
+def test_bits_of_vectors_are_those_of_memory(device):
+    if not all(map(device.has, (lp.Aspect.VK_INT8, lp.Aspect.VK_INT16, lp.Aspect.VK_INT64, lp.Aspect.FP64))):
+        pytest.skip("the device lacks integers of some width, or fp64")
+    x = np.random.default_rng(1).random((3, 4), np.float32)
+    kinds = lp.u8x16, lp.u64x2, lp.f32x4
+    outs = [lp.empty(3, kind, device=device) for kind in kinds]
+    regrouped[3](lp.asarray(x, lp.f32x4, device=device), *outs)
+    for out in outs:
+        assert out.numpy().tobytes() == x.tobytes()
+    y = np.random.default_rng(2).random(3)
+    words, back = lp.empty(3, lp.u32x2, device=device), lp.empty(3, lp.f64, device=device)
+    in_two_words[3](lp.asarray(y, device=device), words, back)
+    assert words.numpy().tobytes() == y.tobytes()
+    assert back.numpy().tobytes() == y.view(np.uint32).reshape(3, 2)[:, ::-1].tobytes()
+
+
+@lp.kernel
+def parts_of_numbers(x: lp.In[lp.f32x3], out: lp.Out[lp.f32x3, 2], powers: lp.Out[lp.i32x3]):
+    i = lp.global_id(0)
+    out[0, i], powers[i] = lp.math.frexp(x[i])
+    out[1, i], out[2, i] = lp.math.modf(x[i])
+
+
+def test_functions_with_two_results_give_two_vectors(device):
+    x = np.float32([[1.5, -2.25, 100.75]])
+    out, powers = lp.empty((3, 1), lp.f32x3, device=device), lp.empty(1, lp.i32x3, device=device)
+    parts_of_numbers[1](lp.asarray(x, lp.f32x3, device=device), out, powers)
+    np.testing.assert_array_equal(out.numpy()[:, 0], [np.frexp(x)[0][0], *(part[0] for part in np.modf(x))])
+    np.testing.assert_array_equal(powers.numpy(), np.frexp(x)[1])

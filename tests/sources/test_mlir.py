@@ -99,6 +99,133 @@ def test_vectors(device: lp.Device, queue: lp.Queue, built: Built, form: Callabl
     np.testing.assert_array_equal(sums.numpy(), n.sum(axis=1) + v.max(axis=1) + f[:, 1] + f[:, 0])
 
 
+REARRANGED = """
+gpu.module @m {
+  gpu.func @rearrange(%x: memref<?xi32>, %y: memref<?xi32>) kernel {
+    %i = gpu.global_id x
+    %c6 = index.constant 6
+    %first = index.mul %i, %c6
+    %a = vector.load %x[%first] : memref<?xi32>, vector<3xi32>
+    %one = vector.extract_strided_slice %a {offsets = [2], sizes = [1], strides = [1]} : vector<3xi32> to vector<1xi32>
+    %two = arith.addi %one, %one : vector<1xi32>
+    %b = vector.insert_strided_slice %two, %a {offsets = [0], strides = [1]} : vector<1xi32> into vector<3xi32>
+    %s = vector.shuffle %a, %b [4, 2, 3] : vector<3xi32>, vector<3xi32>
+    %less = arith.cmpi slt, %a, %s : vector<3xi32>
+    %min = arith.select %less, %a, %s : vector<3xi1>, vector<3xi32>
+    %f = arith.sitofp %min : vector<3xi32> to vector<3xf32>
+    %h = arith.mulf %f, %f : vector<3xf32>
+    %r = arith.fptosi %h : vector<3xf32> to vector<3xi32>
+    %c1 = index.constant 1
+    %e = vector.extract %a[1] : i32 from vector<3xi32>
+    %s4 = vector.from_elements %e, %e, %e, %e : vector<4xi32>
+    %v, %w = vector.deinterleave %s4 : vector<4xi32> -> vector<2xi32>
+    %last = vector.extractelement %w[%c1 : index] : vector<2xi32>
+    %p = vector.splat %last : vector<3xi32>
+    %sum = arith.addi %r, %p : vector<3xi32>
+    vector.store %sum, %y[%first] : memref<?xi32>, vector<3xi32>
+    gpu.return
+  }
+}
+"""
+SHUFFLES = """
+gpu.module @m {
+  gpu.func @shuffles(%x: memref<?xi32>, %y: memref<?xi32>, %valid: memref<?xi32>, %sizes: memref<?xi32>) kernel {
+    %i = gpu.global_id x
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %v = memref.load %x[%i] : memref<?xi32>
+    %other, %p = gpu.shuffle xor %v, %c1, %c2 : i32
+    %total = gpu.subgroup_reduce add %v : (i32) -> i32
+    %rest = arith.subi %total, %other : i32
+    memref.store %rest, %y[%i] : memref<?xi32>
+    %q = arith.extui %p : i1 to i32
+    memref.store %q, %valid[%i] : memref<?xi32>
+    %size = gpu.subgroup_size : index
+    %n = arith.index_castui %size : index to i32
+    memref.store %n, %sizes[%i] : memref<?xi32>
+    gpu.return
+  }
+}
+"""
+
+
+MEMORY = """
+gpu.module @m {
+  gpu.func @update(%x: memref<?xi32>, %y: memref<?xi32>, %z: memref<?xf32>) kernel {
+    %i = gpu.global_id x
+    %c0 = arith.constant 0 : index
+    %c3 = arith.constant 3 : index
+    %c5 = arith.constant 5 : i32
+    %r = arith.remui %i, %c3 : index
+    %fixed = memref.cast %x : memref<?xi32> to memref<8xi32>
+    %v = memref.load %fixed[%i] : memref<8xi32>
+    %old = memref.atomic_rmw maxs %v, %y[%c0] : (i32, memref<?xi32>) -> i32
+    %w = scf.index_switch %r -> i32
+    case 0 {
+      scf.yield %v : i32
+    }
+    case 1 {
+      %t = scf.execute_region -> i32 {
+        %u = arith.addi %v, %c5 : i32
+        scf.yield %u : i32
+      }
+      scf.yield %t : i32
+    }
+    default {
+      scf.yield %c5 : i32
+    }
+    memref.store %w, %x[%i] : memref<?xi32>
+    %f = memref.load %z[%i] : memref<?xf32>
+    %p = math.fpowi %f, %c5 : f32, i32
+    memref.store %p, %z[%i] : memref<?xf32>
+    gpu.return
+  }
+}
+"""
+
+
+def test_memory_and_choices(device: lp.Device, queue: lp.Queue, built: Built, form: Callable[[str], str]):
+    kernel = built(lp.SourceLanguage.MLIR, form(MEMORY)).ext_oneapi_get_kernel("update")
+    values = np.array([4, -9, 20, 7, 3, 11, 0, 15], dtype=np.int32)
+    x, y = lp.asarray(values, device=device), lp.zeros(1, lp.i32, device=device)
+    z = lp.asarray(values.astype(np.float32) / 4, device=device)
+    queue.parallel_for(lp.NdRange(8, 8), kernel, x, y, z)
+    place = np.arange(8) % 3
+    np.testing.assert_array_equal(x.numpy(), np.select([place == 0, place == 1], [values, values + 5], 5))
+    assert y.numpy()[0] == 20
+    np.testing.assert_allclose(
+        z.numpy(), (values / 4) ** 5, rtol=1e-4
+    )  # Vulkan's exp2 and log2 have some ulp
+
+
+def test_vectors_of_any_shape_up_to_four(
+    device: lp.Device, queue: lp.Queue, built: Built, form: Callable[[str], str]
+):
+    kernel = built(lp.SourceLanguage.MLIR, form(REARRANGED)).ext_oneapi_get_kernel("rearrange")
+    values = np.arange(24, dtype=np.int32) * 7 % 23
+    x, y = lp.asarray(values, device=device), lp.zeros(24, lp.i32, device=device)
+    queue.parallel_for(lp.NdRange(4, 4), kernel, x, y)
+    a = values.reshape(4, 6)[:, :3]
+    shuffled = np.stack([a[:, 1], a[:, 2], 2 * a[:, 2]], axis=1)
+    expected = np.minimum(a, shuffled) ** 2 + a[:, 1:2]
+    np.testing.assert_array_equal(y.numpy().reshape(4, 6)[:, :3], expected)  # exact: small integers
+
+
+def test_shuffles_and_reductions_of_sub_groups(
+    device: lp.Device, queue: lp.Queue, built: Built, form: Callable[[str], str]
+):
+    kernel = built(lp.SourceLanguage.MLIR, form(SHUFFLES)).ext_oneapi_get_kernel("shuffles")
+    values = np.arange(32, dtype=np.int32) ** 2
+    x = lp.asarray(values, device=device)
+    y, valid, sizes = (lp.zeros(32, lp.i32, device=device) for _ in range(3))
+    queue.parallel_for(lp.NdRange(32, 32), kernel, x, y, valid, sizes)
+    size = sizes.numpy()[0]
+    totals = values.reshape(-1, size).sum(axis=1).repeat(size)
+    np.testing.assert_array_equal(y.numpy(), totals - values.reshape(-1, 2)[:, ::-1].ravel())
+    # Only the first two work-items of a sub-group read one below the width.
+    np.testing.assert_array_equal(valid.numpy(), np.arange(32) % size < 2)
+
+
 def test_vectors_that_spirv_has_not(built: Built):
     text = VECTORS.replace("vector<4xf32>", "vector<8xf32>")
     with pytest.raises(lp.BuildError, match=r"<MLIR>:\d+:\d+: error"):

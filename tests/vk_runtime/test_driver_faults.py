@@ -228,3 +228,29 @@ def test_unsigned_extrema(device: lp.Device) -> None:
     out = lp.full(1, 7, lp.i32, device=device)
     _run(device, kernel, 1, out)
     assert (out.numpy()[0] != 0) == _has(device, "unsigned-extrema")
+
+
+CARRIED = """
+import lapilli as lp
+
+@lp.kernel
+def carried(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    p = lp.private.array(40, lp.i32)
+    for k in range(40):
+        p[k] = x[k]
+    for k in range(39, 0, -1):
+        p[k] += p[k - 1]
+    i = lp.global_id(0)
+    y[i] = p[i % 40]
+"""
+
+
+def test_carried_positions(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lapilli.passes.convert_to_spirv.local_array import LocalArray
+
+    monkeypatch.setattr(LocalArray, "_of_its_own", lambda self, position: position)
+    kernel = lp.kernel_from_source(CARRIED)
+    x, y = lp.ones(40, lp.i32, device=device), lp.zeros(40, lp.i32, device=device)
+    with lp.config.override(cache=False):
+        kernel[40](x, y).wait()
+    assert (y.numpy()[1] != 2) == _has(device, "carried-positions")
