@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, cast
 
-from .aspects import FIRST_TARGET, Aspect
+from .aspects import FIRST_TARGET, VENDOR_BASE, Aspect
 from .config import config
 from .errors import InvalidError
 
@@ -51,7 +51,7 @@ class Target:
     device: str | None = None
     """Vendor and device number of VkPhysicalDeviceProperties, hexadecimal: ``10de:2335``."""
     aspects: frozenset[int] | None = None
-    """All that it has."""
+    """All that it has; where these are SYCL's alone, vendor aspects are not known."""
     sub_group_sizes: tuple[int, ...] | None = None
     max_work_group_size: int | None = None
     max_work_item_sizes: tuple[int, int, int] | None = None
@@ -66,7 +66,10 @@ class Target:
         """Returns those of `aspects` that the target has not, ascending; internal ones are nobody's."""
         if self.aspects is None:
             return ()
-        return tuple(sorted(a for a in set(aspects) if a >= 0 and a not in self.aspects))
+        # Whoever lists SYCL's aspects only has not thought of what Vulkan makes optional beside them: an array of f16
+        # needs 16-bit storage too.
+        judged = range(UINT32_MAX + 1 if any(a >= VENDOR_BASE for a in self.aspects) else VENDOR_BASE)
+        return tuple(sorted(a for a in set(aspects) if a in judged and a not in self.aspects))
 
     def has_sub_group_size(self, size: int) -> bool:
         """Whether kernels can ask for sub-groups of a size, as far as is known."""

@@ -58,6 +58,7 @@ OPTIMISATION_PASSES = (
     "rotate-barriers",
     "speculate-rounds",
     "unroll-barriers",
+    "unroll-short",
 )
 """The passes that only make code faster or smaller; each can be switched off, see `TargetEnv.disabled_passes`."""
 
@@ -115,6 +116,8 @@ class TargetEnv:
     `passes.rotate_barriers`."""
     unrolls_barriers: bool = False
     """Whether short loops with barriers are written out, see `passes.unroll_barriers`."""
+    unrolls_short: bool = False
+    """Whether loops of a few known rounds are written out, see `passes.unroll_short`."""
     packs_tables: bool = False
     """Whether constant tables become words in the argument block, see `passes.convert_to_spirv.packed_tables`."""
     checks: str = "asserts"
@@ -170,6 +173,7 @@ class TargetEnv:
                 masks_indices=first.masks_indices and other.masks_indices,
                 rotates_barriers=first.rotates_barriers and other.rotates_barriers,
                 unrolls_barriers=first.unrolls_barriers and other.unrolls_barriers,
+                unrolls_short=first.unrolls_short and other.unrolls_short,
                 packs_tables=first.packs_tables or other.packs_tables,
                 checks=most_checks((first, other)),
             )

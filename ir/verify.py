@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
@@ -111,7 +111,21 @@ def _error_of_first_failure(root: Operation, error: Exception) -> IRError:
     while isinstance(error.__cause__, VerifyException):
         error = error.__cause__
     message = str(error).strip()
+    if message.startswith("Redefinition of symbol") and (second := _second_of_a_symbol(culprit)) is not None:
+        culprit, message = second, f"'{second.name}' {message[0].lower()}{message[1:]}; name each once"
     return IRError(message if culprit.name in message else f"'{culprit.name}' {message}", operation=culprit)
+
+
+def _second_of_a_symbol(table: Operation) -> Operation | None:
+    """Returns the operation in a symbol table that has the symbol of one before it."""
+    seen: set[Attribute] = set()
+    for op in table.regions[0].blocks[0].ops:
+        symbol = op.get_attr_or_prop("sym_name")
+        if symbol in seen:
+            return op
+        if symbol is not None:
+            seen.add(symbol)
+    return None
 
 
 def _innermost_first(op: Operation) -> list[Operation]:

@@ -1,6 +1,7 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
-    verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode) → optimise
+    verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode)
+           → unroll-short (some drivers), optimise
            → speculate-rounds, pair-rounds, rotate-barriers, unroll-barriers (some drivers)
            → carry-results, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
@@ -174,6 +175,11 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
 
         trap_cooperation(module)
         done("trap-cooperation", module)
+    if _unrolls_short(env):
+        from .unroll_short import unroll_short
+
+        unroll_short(module)
+        done("unroll-short", module)
     optimise(
         module,
         env.optimisation_level,
@@ -222,6 +228,12 @@ def _change_loops(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None:
 
     carry_results(module)
     done("carry-results", module)
+
+
+def _unrolls_short(env: TargetEnv) -> bool:
+    """Whether short loops are written out: not where neighbours share them."""
+    is_on = env.unrolls_short and env.optimisation_level and "unroll-short" not in env.disabled_passes
+    return bool(is_on) and env.lanes_per_invocation == 1
 
 
 def _pairs_rounds(env: TargetEnv) -> bool:

@@ -38,6 +38,7 @@ _PASSES = {
     "trap-accesses": ("traps.accesses", "TrapAccesses"),
     "trap-cooperation": ("traps.traps", "TrapCooperation"),
     "unroll-barriers": ("unroll_barriers", "UnrollBarriers"),
+    "unroll-short": ("unroll_short", "UnrollShort"),
 }
 """Name: module in this folder and the class."""
 

@@ -154,7 +154,10 @@ def _by_spec_id(reflection: Reflection, values: Mapping[int | str, SpecValue]) -
     for key, value in values.items():
         ids = {c.spec_id for c in reflection.spec_constants if key in (c.spec_id, c.name)}
         if len(ids) != 1:
-            known = ", ".join(f"{c.spec_id} {c.name!r}" for c in reflection.spec_constants) or "none"
+            shown = (
+                f"{c.spec_id} {c.name!r}" if c.name else f"{c.spec_id}" for c in reflection.spec_constants
+            )
+            known = ", ".join(shown) or "none"
             raise KernelArgumentError(
                 f"lp.SpecValues: the module has {'no' if not ids else 'several'} specialization constant "
                 f"{key!r}; it has {known}",

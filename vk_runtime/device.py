@@ -126,6 +126,7 @@ class Device(VulkanObject):
             pairs_atomics=is_swiftshader,
             masks_indices=is_swiftshader,
             rotates_barriers=is_swiftshader,
+            unrolls_short=is_swiftshader,
             unrolls_barriers=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
             packs_tables=is_software,
         )

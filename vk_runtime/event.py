@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Event(VulkanObject):
-    """What a launch returns.
+    """What a launch returns.  ``lp.Event()`` is one of the default device that is done, for a chain to begin with.
 
     It is done when the queue's timeline reaches `value`.  Holding an event keeps its queue, not its arrays.
     """
@@ -27,7 +27,11 @@ class Event(VulkanObject):
     is_recorded = False
     """Whether it stands for a command of a graph, which runs at replays only."""
 
-    def __init__(self, queue: Queue, value: int) -> None:
+    def __init__(self, queue: Queue | None = None, value: int = 0) -> None:
+        if queue is None:
+            from .device_list import device
+
+            queue = device().default_queue
         self._queue = queue
         self.value = value
         """Timeline value of the submission; 0 is done from the start."""

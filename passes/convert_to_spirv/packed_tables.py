@@ -5,8 +5,9 @@ length or worse.  CPU time of the first launch and of each launch of 2^16 work-i
 33 s and 7.5 ms, with the words in the block 0.15 s and 0.5 to 1.0 ms; SwiftShader 0.24 s and 30 ms, then 0.13 s and
 1.1 ms.  A table of as many vectors of four, of arrays, or in a private variable is as slow as the plain one.
 
-Small integers share words.  Functions that are no kernels, exported ones, have no argument block: they keep these words
-in a variable (256 bytes: 0.95 s to compile as 32-bit integers, 0.03 s as 64 words), and other tables as they are.
+Small integers, bools, f16 and bf16 share words.  Functions that are no kernels, exported ones, have no argument block:
+they keep these words in a variable (256 bytes: 0.95 s to compile as 32-bit integers, 0.03 s as 64 words), and other
+tables as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ import struct
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, Float64Type, VectorType, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    VectorType,
+    i1,
+    i32,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
@@ -25,6 +35,8 @@ from ...ir.target_env import TargetEnv
 from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type
 from ..optimise.constants import wrap
 from .function_lowering import FunctionLowering
+from .spec_constant_table import bf16_bits
+from .types import integer_attribute
 
 LEAST_LENGTH = 64
 """Numbers in the shortest table that is packed: shorter ones compile at once."""
@@ -123,8 +135,12 @@ def _numbers(value: SSAValue) -> list[int] | None:
     op = value.owner
     if isinstance(op, arith.ConstantOp):
         number = op.properties["value"]
-        if is_integer_attribute(number) and is_integer_type(value.type) and value.type.width.data > 1:
-            return [number.value.data]
+        if is_integer_attribute(number) and is_integer_type(value.type):
+            return [number.value.data & 1 if value.type.width.data == 1 else number.value.data]
+        if is_float_attribute(number) and isinstance(value.type, Float16Type):
+            return list(struct.unpack("<H", struct.pack("<e", number.value.data)))
+        if is_float_attribute(number) and isinstance(value.type, BFloat16Type):
+            return [bf16_bits(number.value.data) & 0xFFFF]
         if is_float_attribute(number) and isinstance(value.type, Float32Type):
             return list(struct.unpack("<I", struct.pack("<f", number.value.data)))
         if is_float_attribute(number) and isinstance(value.type, Float64Type):
@@ -143,6 +159,8 @@ def _numbers(value: SSAValue) -> list[int] | None:
 
 def _bits(numbers: list[int], type_: Attribute) -> int:
     """Returns how many bits each number takes: of small integers above the lowest one a power of two, else 32 or 64."""
+    if isinstance(type_, Float16Type | BFloat16Type):
+        return 16
     if not is_integer_type(type_):
         return 64 if isinstance(type_, Float64Type) else _WORD
     needed = max(1, (max(numbers) - min(numbers)).bit_length())
@@ -153,8 +171,9 @@ def packed_variable(fn: FunctionLowering, op: spirv.VariableOp) -> PackedTable:
     """Puts the words of a table that `is_packed` into the kernel's argument block, else into a variable."""
     numbers = _numbers(op.operands[0])
     assert numbers is not None
-    bits, lowest = _bits(numbers, _element_type(op)), min(numbers)
-    if bits > _WIDEST or (lowest > 0 and max(numbers) >> bits == 0):
+    type_ = _element_type(op)
+    bits, lowest = _bits(numbers, type_), min(numbers)
+    if bits > _WIDEST or not is_integer_type(type_) or (lowest > 0 and max(numbers) >> bits == 0):
         lowest = 0  # fits as it is
     words = _words(numbers, bits, lowest)
     if fn.entry is not None:
@@ -199,6 +218,14 @@ def packed_number(fn: FunctionLowering, table: PackedTable, chain: Operation, ty
     shift = fn.emit(spirv.ShiftLeftLogicalOp, (place, fn.index(table.bits.bit_length() - 1)), i32)
     moved = fn.emit(spirv.ShiftRightLogicalOp, (word, shift), i32)
     result = fn.emit(spirv.BitwiseAndOp, (moved, fn.index((1 << table.bits) - 1)), i32)
+    if type_ == i1:
+        return fn.emit(spirv.INotEqualOp, (result, fn.index(0)), i1)
+    if isinstance(type_, Float16Type):
+        # Through a vector: an i16 would need Int16, which a device may lack that has Float16.
+        pair = fn.emit(spirv.BitcastOp, (result,), fn.type(VectorType(type_, [2])))
+        return fn.emit(
+            spirv.CompositeExtractOp, (pair,), type_, {"indices": ArrayAttr([integer_attribute(0, 32)])}
+        )
     if type_ != i32:
         result = fn.emit(spirv.UConvertOp, (result,), type_)
     return (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -258,6 +260,20 @@ def test_an_in_order_queue_runs_in_order(device):
         queue.parallel_for(4, add, x, spec={AMOUNT: 1})
     queue.wait_and_throw()
     assert x.numpy().tolist() == [70] * 4
+
+
+def test_an_event_that_nobody_submitted_is_done(device):
+    x, queue, last = lp.zeros(4, lp.i32, device=device), lp.Queue(device), lp.Event()
+    assert last.done and last.info.command_execution_status == lp.info.event_command_status.complete
+
+    def after(before: lp.Event, h: lp.Handler) -> None:
+        h.depends_on(before)
+        h.parallel_for(4, add, x, spec={AMOUNT: 1})
+
+    for _ in range(3):
+        last = queue.submit(functools.partial(after, last))
+    last.wait()
+    assert x.numpy().tolist() == [3] * 4
 
 
 def test_asynchronous_errors_go_to_the_handler_at_the_next_wait(device):

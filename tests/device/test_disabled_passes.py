@@ -209,6 +209,7 @@ def test_every_pass_does_something(device: lp.Device, name: str) -> None:
         "rotate-barriers": env.rotates_barriers,
         "speculate-rounds": env.pairs_rounds,
         "unroll-barriers": env.unrolls_barriers,
+        "unroll-short": env.unrolls_short,
     }
     if not has.get(name, True):
         pytest.skip(f"{device.selector} is not one of those that it is for")

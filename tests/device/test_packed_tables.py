@@ -20,6 +20,9 @@ TABLES = {
     "cube": _RANDOM.integers(50, 300, (4, 5, 6)).astype(np.int32),
     "i8": _RANDOM.integers(-128, 128, 64).astype(np.int8),
     "u16": _RANDOM.integers(0, 2**16, 64).astype(np.uint16),
+    "bool": _RANDOM.integers(0, 2, 70) > 0,
+    "all": np.full(64, True),
+    "f16": np.concatenate([_RANDOM.normal(size=61), [np.inf, -0.0, 65504]]).astype(np.float16),
     "i64": _RANDOM.integers(-100, 100, 64) - 2**60,
 }
 
@@ -28,6 +31,8 @@ TABLES = {
 def test_each_number_is_found(device, name):
     table = TABLES[name]
     kind = {"u": lp.u64, "i": lp.i64}[table.dtype.kind] if table.itemsize == 8 else lp.i32
+    if table.dtype.kind == "f":
+        kind = lp.f32
     y, x = (1, *table.shape)[-2:]
 
     def of_one(i):
@@ -51,8 +56,24 @@ def test_each_number_is_found(device, name):
         find[table.size](out)
     except lp.KernelNotSupportedError as missing:
         pytest.skip(str(missing).splitlines()[0])
-    wanted = table.reshape(-1).astype(np.int64 if kind is lp.i64 else np.int32)
-    assert out.numpy().tolist() == wanted.tolist()
+    wanted = table.reshape(-1).astype(out.dtype)
+    assert out.numpy().tobytes() == wanted.tobytes()
+
+
+def test_each_number_of_bf16_is_found(device):
+    numbers = lp.asarray(_RANDOM.normal(size=64).astype(np.float32), lp.bf16, device=device).numpy()
+
+    @lp.kernel
+    def find(out: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        out[i] = lp.f32(numbers[i])
+
+    out = lp.empty(64, device=device)
+    try:
+        find[64](out)
+    except lp.KernelNotSupportedError as missing:
+        pytest.skip(str(missing).splitlines()[0])
+    np.testing.assert_array_equal(out.numpy(), numbers.astype(np.float32))
 
 
 def test_a_position_out_of_range_gives_a_number_of_the_table(device):

@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lapilli as lp
+from lapilli.ir.aspects import Aspect
 from lapilli.ir.device_config import (
     DEFAULT_FILE,
     MAX_BYTES,
     DeviceConfig,
+    Target,
     default_device_config,
     device_config,
     load_device_config,
@@ -215,3 +217,11 @@ def test_the_option_adds_targets_to_the_configuration_in_force(tmp_path: Path):
     with lp.config.override(device_config=str(file)):
         assert "mine" in device_config().targets
     assert "mine" not in device_config().targets
+
+
+def test_vendor_aspects_are_judged_where_a_target_names_some() -> None:
+    of_half_arrays = {Aspect.FP16, Aspect.VK_STORAGE_16BIT}
+    names_sycls = Target(name="x", aspect_number=1, aspects=frozenset({Aspect.FP16}))
+    assert names_sycls.lacking(of_half_arrays | {Aspect.FP64}) == (Aspect.FP64,)
+    names_vendors = Target(name="x", aspect_number=1, aspects=frozenset({Aspect.FP16, Aspect.VK_INT8}))
+    assert names_vendors.lacking(of_half_arrays) == (Aspect.VK_STORAGE_16BIT,)

@@ -153,6 +153,10 @@ def test_several_images_are_no_single_binary() -> None:
             "func.func @k(%n: index) {\n  scf.parallel (%i) = (%n) to (%n) step (%n) {}\n}",
             "<stdin>:2:16: error: Operation scf.parallel does not have a custom format here; write it in generic",
         ),
+        (
+            "func.func @k() { func.return }\nfunc.func @k() { func.return }",
+            "<stdin>:2:1: error: 'func.func' redefinition of symbol \"k\"; name each once",
+        ),
         ("func.func @k(", "<stdin>:1:14: error: "),
         ("", "<stdin>:1:1: error: the text is empty, expected a module"),
     ],
@@ -172,7 +176,7 @@ def test_an_unknown_pass_lists_the_known_ones(file: Path) -> None:
         "cse, dce, hoist-invariants, join-loads, lift-breaks, limit-loops, linearise-indices, lower-upstream, "
         "lower-vectors, narrow-barriers, pair-rounds, promote-arrays, propagate-aspects, reduce-strength, "
         "rotate-barriers, speculate-rounds, split-modules, trap-accesses, trap-cooperation, "
-        "unroll-barriers\n"
+        "unroll-barriers, unroll-short\n"
     )
 
 
