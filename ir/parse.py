@@ -75,7 +75,7 @@ class _Parser(Parser):
         found = super()._get_op_by_name(name)
         # Asked for behind a bare name, that is, in custom syntax.
         if (
-            found.name.startswith(("gpu.", "spirv."))
+            found.name.startswith(("gpu.", "memref.", "spirv."))
             and self._current_token.kind is not MLIRTokenKind.L_PAREN
         ):
             return _with_custom_syntax(found)
@@ -96,7 +96,7 @@ class _Parser(Parser):
 _MODULE_END = "gpu.module_end"
 
 
-_EXTENDED = ("arith.", "gpu.", "index.", "vector.")
+_EXTENDED = ("arith.", "gpu.", "index.", "math.is", "memref.assume_alignment", "vector.")
 
 
 def _more_operations(name: str) -> type[Operation] | None:
@@ -127,9 +127,10 @@ def _module_end() -> type[Operation]:
 def _with_custom_syntax(op_class: type[Operation]) -> type[Operation]:
     """Returns what stands for an operation class while it is parsed: it prints in generic syntax only."""
     from .parse_gpu import GPU_SYNTAX
+    from .parse_memref import MEMREF_SYNTAX
     from .parse_spirv import SPIRV_SYNTAX
 
-    read = {**GPU_SYNTAX, **SPIRV_SYNTAX}.get(op_class.name)
+    read = {**GPU_SYNTAX, **MEMREF_SYNTAX, **SPIRV_SYNTAX}.get(op_class.name)
     if read is None:
         return op_class
 

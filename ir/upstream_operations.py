@@ -26,8 +26,10 @@ from xdsl.irdl import (
     operand_def,
     opt_prop_def,
     prop_def,
+    region_def,
     result_def,
     traits_def,
+    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.traits import Pure
@@ -109,7 +111,7 @@ class CmpPredicate(StrEnum):
 
 
 @irdl_attr_definition
-class CmpPredicateAttr(EnumAttribute[CmpPredicate], SpacedOpaqueSyntaxAttribute):  # pyright: ignore
+class CmpPredicateAttr(EnumAttribute[CmpPredicate], SpacedOpaqueSyntaxAttribute):
     """`#index<cmp_predicate slt>`."""
 
     name = "index.cmp_predicate"
@@ -186,7 +188,7 @@ class ShuffleMode(StrEnum):
 
 
 @irdl_attr_definition
-class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):  # pyright: ignore
+class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
     """`#gpu<shuffle_mode xor>`."""
 
     name = "gpu.shuffle_mode"
@@ -243,7 +245,7 @@ class Reduction(StrEnum):
 
 
 @irdl_attr_definition
-class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):  # pyright: ignore
+class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
     """`#gpu<all_reduce_op add>`; xDSL's has the operations of older versions."""
 
     name = "gpu.all_reduce_op"
@@ -287,6 +289,83 @@ class SubgroupReduceOp(IRDLOperation):
         return op
 
 
+class _Classification(IRDLOperation):
+    operand = operand_def()
+    fastmath = opt_prop_def(Attribute)
+    result = result_def(i1)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        value = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls.create(operands=[parser.resolve_operand(value, parser.parse_type())], result_types=[i1])
+        op.attributes.update(attributes)
+        return op
+
+
+@irdl_op_definition
+class IsNaNOp(_Classification):
+    """Whether a float is no number."""
+
+    name = "math.isnan"
+
+
+@irdl_op_definition
+class IsInfOp(_Classification):
+    """Whether a float is infinite."""
+
+    name = "math.isinf"
+
+
+@irdl_op_definition
+class IsFiniteOp(_Classification):
+    """Whether a float is a finite number."""
+
+    name = "math.isfinite"
+
+
+@irdl_op_definition
+class AllReduceOp(IRDLOperation):
+    """Combines the values of a work-group."""
+
+    name = "gpu.all_reduce"
+
+    op = opt_prop_def(ReductionAttr)
+    uniform = opt_prop_def(UnitAttr)
+    value = operand_def()
+    result = result_def()
+    body = region_def()
+
+
+@irdl_op_definition
+class AssumeAlignmentOp(IRDLOperation):
+    """A promise about addresses; versions up to 19 give no memory back."""
+
+    name = "memref.assume_alignment"
+
+    memref = operand_def()
+    alignment = prop_def(IntegerAttr)
+    result = var_result_def()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        alignment = IntegerAttr(parser.parse_integer(), 32)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        op = cls.create(
+            operands=[parser.resolve_operand(value, type_)],
+            result_types=[],
+            properties={"alignment": alignment},
+        )
+        op.attributes.update(attributes)
+        return op
+
+
 def _made(
     kind: type[Operation],
     parser: Parser,
@@ -302,7 +381,7 @@ def _made(
 _CLASSES: tuple[type[Operation], ...] = (
     *(RemFOp, IndexCastUIOp, CastSOp, CastUOp, CmpOp, IndexConstantOp, BoolConstantOp, SizeOfOp),
     *map(_index_binary, INDEX_ARITHMETIC),
-    *(ShuffleOp, SubgroupReduceOp),
+    *(ShuffleOp, SubgroupReduceOp, AllReduceOp, IsNaNOp, IsInfOp, IsFiniteOp, AssumeAlignmentOp),
     *VECTOR_OPERATIONS,
 )
 UPSTREAM_OPERATIONS: dict[str, type[Operation]] = {kind.name: kind for kind in _CLASSES}

@@ -10,12 +10,9 @@ refuses it by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
-
 from xdsl.context import Context
-from xdsl.dialects import arith, gpu
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, i1, i32, i64
+from xdsl.dialects import arith, gpu, math
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, ModuleOp, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -24,8 +21,11 @@ from ..ir.dialects import spirv
 from ..ir.dialects.spirv import group
 from ..ir.dialects.spirv.attributes import GroupOperationAttr, ScopeAttr
 from ..ir.dialects.spirv.enums import GroupOperation, Scope
-from ..ir.dialects.spirv.types import is_bool, is_integer, is_integer_type, scalar_of
+from ..ir.dialects.spirv.types import is_bool, is_integer, is_integer_type, is_vector, scalar_of
 from ..ir.upstream_operations import CmpPredicate, Reduction, ShuffleMode
+from .upstream_control_flow import execute_region, index_switch
+from .upstream_memory import atomic_update, same_memory, without_effect
+from .upstream_place import Lowering, UpstreamPlace
 
 _INDEX_ARITHMETIC: dict[str, type[Operation]] = {
     "add": arith.AddiOp,
@@ -49,7 +49,6 @@ _INDEX_ARITHMETIC: dict[str, type[Operation]] = {
     "or": arith.OrIOp,
     "xor": arith.XOrIOp,
 }
-_PREDICATES = list(CmpPredicate)
 _REDUCTIONS: dict[
     Reduction, tuple[type[Operation] | None, type[Operation] | None, type[Operation] | None]
 ] = {
@@ -76,8 +75,8 @@ def lower_upstream(module: ModuleOp) -> None:
             _replace(op, lowering)
 
 
-def _replace(op: Operation, lowering: Callable[[_Place], tuple[SSAValue, ...] | None]) -> None:
-    values = lowering(_Place(op))
+def _replace(op: Operation, lowering: Lowering) -> None:
+    values = lowering(UpstreamPlace(op))
     if values is None:
         return
     for result, value in zip(op.results, values, strict=True):
@@ -87,58 +86,32 @@ def _replace(op: Operation, lowering: Callable[[_Place], tuple[SSAValue, ...] | 
     op.erase()
 
 
-class _Place:
-    """Makes operations in front of one."""
-
-    def __init__(self, op: Operation) -> None:
-        self.op: Any = op
-
-    def emit(
-        self, kind: type[Operation], operands: list[SSAValue], type_: Attribute, **properties: Attribute
-    ) -> SSAValue:
-        made = kind.create(
-            operands=operands, result_types=[type_], properties=properties, location=self.op.location
-        )
-        block = self.op.parent_block()
-        assert block is not None, "it is in a function"
-        block.insert_op_before(made, self.op)
-        return made.results[0]
-
-    def constant(self, number: int, type_: IntegerType | IndexType) -> SSAValue:
-        value = cast("Attribute", IntegerAttr(number, type_))
-        return self.emit(arith.ConstantOp, [], type_, value=value)
-
-    def compare(self, predicate: CmpPredicate, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        number = IntegerAttr(_PREDICATES.index(predicate), i64)
-        return self.emit(arith.CmpiOp, [lhs, rhs], i1, predicate=number)
-
-
 def _is_integer(type_: Attribute) -> bool:
     return is_integer_type(type_) or isinstance(type_, IndexType)
 
 
-def _index_binary(place: _Place) -> tuple[SSAValue, ...]:
+def _index_binary(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     kind = _INDEX_ARITHMETIC[place.op.name.removeprefix("index.")]
     return (place.emit(kind, list(place.op.operands), IndexType()),)
 
 
-def _index_compare(place: _Place) -> tuple[SSAValue, ...]:
+def _index_compare(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     return (place.compare(place.op.pred.data, place.op.lhs, place.op.rhs),)
 
 
-def _index_constant(place: _Place) -> tuple[SSAValue, ...]:
+def _index_constant(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     return (place.constant(place.op.value.value.data, place.op.result.type),)
 
 
-def _index_size(place: _Place) -> tuple[SSAValue, ...]:
+def _index_size(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     return (place.constant(32, IndexType()),)
 
 
-def _signed_cast(place: _Place) -> tuple[SSAValue, ...]:
+def _signed_cast(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     return (place.emit(arith.IndexCastOp, [place.op.input], place.op.result.type),)
 
 
-def _unsigned_cast(place: _Place) -> tuple[SSAValue, ...] | None:
+def _unsigned_cast(place: UpstreamPlace) -> tuple[SSAValue, ...] | None:
     """Extends with zeros: an index has 32 bits."""
     value, type_ = place.op.input, place.op.result.type
     if not _is_integer(value.type) or not _is_integer(type_):
@@ -151,11 +124,11 @@ def _unsigned_cast(place: _Place) -> tuple[SSAValue, ...] | None:
     return (place.emit(arith.IndexCastOp, [value], type_),)
 
 
-def _remainder(place: _Place) -> tuple[SSAValue, ...]:
+def _remainder(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     return (place.emit(spirv.FRemOp, [place.op.lhs, place.op.rhs], place.op.result.type),)
 
 
-def _add_with_carry(place: _Place) -> tuple[SSAValue, ...] | None:
+def _add_with_carry(place: UpstreamPlace) -> tuple[SSAValue, ...] | None:
     lhs, rhs = place.op.lhs, place.op.rhs
     if not _is_integer(lhs.type):
         return None
@@ -163,7 +136,46 @@ def _add_with_carry(place: _Place) -> tuple[SSAValue, ...] | None:
     return total, place.compare(CmpPredicate.Ult, total, lhs)
 
 
-def _subgroup_reduce(place: _Place) -> tuple[SSAValue, ...] | None:
+def _integer_power(place: UpstreamPlace) -> tuple[SSAValue, ...] | None:
+    type_ = place.op.result.type
+    if is_vector(type_):
+        return None
+    exponent = place.emit(arith.SIToFPOp, [place.op.rhs], type_)
+    return (
+        place.emit(math.PowFOp, [place.op.lhs, exponent], type_, fastmath=arith.FastMathFlagsAttr("none")),
+    )
+
+
+def _compare_floats(place: UpstreamPlace, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    number = IntegerAttr(arith.CMPF_COMPARISON_OPERATIONS.index(predicate), i64)
+    flags = arith.FastMathFlagsAttr("none")
+    return place.emit(arith.CmpfOp, [lhs, rhs], i1, predicate=number, fastmath=flags)
+
+
+def _is_nan(place: UpstreamPlace) -> tuple[SSAValue, ...] | None:
+    if is_vector(place.op.operand.type):
+        return None
+    return (_compare_floats(place, "uno", place.op.operand, place.op.operand),)
+
+
+def _magnitude(place: UpstreamPlace, predicate: str) -> tuple[SSAValue, ...] | None:
+    type_ = place.op.operand.type
+    if is_vector(type_):
+        return None
+    magnitude = place.emit(math.AbsFOp, [place.op.operand], type_, fastmath=arith.FastMathFlagsAttr("none"))
+    infinity = place.emit(arith.ConstantOp, [], type_, value=FloatAttr(float("inf"), type_))
+    return (_compare_floats(place, predicate, magnitude, infinity),)
+
+
+def _is_infinite(place: UpstreamPlace) -> tuple[SSAValue, ...] | None:
+    return _magnitude(place, "oeq")
+
+
+def _is_finite(place: UpstreamPlace) -> tuple[SSAValue, ...] | None:
+    return _magnitude(place, "olt")
+
+
+def _subgroup_reduce(place: UpstreamPlace) -> tuple[SSAValue, ...] | None:
     op = place.op
     scalar = scalar_of(op.value.type)
     integers, floats, bools = _REDUCTIONS.get(op.op.data, (None, None, None))
@@ -178,13 +190,13 @@ def _subgroup_reduce(place: _Place) -> tuple[SSAValue, ...] | None:
 
 
 def _of_sub_group(
-    place: _Place, kind: type[Operation], operands: list[SSAValue], **properties: Attribute
+    place: UpstreamPlace, kind: type[Operation], operands: list[SSAValue], **properties: Attribute
 ) -> SSAValue:
     scope = ScopeAttr(Scope.Subgroup)
     return place.emit(kind, operands, operands[0].type, execution_scope=scope, **properties)
 
 
-def _shuffle(place: _Place) -> tuple[SSAValue, ...]:
+def _shuffle(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     """Reads the work-item that mode and offset name; there is one where its number is below the width."""
     op = place.op
     lane = place.emit(arith.IndexCastOp, [place.emit(gpu.LaneIdOp, [], IndexType())], i32)
@@ -203,7 +215,7 @@ def _shuffle(place: _Place) -> tuple[SSAValue, ...]:
     return value, place.compare(CmpPredicate.Ult, target, op.width)
 
 
-_LOWERINGS: dict[str, Callable[[_Place], tuple[SSAValue, ...] | None]] = {
+_LOWERINGS: dict[str, Lowering] = {
     **{f"index.{word}": _index_binary for word in upstream.INDEX_ARITHMETIC},
     "index.cmp": _index_compare,
     "index.constant": _index_constant,
@@ -216,6 +228,16 @@ _LOWERINGS: dict[str, Callable[[_Place], tuple[SSAValue, ...] | None]] = {
     "arith.addui_extended": _add_with_carry,
     "gpu.subgroup_reduce": _subgroup_reduce,
     "gpu.shuffle": _shuffle,
+    "math.fpowi": _integer_power,
+    "math.isnan": _is_nan,
+    "math.isinf": _is_infinite,
+    "math.isfinite": _is_finite,
+    "memref.assume_alignment": same_memory,
+    "memref.atomic_rmw": atomic_update,
+    "memref.cast": same_memory,
+    "memref.dealloc": without_effect,
+    "scf.execute_region": execute_region,
+    "scf.index_switch": index_switch,
 }
 
 

@@ -149,6 +149,55 @@ gpu.module @m {
 """
 
 
+MEMORY = """
+gpu.module @m {
+  gpu.func @update(%x: memref<?xi32>, %y: memref<?xi32>, %z: memref<?xf32>) kernel {
+    %i = gpu.global_id x
+    %c0 = arith.constant 0 : index
+    %c3 = arith.constant 3 : index
+    %c5 = arith.constant 5 : i32
+    %r = arith.remui %i, %c3 : index
+    %fixed = memref.cast %x : memref<?xi32> to memref<8xi32>
+    %v = memref.load %fixed[%i] : memref<8xi32>
+    %old = memref.atomic_rmw maxs %v, %y[%c0] : (i32, memref<?xi32>) -> i32
+    %w = scf.index_switch %r -> i32
+    case 0 {
+      scf.yield %v : i32
+    }
+    case 1 {
+      %t = scf.execute_region -> i32 {
+        %u = arith.addi %v, %c5 : i32
+        scf.yield %u : i32
+      }
+      scf.yield %t : i32
+    }
+    default {
+      scf.yield %c5 : i32
+    }
+    memref.store %w, %x[%i] : memref<?xi32>
+    %f = memref.load %z[%i] : memref<?xf32>
+    %p = math.fpowi %f, %c5 : f32, i32
+    memref.store %p, %z[%i] : memref<?xf32>
+    gpu.return
+  }
+}
+"""
+
+
+def test_memory_and_choices(device: lp.Device, queue: lp.Queue, built: Built, form: Callable[[str], str]):
+    kernel = built(lp.SourceLanguage.MLIR, form(MEMORY)).ext_oneapi_get_kernel("update")
+    values = np.array([4, -9, 20, 7, 3, 11, 0, 15], dtype=np.int32)
+    x, y = lp.asarray(values, device=device), lp.zeros(1, lp.i32, device=device)
+    z = lp.asarray(values.astype(np.float32) / 4, device=device)
+    queue.parallel_for(lp.NdRange(8, 8), kernel, x, y, z)
+    place = np.arange(8) % 3
+    np.testing.assert_array_equal(x.numpy(), np.select([place == 0, place == 1], [values, values + 5], 5))
+    assert y.numpy()[0] == 20
+    np.testing.assert_allclose(
+        z.numpy(), (values / 4) ** 5, rtol=1e-4
+    )  # Vulkan's exp2 and log2 have some ulp
+
+
 def test_vectors_of_any_shape_up_to_four(
     device: lp.Device, queue: lp.Queue, built: Built, form: Callable[[str], str]
 ):
