@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from xdsl.dialects.math import *  # noqa: F403
+    from xdsl.dialects.math import AbsFOp as AbsFOp
+    from xdsl.dialects.math import FloorOp as FloorOp
+    from xdsl.dialects.math import PowFOp as PowFOp
+    from xdsl.dialects.math import RoundEvenOp as RoundEvenOp
 else:
 
     def __getattr__(name: str) -> object:
