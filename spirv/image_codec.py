@@ -103,7 +103,7 @@ def _decoder(kind: Any) -> _Decoder:
 
 def _record_decoder(kind: type[object]) -> _Decoder:
     keys = {"class", *_field_names(kind)}
-    defaults = _defaults(kind) if kind in _GROWING else {}
+    defaults = _defaults(kind)
 
     def decode_record(data: JsonValue) -> object:
         found = _object(data)
@@ -127,9 +127,9 @@ def _record_decoder(kind: type[object]) -> _Decoder:
 
 
 def _defaults(kind: type[object]) -> Mapping[str, JsonValue]:
-    """Returns what a file would hold of the fields of a class that have defaults."""
+    """Returns what a file that lacks fields of a class would have held of them; nothing for classes that do not grow."""
     found: dict[str, JsonValue] = {}
-    for field in dataclasses.fields(cast("Any", kind)):
+    for field in dataclasses.fields(cast("Any", kind)) if kind in _GROWING else ():
         if field.init and field.default is not dataclasses.MISSING:
             found[field.name] = encode(field.default)
         elif field.init and field.default_factory is not dataclasses.MISSING:
