@@ -127,7 +127,7 @@ def _record_decoder(kind: type[object]) -> _Decoder:
 
 
 def _defaults(kind: type[object]) -> Mapping[str, JsonValue]:
-    """Returns what a file that lacks fields of a class would have held of them; nothing for classes that do not grow."""
+    """Returns what a file would hold of the fields of a class that files may lack; nothing for other classes."""
     found: dict[str, JsonValue] = {}
     for field in dataclasses.fields(cast("Any", kind)) if kind in _GROWING else ():
         if field.init and field.default is not dataclasses.MISSING:
