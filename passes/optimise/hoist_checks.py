@@ -26,8 +26,8 @@ def hoist_checks(loop: Operation) -> None:
     if not isinstance(loop, scf.ForOp):
         return
     start, stop = constant_integer(loop.lb), constant_integer(loop.ub)
-    is_certain = start is not None and stop is not None
-    if is_certain and start >= stop:
+    is_certain = start is not None and stop is not None and start < stop
+    if start is not None and stop is not None and not is_certain:
         return
     body, runs = loop.body.block, None
     for op in block_operations(body):
