@@ -157,7 +157,7 @@ class FunctionFacts:
             for name in _parts(type(node)):
                 part: object = getattr(node, name, None)
                 if isinstance(part, list):
-                    pending += [item for item in part if isinstance(item, ast.AST)]  # pyright: ignore
+                    pending += [item for item in part if isinstance(item, ast.AST)]  # pyright: ignore[reportUnknownVariableType]
                 elif isinstance(part, ast.AST):
                     pending.append(part)
 
@@ -204,7 +204,7 @@ def _children(statement: ast.stmt) -> Iterator[ast.AST]:
         if isinstance(value, ast.AST):
             yield value
         elif isinstance(value, list):
-            yield from (item for item in value if isinstance(item, ast.AST))  # pyright: ignore
+            yield from (item for item in value if isinstance(item, ast.AST))  # pyright: ignore[reportUnknownVariableType]
 
 
 def _is_range(iterable: ast.expr) -> bool:

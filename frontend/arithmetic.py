@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.ir import Operation
 
+from ..ir.dialects import math
 from . import float_division
 from .bounds import combine, fitting
 from .conversions import CMPI, adapt, convert, settle

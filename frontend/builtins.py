@@ -11,9 +11,10 @@ import ast
 import builtins as python_builtins
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.ir import Operation
 
+from ..ir.dialects import math
 from ..ir.errors import CompileError
 from .arithmetic import absolute, binary, common_type
 from .conversions import adapt, convert

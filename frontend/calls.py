@@ -46,6 +46,9 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 }
 """Keyword arguments that intrinsics, or all of a namespace, read themselves."""
 
+_POSITIONAL_ONLY = ("atomic", "builtins", "group", "math", "sub_group")
+"""Namespaces whose other parameters have no names, as those of Python's math."""
+
 
 @expression(ast.Call)
 def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
@@ -110,6 +113,7 @@ def _not_callable(fb: FunctionBuilder, node: ast.Call, callee: Value) -> str:
             return function_hint(callee.obj)
         if callee.obj.__module__.partition(".")[0] == __name__.partition(".")[0]:
             return "it belongs to the host: make it outside of the kernel, and pass it or read it by its name"
+        return "kernels make no objects but vectors, fixed arrays and structs: mark a class of numbers @lp.struct"
     elif isinstance(callee, Static) and getattr(callee.obj, "__module__", None) == "math":
         return function_hint(callee.obj)
     elif not isinstance(callee, Static):
@@ -151,12 +155,34 @@ def _call_intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str)
         return compile_print(fb, node)
     if name == GET_SPECIALIZATION_CONSTANT:
         return read_through_handler(fb, node)
-    arguments = positional(fb, node, keywords=KEYWORDS.get(name, KEYWORDS.get(name.partition(".")[0], ())))
+    namespace = name.partition(".")[0]
+    keywords = KEYWORDS.get(name, KEYWORDS.get(namespace, ()))
+    if node.keywords and namespace not in _POSITIONAL_ONLY:
+        node = fb.calls_by_position.setdefault(id(node), _in_place(node, name, keywords))
+    arguments = positional(fb, node, keywords=keywords)
     fb.callee = name
     if any(isinstance(a, Composite) for a in arguments) and works_by_component(name, len(arguments)):
         called = ast.unparse(node.func)
         return by_component(fb, arguments, node, called, lambda part: _of_numbers(fb, node, obj, name, part))
     return _of_numbers(fb, node, obj, name, arguments)
+
+
+def _in_place(node: ast.Call, name: str, keywords: Sequence[str]) -> ast.Call:
+    """Returns ``lp.select(c, if_false=b, if_true=a)`` with the keyword arguments at their positions.
+
+    Args:
+        keywords: those that stay what they are.
+    """
+    from .intrinsic_texts import parameter_names  # few calls name arguments
+
+    args, rest = list(node.args), list(node.keywords)
+    for parameter in parameter_names(name)[len(args) :]:
+        given = next((k for k in rest if k.arg == parameter and k.arg not in keywords), None)
+        if given is None:
+            break
+        args.append(given.value)
+        rest.remove(given)
+    return ast.copy_location(ast.Call(node.func, args, rest), node)
 
 
 def _of_numbers(fb: FunctionBuilder, node: ast.Call, obj: object, name: str, arguments: list[Value]) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import enum
+import numbers
 import types as python_types
 from dataclasses import is_dataclass
 from typing import Any, cast
@@ -126,7 +127,15 @@ def _captured_hint(obj: object) -> str:
         return f"use the number that it stands for: {type(obj).__name__}.{obj.name}.value"
     if is_dataclass(obj) and not isinstance(obj, type):
         return "make it an @lp.struct, or capture the fields that the kernel needs as numbers"
-    if isinstance(obj, list | dict | set):
+    if isinstance(obj, complex):
+        return "use two floats, or a vector of two: lp.f32x2"
+    if isinstance(obj, numbers.Number):
+        return "convert it outside of the kernel: float(x)"
+    if isinstance(obj, range):
+        return "write the range in the kernel, with numbers captured from outside"
+    if isinstance(obj, bytes | bytearray):
+        return "capture np.frombuffer(x, np.uint8), or pass that as an lp.Array argument"
+    if isinstance(obj, list | dict | set | frozenset):
         return "capture a tuple instead, or pass the data as an lp.Array argument"
     if isinstance(obj, python_types.MethodType):
         return f"make it a plain function or a staticmethod: '{obj.__name__}' gets an object that kernels do not have"

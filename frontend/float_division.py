@@ -16,9 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from ..ir.dialects import math
 from .conversions import CMPF, convert
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, ir_type

@@ -101,6 +101,8 @@ class FunctionBuilder:
     """Rounds of unrolled loops in this walk so far."""
     local_arrays: dict[int, int] = field(default_factory=dict[int, int])
     """Numbers of the arrays that the function makes, below 0, by ``id`` of the call."""
+    calls_by_position: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
+    """Calls whose keyword arguments are at their positions, by ``id`` of the call as it is written."""
     captured: dict[int, tuple[object, Value]] = field(default_factory=dict[int, tuple[object, Value]])
     """Captured arrays and structs and the values of the prologue that they are, by ``id``."""
     uses_work_items: bool = False

@@ -209,6 +209,13 @@ def text_of_function(name: str) -> str | None:
     return None if found is None else f"{found[0]}\n\n{textwrap.fill(found[1], _WIDTH)}"
 
 
+def parameter_names(name: str) -> list[str]:
+    """Returns the parameters of a function that its signature names, in order; none where the name is unknown."""
+    signature = TEXTS[name][0] if name in TEXTS else "()"
+    parts = signature[signature.index("(") + 1 : signature.index(")")].split(", ")
+    return [part.partition("=")[0] for part in parts if part]
+
+
 def text_of_namespace(name: str, members: list[str]) -> str:
     """Returns what ``help(lp.math)`` says."""
     text = f"{NAMESPACES.get(name, '')}\n\nMembers: {', '.join(members)}"

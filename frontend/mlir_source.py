@@ -37,6 +37,10 @@ def compile_source(request: SourceRequest) -> CompiledSource:
             made = compiled_module(parsed.module, request)
         except BuildError as error:
             raise _located(error, parsed) from error
+        except InvalidError as error:  # what the text asks for is wrong, not a call of the user's
+            raise BuildError(
+                f"{LABEL}: error: {error.message}", diagnostics=[Diagnostic(error.message)]
+            ) from error
     if not request.is_object and not any(image.kernels for image in made.images):
         raise BuildError(
             f"{LABEL}: error: the module has no kernel; mark a func.func with the attribute gpu.kernel, or write a "

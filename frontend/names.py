@@ -151,9 +151,10 @@ def _variable(fb: FunctionBuilder, name: str, node: ast.Name) -> Value:
     if bound is not None and not isinstance(bound, Unset):
         return bound
     if bound is None or bound.where is None:
-        raise fb.error(
-            node, f"variable '{name}' is read before it is assigned", "LP2038", hint=f"assign '{name}' first"
-        )
+        hint = f"assign '{name}' first"
+        if fb.source.resolve(name) is not MISSING:
+            hint += f"; the '{name}' around the kernel is another, and a constant: pass what changes as an argument"
+        raise fb.error(node, f"variable '{name}' is read before it is assigned", "LP2038", hint=hint)
     path = f" {bound.path}" if bound.path else ""
     note = fb.source.diagnostic(bound.where, f"'{name}' is not assigned here{path}", severity="note")
     raise fb.error(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from xdsl.dialects import arith, math, scf
+from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region
 
+from ..ir.dialects import math
 from .conversions import CMPI, adapt, convert
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, WEAK_FLOAT, ir_type

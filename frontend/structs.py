@@ -12,7 +12,7 @@ from .function_builder import FunctionBuilder
 from .struct_types import StructType
 from .struct_values import defaults_of, host_value, leaf_values
 from .types import FixedArrayType, ScalarType, Type
-from .values import Composite, FixedArray, Scalar, Value, describe
+from .values import Composite, FixedArray, Scalar, Tuple, Value, describe
 from .vectors import zero_value
 
 
@@ -101,7 +101,12 @@ def construct_fixed_array(
     leaves: list[Scalar] = []
     for argument, where in zip(arguments, node.args, strict=True):
         if not isinstance(argument, Scalar):
-            raise fb.error(where, f"{kind!r} is made of numbers, found {describe(argument)}", "LP2033")
+            hint = (
+                "write its items out, without brackets around them" if isinstance(argument, Tuple) else None
+            )
+            raise fb.error(
+                where, f"{kind!r} is made of numbers, found {describe(argument)}", "LP2033", hint=hint
+            )
         leaves.append(store_convert(fb, argument, kind.element, where, "the element"))
     if len(leaves) == 1:
         leaves *= kind.size

@@ -28,6 +28,7 @@ from .values import (
     Composite,
     FixedArray,
     Image,
+    RangeValue,
     Scalar,
     Static,
     Tuple,
@@ -117,6 +118,8 @@ def _written_type(fb: FunctionBuilder, written: Any, node: ast.Subscript) -> Val
 
 
 def _subscript_hint(base: Value) -> str | None:
+    if isinstance(base, RangeValue):
+        return "give range a step of its own: range(start, stop, step)"
     if isinstance(base, Static) and isinstance(base.obj, str):
         return number_hint(base)
     if isinstance(base, Static):

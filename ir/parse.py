@@ -128,9 +128,13 @@ def _with_custom_syntax(op_class: type[Operation]) -> type[Operation]:
     """Returns what stands for an operation class while it is parsed: it prints in generic syntax only."""
     from .parse_gpu import GPU_SYNTAX
     from .parse_memref import MEMREF_SYNTAX
-    from .parse_spirv import SPIRV_SYNTAX
 
-    read = {**GPU_SYNTAX, **MEMREF_SYNTAX, **SPIRV_SYNTAX}.get(op_class.name)
+    if op_class.name.startswith("spirv."):
+        from .parse_spirv import spirv_syntax
+
+        read = spirv_syntax().get(op_class.name)
+    else:
+        read = {**GPU_SYNTAX, **MEMREF_SYNTAX}.get(op_class.name)
     if read is None:
         return op_class
 
@@ -166,6 +170,8 @@ def _explained(message: str) -> str:
     unknown = re.fullmatch(r"Operation (\S+) is not registered", message)
     if unknown is not None and unknown[1].partition(".")[0] not in DIALECTS:
         return f"{message}; kernels are made of the dialects {', '.join(DIALECTS)}: lower it to these with mlir-opt"
+    if unknown is not None and unknown[1].startswith("spirv."):
+        return f"{message}; the spirv dialect here has what compute shaders may use, and nothing of OpenCL's kernels"
     if message.endswith("does not have a custom format."):
         return f"{message[:-1]} here; write it in generic syntax, as mlir-opt --mlir-print-op-generic does"
     return message

@@ -83,7 +83,7 @@ def _chooser(scalar: type[Operation]) -> type[Operation]:
 
     class Chooser(scalar):
         @classmethod
-        def create(cls, *, operands: Sequence[SSAValue] = (), **rest: Any) -> Operation:  # pyright: ignore
+        def create(cls, *, operands: Sequence[SSAValue] = (), **rest: Any) -> Operation:
             is_vector = any(_is_vector(value.type) for value in operands)
             return (_vector_form(scalar) if is_vector else scalar).create(operands=operands, **rest)
 

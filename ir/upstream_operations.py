@@ -111,7 +111,7 @@ class CmpPredicate(StrEnum):
 
 
 @irdl_attr_definition
-class CmpPredicateAttr(EnumAttribute[CmpPredicate], SpacedOpaqueSyntaxAttribute):  # pyright: ignore
+class CmpPredicateAttr(EnumAttribute[CmpPredicate], SpacedOpaqueSyntaxAttribute):
     """`#index<cmp_predicate slt>`."""
 
     name = "index.cmp_predicate"
@@ -188,7 +188,7 @@ class ShuffleMode(StrEnum):
 
 
 @irdl_attr_definition
-class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):  # pyright: ignore
+class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
     """`#gpu<shuffle_mode xor>`."""
 
     name = "gpu.shuffle_mode"
@@ -245,7 +245,7 @@ class Reduction(StrEnum):
 
 
 @irdl_attr_definition
-class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):  # pyright: ignore
+class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
     """`#gpu<all_reduce_op add>`; xDSL's has the operations of older versions."""
 
     name = "gpu.all_reduce_op"

@@ -63,6 +63,11 @@ class MemoryAllocator:
         self._serials = itertools.count(1)
         self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
         self._spares = SpareBuffers(self._destroy)
+        limits = device.physical.limits
+        self._harmless_bytes = min(
+            limits.max_buffer_bytes, limits.max_memory_allocation_bytes, self._largest_heap()
+        )
+        """Bytes of a buffer that are within every limit."""
 
     @property
     def used_bytes(self) -> int:
@@ -120,7 +125,8 @@ class MemoryAllocator:
         self._device.require_usable()
         self._device.collect()
         size = max((nbytes + 3) & ~3, 4)
-        self._check_limits(size, for_host)
+        if size > self._harmless_bytes:
+            self._check_limits(size, for_host)
         return self.retried(f"{size:,} bytes more", lambda: self._create(size, for_host))
 
     def place_image(self, needs: Any, places: list[Place]) -> None:
@@ -169,7 +175,6 @@ class MemoryAllocator:
     def _check_limits(self, size: int, for_host: bool) -> None:
         physical = self._device.physical
         limits = physical.limits
-        heap = max((item.heap_bytes for item in self.plan.array_types), default=0)
         of_memory = (
             (limits.sparse_address_space_bytes, "sparseAddressSpaceSize, of all such arrays")
             if physical.can_bind_sparse and not for_host
@@ -178,47 +183,47 @@ class MemoryAllocator:
         for limit, name in (
             (limits.max_buffer_bytes, "maxBufferSize, of one array"),
             of_memory,
-            (heap, "the size of its largest heap"),
+            (self._largest_heap(), "the size of its largest heap"),
         ):
             if size > limit:
                 raise MemoryAllocationError(
                     f"{self._describe(f'{size:,} bytes more')}: its limit is {limit:,} bytes ({name}); split the array"
                 )
 
+    def _largest_heap(self) -> int:
+        return max((item.heap_bytes for item in self.plan.array_types), default=0)
+
     def _describe(self, what: str) -> str:
-        heap = max((item.heap_bytes for item in self.plan.array_types), default=0)
         return (
             f"device '{self._device.name}' cannot hold {what} "
-            f"(memory {heap:,} bytes, arrays of this process {self.used_bytes:,})"
+            f"(memory {self._largest_heap():,} bytes, arrays of this process {self.used_bytes:,})"
         )
 
     def _create(self, size: int, for_host: bool) -> Buffer:
-        key = (_padded(size), for_host)
+        key = (size, for_host)
         held: list[BufferStorage] = []
-        buffer = Buffer(NULL, size, next(self._serials), 0)
+        buffer = Buffer(NULL, size, 0, 0)
         buffer._own(self._device.graveyard, lambda: self._retire(held))  # pyright: ignore[reportPrivateUsage] - the maker owns
         if self._spares.take(key, held):
             storage = held[0]
             self._note_holder(storage.heap, held)
-            if storage.shown_nbytes == size:
-                buffer.serial = storage.serial
         else:
-            storage = BufferStorage(Made(self._device, "Buffer"), key)
+            storage = BufferStorage(Made(self._device, "Buffer"), key, next(self._serials))
             held.append(storage)
             try:
                 self._fill(storage)
             except MemoryAllocationError:
                 buffer.close()  # before the next attempt, also where the error's traceback keeps it
                 raise
-        storage.serial, storage.shown_nbytes = buffer.serial, size
-        buffer.raw, buffer.padded_nbytes = storage.raw, key[0]
+        buffer.raw, buffer.serial, buffer.padded_nbytes = storage.raw, storage.serial, _padded(size)
         buffer.host_address, buffer.device_address = storage.host_address, storage.device_address
         buffer.is_concurrent = True
         return buffer
 
     def _fill(self, storage: BufferStorage) -> None:
         """Makes a VkBuffer with its memory."""
-        device, (size, for_host) = self._device, storage.key
+        device, (nbytes, for_host) = self._device, storage.key
+        size = _padded(nbytes)
         usage = BUFFER_USAGE | (
             VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT if device.has_buffer_addresses else 0
         )

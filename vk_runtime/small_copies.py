@@ -89,6 +89,7 @@ class KeptDownloads:
         kept: KeptDownload | None = None
         try:
             with device.lock:
+                device.require_usable()
                 found = self._find(buffer, target.size)
                 if found is None:
                     return False

@@ -114,7 +114,7 @@ def _spec_value(item: tuple[object, object]) -> tuple[int | str, SpecScalar]:
             f"lp.SpecValues: expected a SpecId or a name, found {key!r} of type {type_name(key)}"
         )
     # A NumPy scalar is what its Python value is.
-    plain: object = cast("object", value.item()) if hasattr(value, "item") else value  # pyright: ignore
+    plain: object = cast("object", value.item()) if hasattr(value, "item") else value  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     if not isinstance(plain, bool | int | float):
         raise KernelArgumentError(
             f"lp.SpecValues: expected a number or a bool for constant {key!r}, found {value!r} of type "

@@ -31,6 +31,7 @@ class BufferStorage:
     Args:
         made: the VkBuffer.
         key: what another buffer must be alike in, to use it: size in bytes, and whether it is the host's.
+        serial: names it in caches, whichever array uses it.
     """
 
     __slots__ = (
@@ -44,12 +45,12 @@ class BufferStorage:
         "nbytes",
         "places",
         "serial",
-        "shown_nbytes",
     )
 
-    def __init__(self, made: Made, key: tuple[int, bool]) -> None:
+    def __init__(self, made: Made, key: tuple[int, bool], serial: int) -> None:
         self.made = made
         self.key = key
+        self.serial = serial
         self.places: list[Place] = []
         self.host_address = 0
         self.device_address = 0
@@ -57,10 +58,6 @@ class BufferStorage:
         """The heap that its memory is of."""
         self.nbytes = 0
         """Bytes of that memory, alignment included."""
-        self.serial = 0
-        """Names it in caches while arrays of `shown_nbytes` use it: what is known of the VkBuffer stays true."""
-        self.shown_nbytes = 0
-        """Bytes of the latest array."""
         self.bindings: list[SparseBinding] = []
         """Memory that is being put under it."""
         self.may_be_spare = False

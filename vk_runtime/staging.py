@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from .logical_device import LogicalDevice
     from .queue import Queue
 
-PIECE_BYTES = 4 << 20
+PIECE_BYTES = 8 << 20
 """Bytes of the largest staging buffer: long enough for the copy to hide the hand-over."""
 
-LEAST_PIECE_BYTES = 1 << 20
+LEAST_PIECE_BYTES = 2 << 20
 """Bytes of a piece of a copy that has several, at least."""
 
-ENOUGH_PIECES = 8
-"""Pieces of a copy that keep all threads busy: a short copy has smaller pieces."""
+ENOUGH_PIECES = 4
+"""Pieces of a short copy, at least, which has smaller ones."""
 
 PIECES = 4
 """Pieces that the device has got at a time."""
@@ -133,8 +133,8 @@ def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer
 
 def _piece_bytes(nbytes: int) -> int:
     """Returns the bytes of the pieces of a copy."""
-    wanted = 1 << (nbytes // ENOUGH_PIECES).bit_length()
-    return min(PIECE_BYTES, max(wanted, LEAST_PIECE_BYTES))
+    part = max(nbytes // ENOUGH_PIECES, LEAST_PIECE_BYTES)
+    return min(PIECE_BYTES, 1 << part.bit_length() - 1)
 
 
 def allocate_staging(device: LogicalDevice, nbytes: int) -> Buffer:
@@ -144,7 +144,8 @@ def allocate_staging(device: LogicalDevice, nbytes: int) -> Buffer:
     largest = min(limits.max_buffer_bytes, limits.max_memory_allocation_bytes)
     with device.lock:
         device.require_usable()
-        return device.memory.allocate(max(nbytes, min(room, largest)), for_host=True)
+        made = device.memory.allocate(max(nbytes, min(room, largest)), for_host=True)
+    return made  # noqa: RET504 - Ctrl-C may come behind the call, where `return` has left the block already
 
 
 def _fill_piece(stream: CommandStream, staging: Buffer, piece: _Bytes) -> None:

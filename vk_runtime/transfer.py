@@ -16,7 +16,7 @@ from .logical_device import LogicalDevice
 from .queue import Queue
 from .tracked import Tracked
 
-LARGEST_KEPT = 512 << 10
+LARGEST_KEPT = 1 << 20
 """Bytes of the largest download that `small_copies` keeps."""
 
 

@@ -20,7 +20,7 @@ On modules
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -122,29 +122,36 @@ def is_external(op: Operation) -> bool:
 
 
 def types_that_use_aspects(op: Operation) -> dict[str, frozenset[int]]:
-    """Returns the type table in force at `op`: that of the innermost module that has one."""
-    table = _enclosing_attribute(op, TYPES_THAT_USE_ASPECTS)
-    if not isinstance(table, DictionaryAttr):
-        return {}
-    return {name: frozenset(integers(value) or ()) for name, value in table.data.items()}
+    """Returns the type table in force at `op`: that of the innermost module around it that has one, else those of the
+    modules in it."""
+    found: dict[str, frozenset[int]] = {}
+    for table in _tables(op, TYPES_THAT_USE_ASPECTS):
+        for name, value in table.data.items():
+            found[name] = found.get(name, frozenset()) | frozenset(integers(value) or ())
+    return found
 
 
 def aspect_values(op: Operation) -> dict[str, int]:
     """Returns the aspect table in force at `op`, name to number; empty where no module has one."""
-    table = _enclosing_attribute(op, ASPECT_VALUES)
-    if not isinstance(table, DictionaryAttr):
-        return {}
-    numbers = {name: integer(value) for name, value in table.data.items()}
+    numbers = {n: integer(value) for t in _tables(op, ASPECT_VALUES) for n, value in t.data.items()}
     return {name: number for name, number in numbers.items() if number is not None}
 
 
-def _enclosing_attribute(op: Operation, name: str) -> Attribute | None:
+def _tables(op: Operation, name: str) -> list[DictionaryAttr]:
     scope: Operation | None = op
-    while scope is not None:
-        if name in scope.attributes:
-            return scope.attributes[name]
+    while scope is not None and name not in scope.attributes:
         scope = scope.parent_op()
-    return None
+    found = [scope.attributes[name]] if scope is not None else [*_inner(op, name)]
+    return [table for table in found if isinstance(table, DictionaryAttr)]
+
+
+def _inner(op: Operation, name: str) -> Iterator[Attribute]:
+    if isinstance(op, ModuleOp):
+        for inner in op.body.ops:
+            if isinstance(inner, ModuleOp):
+                if name in inner.attributes:
+                    yield inner.attributes[name]
+                yield from _inner(inner, name)
 
 
 def verify_attributes(op: Operation) -> None:

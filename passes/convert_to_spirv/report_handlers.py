@@ -17,7 +17,6 @@ from ...ir.dialects.kernel_reports import (
 )
 from ...ir.dialects.spirv.attributes import GroupOperationAttr, ScopeAttr
 from ...ir.dialects.spirv.enums import GroupOperation, Scope
-from ...ir.dialects.spirv.group import GroupNonUniformUMaxOp
 from ...ir.kernel_info import Site
 from ..errors import operation_location
 from .function_lowering import FunctionLowering, Handler
@@ -87,7 +86,7 @@ def agree_on_rounds(fn: FunctionLowering, op: Operation) -> None:
     if not _counts_rounds(fn):
         return
     count = entry_of(fn, op).round_count()
-    highest = fn.emit(GroupNonUniformUMaxOp, (fn.load(count, i32),), i32, _REDUCE)
+    highest = fn.emit(spirv.GroupNonUniformUMaxOp, (fn.load(count, i32),), i32, _REDUCE)
     fn.store(count, highest)
 
 
@@ -104,7 +103,7 @@ def _check_rounds(fn: FunctionLowering, op: Operation) -> None:
         "do fewer rounds in a launch, or unroll them with @lp.kernel(opt_level=2)",
         location=operation_location(op, fn.name),
     )
-    entry.report.check(failed, site, ())
+    entry.report.check_at_once(failed, site)
 
 
 def _without_notes(fn: FunctionLowering, op: Operation) -> None:

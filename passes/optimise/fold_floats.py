@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -57,15 +56,16 @@ _BINARY: dict[type[Operation], FloatFunction] = {
     arith.MinimumfOp: np.minimum,
     arith.MaximumfOp: np.maximum,
 }
-_UNARY: dict[type[Operation], Callable[[Any], Any]] = {
-    arith.NegfOp: lambda a: -a,
-    math_dialect.AbsFOp: np.abs,
-    math_dialect.SqrtOp: np.sqrt,
-    math_dialect.FloorOp: np.floor,
-    math_dialect.CeilOp: np.ceil,
-    math_dialect.TruncOp: np.trunc,
-    math_dialect.RoundEvenOp: np.rint,
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "arith.negf": lambda a: -a,
+    "math.absf": np.abs,
+    "math.sqrt": np.sqrt,
+    "math.floor": np.floor,
+    "math.ceil": np.ceil,
+    "math.trunc": np.trunc,
+    "math.roundeven": np.rint,
 }
+"""By the name of the operation: classes of the `math` dialect would import it."""
 _MINIMA_AND_MAXIMA = frozenset((arith.MinnumfOp, arith.MaxnumfOp, arith.MinimumfOp, arith.MaximumfOp))
 
 
@@ -110,7 +110,7 @@ def fold_unary(op: Operation) -> Folded:
     a = constant_float(operand)
     if a is not None and is_foldable(type_):
         with np.errstate(all="ignore"):
-            return FloatAttr(float(_UNARY[type(op)](_SCALARS[type(type_)](a))), type_)
+            return FloatAttr(float(_UNARY[op.name](_SCALARS[type(type_)](a))), type_)
     owner = operand.owner
     if type(op) is arith.NegfOp and type(owner) is arith.NegfOp:
         return owner.operands[0]
@@ -163,9 +163,10 @@ def fold_float_cast(op: Operation) -> Folded:
 
 FLOAT_FOLDS: dict[type[Operation], Fold] = {
     **dict.fromkeys(_BINARY, fold_binary),
-    **dict.fromkeys(_UNARY, fold_unary),
     arith.CmpfOp: fold_cmpf,
     arith.ExtFOp: fold_float_cast,
     arith.TruncFOp: fold_float_cast,
 }
 """Folds of float operations by operation class."""
+UNARY_FOLDS: dict[str, Fold] = dict.fromkeys(_UNARY, fold_unary)
+"""Those on one operand, by the name of the operation."""

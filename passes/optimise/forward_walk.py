@@ -31,11 +31,14 @@ from .effects import (
 )
 from .fold_casts import CAST_FOLDS
 from .fold_control_flow import CONTROL_FLOW, replace
-from .fold_floats import FLOAT_FOLDS
+from .fold_floats import FLOAT_FOLDS, UNARY_FOLDS
 from .fold_integers import INTEGER_FOLDS, Fold
 
-FOLDS: dict[type[Operation], Fold] = {**INTEGER_FOLDS, **FLOAT_FOLDS, **CAST_FOLDS}
-"""How an operation with one result is folded, by its class."""
+FOLDS: dict[str, Fold] = {
+    **{kind.name: fold for kind, fold in {**INTEGER_FOLDS, **FLOAT_FOLDS, **CAST_FOLDS}.items()},
+    **UNARY_FOLDS,
+}
+"""How an operation with one result is folded, by its name."""
 
 _COMMUTATIVE = frozenset(
     (
@@ -107,7 +110,7 @@ class ForwardWalk:
             self._numbered(op)
 
     def _folded(self, op: Operation) -> bool:
-        fold = FOLDS.get(type(op))
+        fold = FOLDS.get(op.name)
         folded = None if fold is None else fold(op)
         if folded is None:
             return False

@@ -40,33 +40,32 @@ def optimise(
         level_here = min(_level_of(function, level), 2)
         if not level_here:
             continue
-        _run_if_needed("promote-arrays", function, disabled)
-        _run_if_needed("lift-breaks", function, disabled)
-        if positions and joins_loads:
-            _run_if_needed("join-loads", function, disabled)
+        needed = _needed(function, disabled)
+        _run_if("promote-arrays" in needed, "promote_arrays", function)
+        _run_if("lift-breaks" in needed, "lift_breaks", function)
+        _run_if(joins_loads and positions and "join-loads" in needed, "join_loads", function)
         if positions and "linearise-indices" not in disabled:
             linearise_indices(function)
         for _ in range(level_here):
-            _run(function, disabled, positions=positions)
+            _run(function, disabled, needed, positions=positions)
 
 
 def optimise_positions(function: Operation, *, disabled: Collection[str] = ()) -> None:
     """Linearises the indices of a function that kept its dimensions, and optimises what that makes."""
     if "linearise-indices" not in disabled:
         linearise_indices(function)
-    _run(function, disabled, positions=True)
+    _run(function, disabled, _needed(function, disabled), positions=True)
 
 
-def _run(function: Operation, disabled: Collection[str], *, positions: bool) -> None:
+def _run(function: Operation, disabled: Collection[str], needed: Collection[str], *, positions: bool) -> None:
     fold, number = "canonicalize" not in disabled, "cse" not in disabled
     if fold or number:
         ForwardWalk(fold=fold, number=number).run(function)
-    _run_if_needed("hoist-invariants", function, disabled)
-    if positions:
-        _run_if_needed("reduce-strength", function, disabled)
+    _run_if("hoist-invariants" in needed, "hoist_invariants", function)
+    _run_if(positions and "reduce-strength" in needed, "reduce_strength", function)
     if "dce" not in disabled:
         eliminate_dead_code(function)
-    _run_if_needed("narrow-barriers", function, disabled)
+    _run_if("narrow-barriers" in needed, "narrow_barriers", function)
 
 
 _LOOPS = frozenset(("scf.for", "scf.while"))
@@ -81,12 +80,18 @@ _CHANGED = {
 """Passes that many kernels do not need, and the operations that they change."""
 
 
-def _run_if_needed(name: str, function: Operation, disabled: Collection[str]) -> None:
-    """Runs a pass, which is imported then, on a function that has what it changes."""
-    if name in disabled or _CHANGED[name].isdisjoint([op.name for op in operations(function)]):
-        return
-    function_name = name.replace("-", "_")
-    getattr(import_module(f".{function_name}", __package__), function_name)(function)
+def _needed(function: Operation, disabled: Collection[str]) -> set[str]:
+    """Returns which of these passes are to run: no other pass makes what they look for."""
+    names = {op.name for op in operations(function)}
+    return {
+        name for name, wanted in _CHANGED.items() if name not in disabled and not names.isdisjoint(wanted)
+    }
+
+
+def _run_if(is_needed: bool, name: str, function: Operation) -> None:
+    """Runs a pass, which is imported then, if it is needed."""
+    if is_needed:
+        getattr(import_module(f".{name}", __package__), name)(function)
 
 
 def _level_of(function: Operation, default: int) -> int:

@@ -209,7 +209,7 @@ class _Promotion:
         known = self._zeros.get(type_)
         if known is None:
             attribute = (
-                IntegerAttr(0, type_) if is_integer_type(type_) else FloatAttr(0.0, type_)  # pyright: ignore
+                IntegerAttr(0, type_) if is_integer_type(type_) else FloatAttr(0.0, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
             )
             op = create(arith.ConstantOp, result_types=(type_,), properties={"value": attribute})
             first = self._entry.first_op

@@ -105,7 +105,7 @@ def _vector(parts: list[Attribute], type_: Attribute, item: Instruction) -> Attr
     ]
     if len(numbers) != len(parts):
         unreadable(f"its constituents are not of type {type_.element_type}", item)
-    return DenseIntOrFPElementsAttr.from_list(type_, numbers)  # pyright: ignore
+    return DenseIntOrFPElementsAttr.from_list(type_, numbers)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
 
 
 def _null(type_: Attribute, item: Instruction) -> Attribute:
@@ -114,7 +114,7 @@ def _null(type_: Attribute, item: Instruction) -> Attribute:
     if is_float(type_) and isinstance(type_, AnyFloat):
         return FloatAttr(0.0, type_)
     if is_vector(type_):
-        return DenseIntOrFPElementsAttr.from_list(type_, [0.0 if is_float(type_.element_type) else 0])  # pyright: ignore
+        return DenseIntOrFPElementsAttr.from_list(type_, [0.0 if is_float(type_.element_type) else 0])  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
     if element_count(type_) is None:
         unreadable(f"there is no null of type {type_}", item)
     return NullAttr()

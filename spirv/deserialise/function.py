@@ -150,7 +150,7 @@ class FunctionReader:
         self._places.structured[construct] = structured
         structured.holder.add_op(op)
         if self._location is not None:
-            op.location = self._location  # pyright: ignore
+            op.location = self._location  # pyright: ignore[reportAttributeAccessIssue]
 
     def _merge_phis(self, construct: Construct) -> list[Instruction]:
         return [item for item in self._flow.blocks[construct.merge].body if item.opcode == Op.Phi]
@@ -218,7 +218,7 @@ class FunctionReader:
         else:
             op = read_operation(self._values, item)
         if self._location is not None:
-            op.location = self._location  # pyright: ignore
+            op.location = self._location  # pyright: ignore[reportAttributeAccessIssue]
         place.add_op(op)
         number = item.result_id
         if number is not None:
@@ -245,7 +245,7 @@ class FunctionReader:
         op = self._branches.terminator(label, end)
         location = self._line_of(label)
         if location is not None:
-            op.location = location  # pyright: ignore
+            op.location = location  # pyright: ignore[reportAttributeAccessIssue]
         place.add_op(op)
 
     def _line_of(self, label: int) -> Attribute | None:

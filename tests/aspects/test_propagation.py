@@ -127,6 +127,14 @@ def test_there_is_one_table_of_numbers():
         verify_attributes(twice)
 
 
+@pytest.mark.behaviour("ASP-07", "ASP-08")
+def test_tables_may_stand_on_a_module_inside_the_program():
+    text = """module { module attributes {aspect.types_that_use_aspects = {A = [8 : i32]},
+                                       aspect.aspect_values = {fp64 = 60 : i32}} {
+      func.func @k(%%a: %s, %%d: f64) attributes {gpu.kernel} { func.return } } }"""
+    assert saved(text % A)["k"] == {8, 60}
+
+
 @pytest.mark.behaviour("ASP-23")
 def test_numbers_are_those_of_dpcpp():
     numbers = {"cpu": 1, "gpu": 2, "accelerator": 3, "custom": 4, "fp16": 5, "fp64": 6, "image": 9}

@@ -244,3 +244,18 @@ def test_a_private_array_is_read_at_the_position_of_this_round(device):
     y = lp.zeros(40, lp.i32, device=device)
     sums_of_neighbours[40](lp.asarray(x, device=device), y)
     np.testing.assert_array_equal(y.numpy(), x + np.append([0], x[:-1]))
+
+
+@lp.kernel
+def named_parameters(x: lp.Array[lp.f32]):
+    i = lp.global_id(dimension=0)
+    pair = lp.private.array(shape=2, dtype=lp.f32)
+    pair[0] = 2.0
+    pair[1] = lp.f32(lp.popcount(n=7))
+    x[i] = lp.select(i > 1, if_false=pair[0], if_true=pair[1])
+
+
+def test_functions_of_kernels_take_their_parameters_by_name(device):
+    x = lp.zeros(4, device=device)
+    named_parameters[4](x)
+    assert x.numpy().tolist() == [2, 2, 3, 3]

@@ -340,7 +340,7 @@ def unpack_count(x: lp.Array[lp.f32, 2]):
     a, b, c = x.shape
 
 
-@case("LP2033", "lp.bitcast needs types of one width", "lp.bitcast(a, lp.u64)")
+@case("LP2033", "lp.bitcast needs types of one size", "lp.bitcast(a, lp.u64)")
 def bitcast_width(a: lp.f32, x: lp.Array[lp.u64]):
     x[0] = lp.bitcast(a, lp.u64)
 

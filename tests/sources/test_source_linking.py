@@ -101,3 +101,12 @@ def test_two_sources_with_a_kernel_of_one_name(context, queue, device):
     assert joined.ext_oneapi_has_kernel("k")
     with pytest.raises(lp.InvalidError, match="2 sources that the bundle was built from have a kernel 'k'"):
         joined.ext_oneapi_get_kernel("k")
+
+
+@pytest.mark.behaviour("SRC-15")
+def test_a_fixed_target_that_nobody_knows_is_the_source_s_mistake(context):
+    text = 'func.func @k() attributes {gpu.kernel, aspect.fixed_targets = ["nobodys"]} { func.return }'
+    source = lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.MLIR, text)
+    with pytest.raises(lp.BuildError, match="no fixed target 'nobodys'") as caught:
+        lp.build(source)
+    assert "nobodys" in caught.value.log

@@ -1,0 +1,126 @@
+"""The custom syntax of the spirv dialect, as mlir-opt prints it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from xdsl.printer import Printer
+
+from lapilli.ir.parse import IRSyntaxError, parse_module
+from lapilli.ir.verify import verify_module
+
+GOLDENS = Path(__file__).parents[2] / "golden" / "spirv"
+TEXT = """
+spirv.module @m Logical GLSL450 requires #spirv.vce<v1.3, [Shader, GroupNonUniformArithmetic], []> {
+  spirv.SpecConstant @n spec_id(5) = 7 : i32
+  spirv.SpecConstantComposite @pair (@n, @n) : !spirv.array<2 x i32>
+  spirv.GlobalVariable @buffer bind(1, 2) {aliased} : !spirv.ptr<BLOCK, StorageBuffer>
+  spirv.GlobalVariable @id built_in("GlobalInvocationId") : !spirv.ptr<vector<3xi32>, Input>
+  spirv.func @twice(%x: f32, %y: vector<3xf32>) -> vector<3xf32> "Inline" {
+    %one = spirv.Constant 1 : i32
+    %0 = spirv.VectorInsertDynamic %x, %y[%one] : vector<3xf32>, i32
+    %1 = spirv.CompositeInsert %x, %0[1 : i32] : f32 into vector<3xf32>
+    %2 = spirv.VectorShuffle [1 : i32, 3 : i32, 5 : i32] %0, %1 : vector<3xf32>, vector<3xf32> -> vector<3xf32>
+    %3 = spirv.VectorTimesScalar %2, %x : (vector<3xf32>, f32) -> vector<3xf32>
+    spirv.ReturnValue %3 : vector<3xf32>
+  }
+  spirv.func @main() "None" {
+    %zero = spirv.Constant 0 : i32
+    %four = spirv.Constant 4 : i32
+    %table = spirv.Constant [1 : i32, 2 : i32] : !spirv.array<2 x i32>
+    %nested = spirv.Constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32> : !spirv.array<2 x !spirv.array<2 x i32>>
+    %start = spirv.Variable init(%zero) : !spirv.ptr<i32, Function>
+    %n = spirv.mlir.referenceof @n : i32
+    %double = spirv.SpecConstantOperation wraps "spirv.IAdd"(%n, %n) : (i32, i32) -> i32
+    %block = spirv.mlir.addressof @buffer : !spirv.ptr<BLOCK, StorageBuffer>
+    %p = spirv.AccessChain %block[%zero, %four] : !spirv.ptr<BLOCK, StorageBuffer>, i32, i32
+    %v = spirv.Load "StorageBuffer" %p ["Aligned", 4] : f32
+    spirv.Store "StorageBuffer" %p, %v ["Volatile"] : f32
+    %three = spirv.CompositeConstruct %v, %v, %v : (f32, f32, f32) -> vector<3xf32>
+    %w = spirv.FunctionCall @twice(%v, %three) : (f32, vector<3xf32>) -> vector<3xf32>
+    %x = spirv.CompositeExtract %w[2 : i32] : vector<3xf32>
+    %less = spirv.FOrdLessThan %x, %v : f32
+    %chosen = spirv.Select %less, %x, %v : i1, f32
+    %scaled = spirv.GL.Ldexp %chosen : f32, %four : i32 -> f32
+    %sum = spirv.GroupNonUniformFAdd "Subgroup" "Reduce" %scaled : f32
+    %old = spirv.AtomicExchange <Device> <AcquireRelease> %p, %sum : !spirv.ptr<f32, StorageBuffer>
+    spirv.ControlBarrier <Workgroup>, <Workgroup>, <AcquireRelease|WorkgroupMemory>
+    spirv.mlir.selection control(Flatten) {
+      spirv.BranchConditional %less [5, 10], ^then, ^merge
+    ^then:
+      spirv.Branch ^merge
+    ^merge:
+      spirv.mlir.merge
+    }
+    spirv.mlir.loop {
+      spirv.Branch ^header(%zero : i32)
+    ^header(%i: i32):
+      %more = spirv.SLessThan %i, %four : i32
+      spirv.BranchConditional %more, ^body, ^end
+    ^body:
+      %next = spirv.IAdd %i, %four : i32
+      spirv.Branch ^header(%next : i32)
+    ^end:
+      spirv.mlir.merge
+    }
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @main, @buffer, @id
+  spirv.ExecutionMode @main "LocalSize", 32, 1, 1
+}
+""".replace("BLOCK", "!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>")
+
+
+def generic(text: str) -> str:
+    module = parse_module(text).module
+    verify_module(module)
+    stream = StringIO()
+    Printer(stream, print_generic_format=True).print_op(module)
+    return stream.getvalue()
+
+
+def upstream(text: str) -> str:
+    """Returns a text as mlir-opt prints it."""
+    tool = shutil.which("mlir-opt-19")
+    if tool is None:
+        pytest.skip("mlir-opt-19 is not installed")
+    return subprocess.run([tool], input=text, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def test_what_is_read_is_what_upstream_reads() -> None:
+    assert upstream(generic(TEXT)) == upstream(TEXT)
+
+
+def test_it_is_read_again() -> None:
+    assert generic(generic(TEXT)) == generic(TEXT)
+
+
+@pytest.mark.parametrize(
+    "name", ["atomics", "memory", "physical_addresses", "scalar_ops", "spec_constants", "wide_types"]
+)
+def test_goldens_as_upstream_prints_them(name: str) -> None:
+    printed = upstream((GOLDENS / f"{name}.mlir").read_text())
+    assert upstream(generic(printed)) == printed
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("%r = spirv.IAdd %a : i32", r"2:20: error: expected ','"),
+        ("%r = spirv.FAdd %a, %a : f32", "operand is used with type f32"),
+        ("%r = spirv.CompositeExtract %v[4 : i32] : vector<4xi32>", "selects nothing in vector<4xi32>"),
+        ('%r = spirv.Load "Nowhere" %a : i32', "'Nowhere' is no StorageClass"),
+        ("%r = spirv.AccessChain %a[%a] : i32, i32", "expected a !spirv.ptr, found i32"),
+        ("%r = spirv.IAddCarry %a, %a : i32", "expected a struct, found i32"),
+        ("%r = spirv.CompositeConstruct %a, %a : (i32) -> vector<2xi32>", "2 operands and 1 types"),
+        ("%r = spirv.Ordered %a, %a : i32", "Ordered is not registered; the spirv dialect here has what compute"),
+        ("%r = spirv.Constant [1 : i32]", "the type of a constant is missing"),
+    ],
+)  # fmt: skip
+def test_mistakes(line: str, message: str) -> None:
+    with pytest.raises(IRSyntaxError, match=message):
+        parse_module(f"func.func @f(%a: i32, %v: vector<4xi32>) {{\n{line}\n  func.return\n}}")
