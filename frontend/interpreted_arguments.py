@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
@@ -72,7 +72,10 @@ class DeviceArguments:
                 else HostArray(_bytes_of(data), value.shape)
             )
             found = self._found[id(value.buffer)] = value, data, host
-        return found[2]
+        host = found[2]
+        if isinstance(host, HostArray) and host.shape != value.shape:
+            return replace(host, shape=value.shape)  # two views of one memory
+        return host
 
     def write_back(self, written: Iterable[Argument]) -> tuple[tuple[Tracked, bool], ...]:
         """Copies what was stored to back to the device; returns all memory, and whether it was stored to."""

@@ -52,6 +52,7 @@ from ..vk_runtime.kernel_bundle import KernelBundle, Refusal, make_bundle
 from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.native_code import NativeCode, is_tag_of
 from ..vk_runtime.requirements import require_device
+from ..vk_runtime.spec_values import SpecValues
 from . import units
 from .bundle_toolchain import toolchain
 from .bundles import get_kernel_bundle
@@ -106,7 +107,8 @@ def load_kernel_bundle(
             f"{what}(state=…) takes BundleState.INPUT, OBJECT or EXECUTABLE, found {state!r}"
         )
     devices = member_devices(what, devs, ctx.devices, "context")
-    return LoadedFile(LpkFile.open(Path(path))).bundle(ctx, devices, state)
+    file = LoadedFile(LpkFile.open(Path(path)))
+    return file.bundle(ctx, devices, state, values=file.values)
 
 
 def bundle_of_files(
@@ -168,6 +170,10 @@ class LoadedFile:
         except (Error, RecursionError, OverflowError, MemoryError) as error:
             raise file.error(f"its header describes what cannot be: {error}") from error
         self._constants: Mapping[str, SpecializationId] = constants
+        self.values = SpecValues(
+            {constants[c.symbol]: c.value for c in header.constants if c.value is not None}
+        )
+        """What the saved bundle was given."""
         for id_ in self.ids:
             if id_ not in _application_ids(id_.qualified_name):
                 id_.origin = self
@@ -178,6 +184,7 @@ class LoadedFile:
         devices: tuple[Device, ...],
         state: BundleState,
         wanted: Sequence[KernelId] | None = None,
+        values: SpecValues | None = None,
     ) -> KernelBundle:
         """Returns what devices can run as a bundle.
 
@@ -186,6 +193,7 @@ class LoadedFile:
             devices: of the bundle.
             state: INPUT, OBJECT or EXECUTABLE.
             wanted: only images with one of these kernels; None: all.
+            values: of the specialization constants; None: the defaults.
         """
         records = [
             image
@@ -193,15 +201,15 @@ class LoadedFile:
             if wanted is None or not image.ids or any(self.ids[position] in wanted for position in image.ids)
         ]
         if state is not BundleState.EXECUTABLE:
-            return make_bundle(context, devices, state, self._portable(records, devices, state))
+            return make_bundle(context, devices, state, self._portable(records, devices, state), values)
         images = [*self._native(records, devices), *self._linked(records, devices)]
         for image in images:
             for device in devices:
                 if image.native is not None and image.native.is_for(device):
                     image.native.install(device)
-        pipelines = make_pipelines(images, devices, {})
+        pipelines = make_pipelines(images, devices, values.by_symbol() if values is not None else {})
         refused = self._refused(records, images)
-        return make_bundle(context, devices, state, images, None, pipelines, refused=refused)
+        return make_bundle(context, devices, state, images, values, pipelines, refused=refused)
 
     def has(self, kernel: KernelId, devices: Sequence[Device], state: BundleState) -> bool:
         """Returns whether `bundle` has a kernel; no code is read."""

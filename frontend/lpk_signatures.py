@@ -157,6 +157,9 @@ def constant_of(record: ConstantRecord) -> SpecializationId:
     Raises:
         InvalidError: it describes no constant.
     """
+    value, record = record.value, replace(record, value=None)
+    if value is not None and len(value) != len(record.default):
+        raise InvalidError(f"specialization constant {record.symbol!r} has a value of {len(value)} bytes")
     own = SpecializationId.living(record.symbol)
     if own is not None and constant_record(own) == record:
         return own

@@ -122,6 +122,8 @@ class ConstantRecord:
     type: TypeRecord
     default: bytes
     """Host bytes."""
+    value: bytes | None = None
+    """Host bytes of the value that the bundle was given; None: the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

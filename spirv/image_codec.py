@@ -17,6 +17,7 @@ from itertools import repeat
 from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from ..ir.errors import InvalidError
+from ..ir.lpk_records import ConstantRecord
 from ..ir.target_env import TargetEnv
 
 MAX_INTEGER: Final = 1 << 63
@@ -24,7 +25,7 @@ MAX_INTEGER: Final = 1 << 63
 MAX_TUPLE: Final = 1 << 16
 """No tuple of an image is longer."""
 
-_GROWING: Final[frozenset[type[object]]] = frozenset((TargetEnv,))
+_GROWING: Final[frozenset[type[object]]] = frozenset((TargetEnv, ConstantRecord))
 """Classes that get fields as lapilli grows, whose defaults are what held before: a file may lack some."""
 
 T = TypeVar("T")
@@ -102,7 +103,7 @@ def _decoder(kind: Any) -> _Decoder:
 
 def _record_decoder(kind: type[object]) -> _Decoder:
     keys = {"class", *_field_names(kind)}
-    defaults = _defaults(kind() if kind in _GROWING else None)
+    defaults = _defaults(kind)
 
     def decode_record(data: JsonValue) -> object:
         found = _object(data)
@@ -125,9 +126,15 @@ def _record_decoder(kind: type[object]) -> _Decoder:
     return decode_record
 
 
-def _defaults(value: object | None) -> Mapping[str, JsonValue]:
-    """Returns what a file holds of each field of a value; nothing for None."""
-    return {} if value is None else {name: encode(getattr(value, name)) for name in _field_names(type(value))}
+def _defaults(kind: type[object]) -> Mapping[str, JsonValue]:
+    """Returns what a file would hold of the fields of a class that files may lack; nothing for other classes."""
+    found: dict[str, JsonValue] = {}
+    for field in dataclasses.fields(cast("Any", kind)) if kind in _GROWING else ():
+        if field.init and field.default is not dataclasses.MISSING:
+            found[field.name] = encode(field.default)
+        elif field.init and field.default_factory is not dataclasses.MISSING:
+            found[field.name] = encode(field.default_factory())
+    return found
 
 
 @cache

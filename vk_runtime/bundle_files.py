@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class FileWriter:
     """A bundle file in the making."""
 
+    values: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """Host bytes of the specialization constants that have another value than the default, by symbol."""
     _kernels: list[KernelRecord] = field(default_factory=list[KernelRecord])
     _positions: dict[KernelId, int] = field(default_factory=dict[KernelId, int])
     _constants: dict[str, ConstantRecord] = field(default_factory=dict[str, ConstantRecord])
@@ -99,6 +101,7 @@ class FileWriter:
         return self._positions[id_]
 
     def _add_constant(self, record: ConstantRecord) -> None:
+        record = replace(record, value=self.values.get(record.symbol))
         known = self._constants.setdefault(record.symbol, record)
         if known != record:
             raise InvalidError(f"two specialization constants are called '{record.symbol}'")
@@ -121,7 +124,8 @@ def _portable(kernel: KernelInfo) -> KernelInfo:
 
 def save_bundle(bundle: KernelBundle, path: str | os.PathLike[str]) -> None:
     """Writes the images of a bundle to a file; see `KernelBundle.save`."""
-    writer = FileWriter()
+    set_values = bundle.spec_values.effective()
+    writer = FileWriter({constant.symbol: data for constant, data in set_values.items()})
     for image in bundle:
         ids = {name: id_ for name in image.kernels if (id_ := image.id_of(name)) is not None}
         writer.add(image.binary, ids, image.spec_symbols, native=image.native)

@@ -367,7 +367,7 @@ class KernelBundle(VulkanObject):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the bundle's images to a file that `lp.load_kernel_bundle` reads; docs/lpk-format.md has its bytes.
 
-        Values of specialization constants are not in it: kernels that are loaded compute with the defaults.
+        Values of the specialization constants that its kernels read are in it, so that what is loaded computes alike.
 
         Raises:
             InvalidError: the file cannot be written, or a kernel has no form in files.

@@ -28,7 +28,7 @@ from .values import ArrayRef
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostArray:
-    """An array argument: its bytes and its shape.  The same object given twice is the same memory."""
+    """An array argument: its bytes and its shape.  The same `data` given twice is the same memory."""
 
     data: np.ndarray[Any, np.dtype[np.uint8]]
     """All elements, C order; changed in place."""
@@ -66,7 +66,8 @@ class LaunchMemories:
     """The memory of each array and image of the host that a launch has."""
 
     def __init__(self) -> None:
-        self._arrays: dict[HostArray, Memory] = {}
+        self._arrays: dict[int, tuple[HostArray, Memory]] = {}
+        """By the ``id`` of the bytes, which arrays of two shapes may share."""
         self._images: dict[HostImage, Texels] = {}
 
     def array(self, name: str, element: Attribute, array: HostArray) -> Memory:
@@ -75,13 +76,14 @@ class LaunchMemories:
         Raises:
             InvalidError: the bytes are not those of the shape.
         """
-        found = self._arrays.get(array)
+        found = self._arrays.get(id(array.data))
         if found is not None:
-            return found
+            return found[1]
         size = math.prod(array.shape) * size_bytes(element)
         if len(array.data) != size:
             raise InvalidError(f"parameter '{name}': expected {size} bytes, found {len(array.data)}")
-        memory = self._arrays[array] = Memory(ArrayName(name), element, array.shape, is_defined=True)
+        memory = Memory(ArrayName(name), element, array.shape, is_defined=True)
+        self._arrays[id(array.data)] = array, memory
         memory.bytes[:size] = array.data
         return memory
 
@@ -94,7 +96,7 @@ class LaunchMemories:
 
     def write_back(self) -> frozenset[object]:
         """Copies what was stored to back to the host; returns whose memory it is."""
-        arrays = {host: memory for host, memory in self._arrays.items() if memory.is_changed}
+        arrays = {host: memory for host, memory in self._arrays.values() if memory.is_changed}
         images = {host: texels for host, texels in self._images.items() if texels.is_changed}
         for host, memory in arrays.items():
             host.data[:] = memory.bytes[: len(host.data)]

@@ -3,7 +3,7 @@
 input:    scf.for … { %a = arith.mulf %x, %y … }     output:   %a = arith.mulf %x, %y
                                                                scf.for … { … }
 
-Invariant: only operations move that may run even where the loop has no trips; loads stay.
+Invariant: only operations move that may run even where the loop has no trips, and checks (`hoist_checks`); loads stay.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from ...ir.dialects.kernel_reports import CheckOp
 from ...ir.walk import block_operations, operands_of
 from .effects import functions_of, is_speculatable, loops_of
+from .hoist_checks import hoist_checks, is_inside
 
 _LOOPS = frozenset((scf.ForOp, scf.WhileOp))
 
@@ -36,20 +38,21 @@ class HoistInvariants(ModulePass):
 def hoist_invariants(function: Operation) -> None:
     """Moves invariant operations out of the loops of one function, innermost loops first."""
     for loop in loops_of(function, _LOOPS):
+        has_checks = False
         for region in loop.regions:
             for body in region.blocks:
-                _hoist(body, loop)
+                has_checks |= _hoist(body, loop)
+        if has_checks:
+            hoist_checks(loop)
 
 
-def _hoist(body: Block, loop: Operation) -> None:
+def _hoist(body: Block, loop: Operation) -> bool:
+    """Moves what may run where the loop has no rounds; returns whether there are checks."""
     assert loop.parent is not None
+    has_checks = False
     for op in block_operations(body):
-        if is_speculatable(op) and not any(_is_inside(value, body) for value in operands_of(op)):
+        has_checks |= type(op) is CheckOp
+        if is_speculatable(op) and not any(is_inside(value, body) for value in operands_of(op)):
             op.detach()
             loop.parent.insert_op_before(op, loop)
-
-
-def _is_inside(value: SSAValue, body: Block) -> bool:
-    # An operand of an operation in `body` is made in that block or outside the loop.
-    owner = value.owner
-    return owner is body if isinstance(owner, Block) else owner.parent is body
+    return has_checks

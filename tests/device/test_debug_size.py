@@ -91,3 +91,19 @@ def test_values_of_64_and_32_bits_in_one_message(device) -> None:
 
     with pytest.raises(lp.KernelTrap, match=r"-4294967297 -7 18446744073709551615 -6; a is -4294967297"):
         mixed[1](-(2**32) - 1, -7, 2**64 - 1).wait()
+
+
+def test_a_loop_without_rounds_checks_nothing(device) -> None:
+    @lp.kernel(debug=True)
+    def sums(i: lp.i32, n: lp.i32, x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+        total = 0
+        for _ in range(n):
+            total += x[i]
+        y[lp.global_id(0)] = total
+
+    x, y = lp.ones(4, lp.i32, device=device), lp.zeros(1, lp.i32, device=device)
+    sums[1](9, 0, x, y).wait()
+    sums[1](3, 2, x, y).wait()
+    assert y.numpy()[0] == 2
+    with pytest.raises(lp.KernelTrap, match="index 9"):
+        sums[1](9, 1, x, y).wait()

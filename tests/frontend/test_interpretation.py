@@ -312,3 +312,17 @@ def test_work_group_sizes_of_the_kernel_hold():
     assert out.tolist() == list(range(80, 88))
     interpret(sized, 8, (out,), spec={sized.specialization_ids["TILE"]: 1})
     assert out.tolist() == [20, 21] * 4
+
+
+@lp.kernel
+def through_two_shapes(x: lp.Array[lp.f32], y: lp.Array[lp.f32, 2]):
+    i = lp.global_id(0)
+    x[i] = 1.0
+    y[i // 2, i % 2] += lp.f32(i)
+
+
+def test_two_views_of_one_memory_are_one(device):
+    x = lp.zeros(4, device=device)
+    with config.override(interpret=True):
+        through_two_shapes[4](x, x.reshape(2, 2))
+    assert x.numpy().tolist() == [1, 2, 3, 4]
