@@ -98,6 +98,9 @@ class TargetEnv:
     loop_iteration_cap: int | None = None
     """After how many rounds of all loops together the driver ends the loops of a sub-group, without an error; None:
     never.  See `vk_runtime.quirks`."""
+    loses_reads: bool = False
+    """Whether the driver loses what a loop has read for work-items that leave it before others; this matters to modules
+    of other compilers only.  See `vk_runtime.quirks`."""
     clamps_atomics: bool = False
     """Whether positions of atomic operations in arrays are kept in range, since the driver does not look at them.  See
     `vk_runtime.quirks`."""

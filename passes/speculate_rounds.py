@@ -8,11 +8,11 @@ input:    %r, %s = scf.while (%n = %a, %z = %b) {     output:   %q, %s, %g = scf
                                                                 }
                                                                 %r = %g ? %q : %q - 1
 
-An escape time computes until a test of what it computed fails.  A round and its test take their time one after the
-other, however many units the processor has, as software drivers carry nothing on before they know which work-items go
-on.  Two rounds for each such decision do not wait for the first one's test.  Where it fails, the second round was one
-too many: its values are not needed, and counts are taken back behind the loop.  Used where `TargetEnv.pairs_rounds`
-says so.
+An escape time, or a Collatz sequence, computes until a test of what it computed fails.  A round and its test take their
+time one after the other, however many units the processor has, as software drivers carry nothing on before they know
+which work-items go on.  Two rounds for each such decision do not wait for the first one's test.  Where it fails, the
+second round was one too many: its values are not needed, and counts are taken back behind the loop.  Used where
+`TargetEnv.pairs_rounds` says so.
 
 Loops whose other values somebody needs behind them stay as they are: to carry on both rounds' values cost llvmpipe what
 the pass gains (0.99 to 1.10 of the time of four kernels), to select one of them more.
@@ -44,6 +44,8 @@ from .unroll import copy_operations
 
 MAXIMUM_OPERATIONS = 48
 """Of a test and a body together."""
+FEWEST_OPERATIONS = 2
+"""Of a body on integers, beside its counts: a shift alone is there as soon as its test."""
 _SLOW = ("arith.div", "arith.rem", "arith.floordiv", "arith.ceildiv")
 """How names of arithmetic begin that takes several times as long as the rest."""
 _QUICK = ("math.absf", "math.fma")
@@ -107,9 +109,9 @@ def _steps_of(loop: scf.WhileOp) -> dict[int, int] | None:
     condition = test.last_op
     assert isinstance(condition, scf.ConditionOp)
     size = len(block_operations(test)) + len(block_operations(body)) - 2
-    if size > MAXIMUM_OPERATIONS or not _tests_a_float(condition.operands[0]):
+    if size > MAXIMUM_OPERATIONS or not (_is_quick(test) and _is_quick(body)):
         return None
-    if not (_is_quick(test) and _is_quick(body)):
+    if not _waits(loop, condition.operands[0]):
         return None
     steps: dict[int, int] = {}
     for place, value in enumerate(condition.operands[1:]):
@@ -131,12 +133,18 @@ def _is_quick(block: Block) -> bool:
     )
 
 
-def _tests_a_float(condition: SSAValue) -> bool:
-    """Whether a test waits for floats, not for counts alone."""
+def _waits(loop: scf.WhileOp, condition: SSAValue) -> bool:
+    """Whether a test waits for what a round computes: for a float, or for two operations at least on integers."""
     owner = condition.owner
-    if isinstance(owner, arith.CmpfOp):
-        return True
-    return isinstance(owner, _LOGIC) and any(map(_tests_a_float, owner.operands))
+    if isinstance(owner, _LOGIC):
+        return any(_waits(loop, operand) for operand in owner.operands)
+    if not isinstance(owner, arith.CmpfOp | arith.CmpiOp):
+        return False
+    if all(not is_inside(value, loop) or _step(loop, value) is not None for value in owner.operands):
+        return False
+    body = loop.after_region.block
+    counts = sum(_step(loop, value) is not None for value in loop.before_region.block.args)
+    return isinstance(owner, arith.CmpfOp) or len(block_operations(body)) - 1 - counts >= FEWEST_OPERATIONS
 
 
 def _step(loop: scf.WhileOp, value: SSAValue) -> int | None:

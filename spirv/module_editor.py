@@ -75,6 +75,10 @@ class ModuleEditor:
         """Returns a type of pointers."""
         return self.declared(Op.TypePointer, storage_class, pointee)
 
+    def array(self, element: int, length: int) -> int:
+        """Returns a type of arrays without decorations; each call makes another."""
+        return self._define(Op.TypeArray, element, self.number(length))
+
     def variable(self, storage_class: int, pointee: int, *initializer: int) -> int:
         """Returns a new variable of the module."""
         return self._define(

@@ -128,9 +128,12 @@ def _of_bundle_file(file: LpkFile) -> FileContents:
 
 
 def _default(record: ConstantRecord) -> str:
-    """Returns the default as Python shows it, its bytes where they are none of the type."""
+    """Returns the default as Python shows it, and the value that the file has instead; bytes that are none of the type
+    as they are."""
     try:
-        return repr(constant_of(record).default)
+        constant = constant_of(record)
+        value = "" if record.value is None else f", set to {constant.from_bytes(record.value)!r}"
+        return f"{constant.default!r}{value}"
     except Error:
         return record.default.hex()
 

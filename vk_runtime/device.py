@@ -22,10 +22,11 @@ from .constants import (
 )
 from .device_creation import AdoptedDevice
 from .device_features import aspects_of
-from .logical_device import LogicalDevice, forked_error
+from .device_state import forked_error
+from .logical_device import LogicalDevice
 from .masking import NO_MASK, LimitValue, Mask
 from .physical_device import PhysicalDevice
-from .quirks import WILD_ATOMICS, loop_iteration_cap
+from .quirks import WILD_ATOMICS, loop_iteration_cap, loses_reads
 
 if TYPE_CHECKING:
     from ..ir.device_config import Target
@@ -120,6 +121,7 @@ class Device(VulkanObject):
             signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
             optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
             loop_iteration_cap=self._loop_iteration_cap,
+            loses_reads=loses_reads(physical),
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
             pairs_rounds=is_software,

@@ -80,7 +80,9 @@ _LOST_READS = (
 )
 _CARRIED_READS = (
     "What tests read is carried, for every driver: passes/carry_results.py; compare-exchange loops give what they "
-    "carry: passes/convert_to_spirv/atomic_place.py.  Modules of other compilers stay as they are."
+    "carry: passes/convert_to_spirv/atomic_place.py.  TargetEnv.loses_reads: modules of other compilers keep it in "
+    "memory of their own, spirv/carry_reads.py, but for what a function returns out of a loop or writes through a "
+    "parameter."
 )
 
 QUIRKS: tuple[Quirk, ...] = (
@@ -188,6 +190,13 @@ def has_quirk(quirk: Quirk, driver_id: int, version: Version) -> bool | None:
     if first <= version < unknown:
         return True
     return False if quirk.mended_in is not None and version >= quirk.mended_in else None
+
+
+def loses_reads(physical: PhysicalDevice) -> bool:
+    """Whether a driver has one of the faults `lost-reads`, or is a version of its that nobody has tried."""
+    version = driver_version(physical.driver_info)
+    faults = (quirk for quirk in QUIRKS if quirk.fault is _LOST_READS)
+    return any(has_quirk(fault, physical.driver_id, version) is not False for fault in faults)
 
 
 def loop_iteration_cap(physical: PhysicalDevice, probe: Callable[[], int | None]) -> int | None:

@@ -89,12 +89,23 @@ class ReportBuffer:
         self._kept_words = max(self._kept_words or 0, len(words))
         self._fn.module.trap_state.note(self._fn, failed, self._add(site), words)
 
+    def check_at_once(self, failed: SSAValue, site: Site) -> None:
+        """Adds a check that writes where it stands: what a work-item keeps may get lost where the driver ends loops."""
+        self._report(failed, self._fn.index(self._add(site)), lambda: ())
+
     def finish(self) -> None:
         """Adds what ends the kernel: the first work-item with a failed check writes what it has kept."""
         if self._kept_words is None:
             return
         fn, state, count = self._fn, self._fn.module.trap_state, self._kept_words
-        kept, ids = state.load(fn, 0), self._global_id()
+        kept = state.load(fn, 0)
+        failed = fn.emit(spirv.INotEqualOp, (kept, fn.index(0)), i1)
+        number = fn.emit(spirv.ISubOp, (kept, fn.index(1)), i32)
+        self._report(failed, number, lambda: [state.load(fn, place + 1) for place in range(count)])
+
+    def _report(self, failed: SSAValue, number: SSAValue, words: Callable[[], Sequence[SSAValue]]) -> None:
+        """Adds what writes a site and its values, where `failed` holds and no work-item has written one yet."""
+        fn, ids = self._fn, self._global_id()
 
         def report() -> None:
             trapped = self._pointer(fn.index(ReportWord.TRAPPED))
@@ -104,15 +115,15 @@ class ReportBuffer:
             add_selection(fn, is_first, write)
 
         def write() -> None:
-            self._store(ReportWord.SITE, fn.emit(spirv.ISubOp, (kept, fn.index(1)), i32))
+            self._store(ReportWord.SITE, number)
             for dimension, index in enumerate(ids):
-                words = self._words(index, "i64" if index.type == i64 else "i32")
-                for offset, word in enumerate(words):
+                halves = self._words(index, "i64" if index.type == i64 else "i32")
+                for offset, word in enumerate(halves):
                     self._store(ReportWord.GLOBAL_ID + 2 * dimension + offset, word)
-            for place in range(count):
-                self._store(ReportWord.VALUES + place, state.load(fn, place + 1))
+            for place, word in enumerate(words()):
+                self._store(ReportWord.VALUES + place, word)
 
-        add_selection(fn, fn.emit(spirv.INotEqualOp, (kept, fn.index(0)), i1), report)
+        add_selection(fn, failed, report)
 
     def print(self, site: Site, values: Sequence[SSAValue]) -> None:
         """Adds a printed line."""

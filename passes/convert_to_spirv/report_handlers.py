@@ -103,7 +103,7 @@ def _check_rounds(fn: FunctionLowering, op: Operation) -> None:
         "do fewer rounds in a launch, or unroll them with @lp.kernel(opt_level=2)",
         location=operation_location(op, fn.name),
     )
-    entry.report.check(failed, site, ())
+    entry.report.check_at_once(failed, site)
 
 
 def _without_notes(fn: FunctionLowering, op: Operation) -> None:

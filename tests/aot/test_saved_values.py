@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import lapilli as lp
+from lapilli.tools.inspect import command
 from lapilli.vk_runtime.bundle_launch import launch_kernel
 
 from .hostile import joined, split
@@ -51,6 +53,7 @@ def run(device, bundle, kernel, x):
 @pytest.mark.parametrize("finish", [lp.compile, lp.build])
 def test_a_loaded_bundle_has_the_values_of_the_saved_one(device, context, saved, finish):
     file = saved(finish, {COEFF: 100.0, TABLE: [7, 8, 9]})
+    assert "2.0, set to 100.0" in CliRunner().invoke(command, [str(file)]).output
     for state in (INPUT, OBJECT, EXECUTABLE):
         loaded = lp.load_kernel_bundle(context, file, state=state)
         assert loaded.get_specialization_constant(COEFF) == 100.0

@@ -37,10 +37,15 @@ def escapes(limit: lp.i32, first: lp.i32, start: lp.In[lp.f32], out: lp.Out[lp.i
     else:
         n = -1
     out[3, i] = n
+    v, n = lp.u32(i + 1), first
+    while v != 1 and n < limit:
+        v = v >> 1 if v & 1 == 0 else 3 * v + 1
+        n += 1
+    out[4, i] = n
 
 
 def expected(limit: int, first: int, start: np.ndarray) -> np.ndarray:
-    found = np.zeros((4, len(start)), np.int64)
+    found = np.zeros((5, len(start)), np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
         for i, c in enumerate(start):
             z, n = np.float32(0), first
@@ -55,6 +60,10 @@ def expected(limit: int, first: int, start: np.ndarray) -> np.ndarray:
             while n < 50 and not z * z > 4:
                 z, n = z * z + c, n + 1
             found[3, i] = -1 if n == 50 else n
+            v, n = i + 1, first
+            while v != 1 and n < limit:
+                v, n = v // 2 if v % 2 == 0 else 3 * v + 1, n + 1
+            found[4, i] = n
     return found.astype(np.int32)
 
 
@@ -64,7 +73,7 @@ def expected(limit: int, first: int, start: np.ndarray) -> np.ndarray:
 def test_counts_are_those_of_single_rounds(device, limit, first):
     start = np.linspace(-2.3, 2.5, WORK_ITEMS, dtype=np.float32)
     start[3:6] = np.nan, np.inf, 0.25
-    out = lp.zeros((4, WORK_ITEMS), lp.i32, device=device)
+    out = lp.zeros((5, WORK_ITEMS), lp.i32, device=device)
     escapes[WORK_ITEMS](limit, first, lp.asarray(start, device=device), out)
     assert out.numpy().tolist() == expected(limit, first, start).tolist()
 

@@ -90,6 +90,30 @@ def test_a_count_downwards_is_taken_back_upwards():
     assert "%13 = arith.subi %3, %2 : i32" in text[text.index("scf.yield") :]
 
 
+INTEGERS = """
+        func.func @f(%start : i32) -> i32 {
+          %zero = arith.constant 0 : i32
+          %one = arith.constant 1 : i32
+          %r, %s = scf.while (%n = %zero, %z = %start) : (i32, i32) -> (i32, i32) {
+            %more = arith.cmpi ne, %z, %zero : i32
+            scf.condition(%more) %n, %z : i32, i32
+          } do {
+          ^bb0(%m : i32, %y : i32):
+            %less = arith.subi %y, %one : i32
+            %next = arith.andi %y, %less : i32
+            %count = arith.addi %m, %one : i32
+            scf.yield %count, %next : i32, i32
+          }
+          func.return %r : i32
+        }"""
+
+
+def test_two_operations_on_integers():
+    text = run(INTEGERS, "speculate-rounds")
+    assert text.count("arith.cmpi") == 2
+    assert text.count("scf.while") == 1
+
+
 def test_what_a_test_passes_on_beside_the_carried_values():
     """Loops with a break at their head pass on what all rounds have alike, and what tests compute."""
     text = ESCAPE.replace("-> (i32, f32) {", "-> (i32, f32, f32, f32) {").replace("%r, %s", "%r, %s, %t, %u")
@@ -116,6 +140,9 @@ STAYS = {
     .replace("func.return %r : i32", "%v = arith.fptosi %t : f32 to i32 func.return %v : i32"),
     "a count that doubles": ESCAPE.replace("arith.addi %m, %one", "arith.addi %m, %m"),
     "counts alone": ESCAPE.replace("scf.condition(%both)", "scf.condition(%below)"),
+    "one operation on integers": INTEGERS.replace("%less = arith.subi %y, %one : i32", "").replace(
+        "andi %y, %less", "shrui %y, %one"
+    ),
     "a division": ESCAPE.replace("arith.addf %again, %c", "arith.divf %again, %c"),
     "a function that takes long": ESCAPE.replace("arith.addf %again, %c", "math.sin %again"),
     "a load": ESCAPE.replace("%c : f32) -> i32", "%c : f32, %x : memref<?xf32>, %i : index) -> i32").replace(
