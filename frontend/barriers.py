@@ -23,7 +23,6 @@ from .errors import compile_error
 from .function_builder import FunctionBuilder
 from .intrinsics import Namespace
 from .module_builder import ModuleBuilder
-from .suggestions import word_hint
 from .values import Static, Value, describe
 from .work_item_values import WorkItem
 
@@ -60,6 +59,8 @@ def choice(fb: FunctionBuilder, node: ast.AST, value: Value, what: str, choices:
     found = choices.get(value.obj) if isinstance(value, Static) and isinstance(value.obj, str) else None
     if found is None:
         spelled = ", ".join(f'"{name}"' for name in choices)
+        from .suggestions import word_hint  # only for messages
+
         hint = word_hint(getattr(value, "obj", None), choices)
         raise fb.error(node, f"{what} is one of {spelled}; found {described(value)}", "LP2033", hint=hint)
     return found

@@ -22,7 +22,6 @@ from .spec_parameters import GET_SPECIALIZATION_CONSTANT
 from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
-from .suggestions import builtin_hint, function_hint
 from .types import FixedArrayType, ScalarType, scalar_of
 from .values import BoundMethod, Composite, Image, Scalar, Static, Value, constant, describe, number_hint
 from .vector_memory import call_vector_member
@@ -105,6 +104,8 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
 
 def _not_callable(fb: FunctionBuilder, node: ast.Call, callee: Value) -> str:
     """Returns what to write instead of a call of something else than a function."""
+    from .suggestions import builtin_hint, function_hint  # only for messages
+
     spelled = ast.unparse(node.func)
     if isinstance(callee, Static) and isinstance(callee.obj, type):
         if callee.obj.__module__ == "builtins":

@@ -24,7 +24,6 @@ from .kernel import KernelFunction
 from .spec_constant import SpecializationId, placeholder_id
 from .specialization import read_specialization
 from .struct_values import struct_of_value
-from .suggestions import builtin_hint, function_hint
 from .types import ScalarType, Type, bool_, scalar_of, type_of_dtype
 from .values import NamedTuple, Static, Tuple, Value, constant
 
@@ -97,6 +96,8 @@ def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) 
     if getattr(obj, "__module__", None) == "math" and callable(obj):
         return Static(obj, name)
     if isinstance(obj, python_types.BuiltinFunctionType):
+        from .suggestions import builtin_hint, function_hint  # only for messages
+
         is_pythons = getattr(builtins, own_name, None) is obj
         raise fb.error(
             node,
@@ -140,6 +141,8 @@ def _captured_hint(obj: object) -> str:
     if isinstance(obj, python_types.MethodType):
         return f"make it a plain function or a staticmethod: '{obj.__name__}' gets an object that kernels do not have"
     if callable(obj):
+        from .suggestions import function_hint  # only for messages
+
         return function_hint(obj)
     return "pass what the kernel needs as an argument, or bind the numbers in it to names of their own outside: n = x.n"
 

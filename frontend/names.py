@@ -25,7 +25,6 @@ from .specialization import read_specialization
 from .streams import KernelStream
 from .struct_types import StructType
 from .subscripts import array_attribute
-from .suggestions import attribute_hint, number_member_hint, public_name_hint
 from .types import ArrayType, ScalarType
 from .values import (
     Array,
@@ -108,6 +107,8 @@ def _unknown_hint(fb: FunctionBuilder, name: str) -> str:
     if name in _OTHERS:
         return _OTHERS[name]
     meant = closest(name, [n for n in fb.local_names if not n.startswith("$")] + list(BUILTINS))
+    from .suggestions import public_name_hint  # only for messages
+
     known = public_name_hint(name)
     if meant or known:
         return known or f"did you mean '{meant}'?"
@@ -217,6 +218,8 @@ def _member_hint(base: Value, name: str) -> str | None:
         return f"its items are {', '.join(base.names)}"
     if isinstance(base, Static) and isinstance(base.obj, str):
         return 'texts are written out: print(f"{x:.3f}"), or print("x =", x)'
+    from .suggestions import number_member_hint  # only for messages
+
     return number_member_hint(name) if isinstance(base, Scalar) else None
 
 
@@ -247,6 +250,8 @@ def _static_attribute(fb: FunctionBuilder, base: Static, node: ast.Attribute) ->
     try:
         found = getattr(obj, node.attr)
     except AttributeError:
+        from .suggestions import attribute_hint  # only for messages
+
         hint = attribute_hint(base.name, node.attr, dir(obj))
         raise fb.error(node, f"'{base.name}' has no attribute '{node.attr}'", "LP2046", hint=hint) from None
     fb.module.captures.read_attribute(obj, node.attr, found)

@@ -14,7 +14,6 @@ from .images import Pixel, load_pixel, store_pixel
 from .part_memory import ElementPart, Step, load_place, store_place, swizzled
 from .struct_types import StructType
 from .subscripts import image_pixel, index_values, resolve_element
-from .suggestions import vector_member_hint
 from .types import FixedArrayType, ScalarType, Type
 from .values import (
     Array,
@@ -108,6 +107,8 @@ def _below_swizzle(
 def _swizzle_positions(fb: FunctionBuilder, kind: VecType, node: ast.Attribute) -> tuple[int, ...]:
     positions = tuple(COMPONENTS.find(letter) for letter in node.attr)
     if not 2 <= len(positions) <= len(COMPONENTS) or any(not 0 <= p < kind.size for p in positions):
+        from .suggestions import vector_member_hint  # only for messages
+
         raise fb.error(
             node,
             f"{kind!r} has no swizzle '{node.attr}'",

@@ -17,7 +17,6 @@ from ..ir.errors import CompileError
 from .arithmetic import operand_value
 from .array_elements import Element, array_extent, element_at, load_element
 from .dispatch import expression
-from .elsewhere import array_member_hint
 from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
 from .images import Pixel, image_extent, image_member, load_pixel, pixel_at
@@ -252,6 +251,8 @@ def array_attribute(fb: FunctionBuilder, array: Array, node: ast.Attribute) -> V
         case _ if isinstance(array, Image):
             return image_member(fb, array, node)
         case _:
+            from .elsewhere import array_member_hint  # only for messages
+
             raise fb.error(
                 node,
                 f"arrays have no attribute '{node.attr}' in kernels",

@@ -38,8 +38,6 @@ class VectorFormOp(IRDLOperation):
         if len(self.arguments) != count:
             raise VerifyException(f"'{self.name}' takes {count} operands, found {len(self.arguments)}")
         types = [*(value.type for value in self.arguments), self.result.type]
-        if isinstance(types[0], type(i1)) and self.SCALAR is arith.SelectOp:
-            del types[0]
         shapes = {type_.get_shape() if isinstance(type_, VectorType) else None for type_ in types}
         if len(shapes) != 1:
             raise VerifyException(
@@ -67,8 +65,11 @@ def _vector_form(scalar: type[Operation]) -> type[VectorFormOp]:
     return irdl_op_definition(FormOp)
 
 
-def _is_vector(type_: Attribute) -> bool:
-    return isinstance(type_, VectorType)
+def _class_for(scalar: type[Operation], operands: Sequence[SSAValue]) -> type[Operation]:
+    """Returns the class of an operation; xDSL's selections take vectors, but not of conditions."""
+    deciding = operands[:1] if scalar is arith.SelectOp else operands
+    is_vector = any(isinstance(value.type, VectorType) for value in deciding)
+    return _vector_form(scalar) if is_vector else scalar
 
 
 @cache
@@ -84,8 +85,7 @@ def _chooser(scalar: type[Operation]) -> type[Operation]:
     class Chooser(scalar):
         @classmethod
         def create(cls, *, operands: Sequence[SSAValue] = (), **rest: Any) -> Operation:
-            is_vector = any(_is_vector(value.type) for value in operands)
-            return (_vector_form(scalar) if is_vector else scalar).create(operands=operands, **rest)
+            return _class_for(scalar, operands).create(operands=operands, **rest)
 
         @classmethod
         def parse(cls, parser: Parser) -> Operation:
@@ -132,8 +132,7 @@ def _read_selection(kind: type[Operation], parser: Parser) -> Operation:
 def _made(
     kind: type[Operation], operands: Sequence[SSAValue], result: Attribute, attributes: dict[str, Attribute]
 ) -> Operation:
-    chosen = _vector_form(kind) if any(_is_vector(value.type) for value in operands) else kind
-    return chosen.create(operands=operands, result_types=[result], attributes=attributes)
+    return _class_for(kind, operands).create(operands=operands, result_types=[result], attributes=attributes)
 
 
 _READERS: dict[type[Operation], Callable[[type[Operation], Parser], Operation]] = {

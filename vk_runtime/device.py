@@ -22,7 +22,8 @@ from .constants import (
 )
 from .device_creation import AdoptedDevice
 from .device_features import aspects_of
-from .logical_device import LogicalDevice, forked_error
+from .device_state import forked_error
+from .logical_device import LogicalDevice
 from .masking import NO_MASK, LimitValue, Mask
 from .physical_device import PhysicalDevice
 from .quirks import WILD_ATOMICS, loop_iteration_cap, loses_reads

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 import time
 import weakref
 from collections import deque
@@ -22,14 +21,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..ir.config import config
-from ..ir.errors import DeviceLostError, Error, InvalidError
+from ..ir.errors import Error, InvalidError
 from ..ir.lazy_logging import logger_of
 from . import profile
 from .barriers import compute_barriers
 from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_creation import AdoptedDevice, create_device
 from .device_features import USED_FEATURES
-from .errors import check, result_name
+from .device_state import DeviceState
 from .flusher import Flusher
 from .handle import Graveyard, living
 from .headers import NULL, ffi
@@ -59,15 +58,7 @@ _PATIENCE_S = 10.0
 """How long closing a device waits for other threads to leave it."""
 
 
-def forked_error(name: str) -> DeviceLostError:
-    """Returns what is raised for a device that was opened before this process was forked."""
-    return DeviceLostError(
-        f"device '{name}' was opened before this process was forked, and a driver does not survive that: its "
-        "threads stay in the parent; use it there only, or start processes with multiprocessing's 'spawn' method"
-    )
-
-
-class LogicalDevice:
+class LogicalDevice(DeviceState):
     """A VkDevice with its queue, memory and caches.  Made by `Device`, closed by `runtime`.
 
     Args:
@@ -88,25 +79,14 @@ class LogicalDevice:
         own_transfers: bool = False,
         adopted: AdoptedDevice | None = None,
     ) -> None:
+        super().__init__(physical.name)
         self.physical = physical
-        self.name = physical.name
         self.features = physical.features & USED_FEATURES
         self.has_buffer_addresses = "bufferDeviceAddress" in self.features
         self.is_cpu = physical.device_type == VK_PHYSICAL_DEVICE_TYPE_CPU
-        self.lock = threading.RLock()
         self.locking = iter(self.lock.acquire, None)
         """Taking one item acquires the lock, in half the time of ``with``; Ctrl-C cannot come before it is noted
         (``for is_locked in locking: break``), as in `submitter`.  For launches that come again."""
-        self.lost_because = ""
-        """Why the device is lost; empty as long as it is not."""
-        self.is_hung = False
-        """Whether it was given up because nothing ended any more."""
-        self.is_forked = False
-        self.is_closed = False
-        self.is_unusable = False
-        """Whether `require_usable` raises; one look instead of three, at each launch and wait."""
-        self.is_destroyed = False
-        """Whether the VkDevice is gone."""
         self.is_adopted = adopted is not None
         self.has_shared_queues = self.is_adopted
         """Whether the application has a VkQueue of it: then only threads that call us may submit, as Vulkan wants."""
@@ -116,8 +96,6 @@ class LogicalDevice:
         """Where whoever holds the lock is in the middle of recording a command: the queue, or what else records it.
         Python may run finalisers and signal handlers there, on the same thread: `require_whole` keeps them from
         recording, and from submitting that queue."""
-        self.visits: deque[None] = deque()
-        """One entry for each thread that is inside without the lock; see `visit`."""
         self.views: deque[None] = deque()
         """One entry for each view of its memory that the host holds."""
         plan = plan_memory(physical.memory_types, physical.device_type, staged=staged_memory)
@@ -216,52 +194,6 @@ class LogicalDevice:
         own = () if self._transfers is None else (self._transfers,)
         return (*living(self.queues), *own)
 
-    @property
-    def is_lost(self) -> bool:
-        """Whether it cannot be used any more; `lost_because` says why."""
-        return bool(self.lost_because)
-
-    def check(self, result: int, function: str) -> None:
-        """Raises what a VkResult means; a lost device stays lost."""
-        if result >= 0:
-            return
-        try:
-            check(result, function, self.name)
-        except DeviceLostError:
-            self.lose(f"{function} returned {result_name(result)}")
-            raise
-
-    def lose(self, reason: str) -> None:
-        """Makes every later use raise a DeviceLostError that tells `reason`; the first one counts."""
-        self.lost_because = self.lost_because or reason
-        self.is_unusable = True
-        if self.lock.acquire(timeout=1):  # whoever waits has not got it
-            for queue in self._streams():
-                queue.drop_recording()  # so that the next launch asks for a new one, and is told
-            self.lock.release()
-
-    def fail(self, result: int, function: str) -> None:
-        """Raises what a VkResult of a submission means: whatever it is, the commands are lost, and with them
-        the device, because nothing that waits for them would ever end.
-
-        Raises:
-            DeviceLostError: always.
-        """
-        self.lose(f"{function} returned {result_name(result)}")
-        try:
-            check(result, function, self.name)
-        except DeviceLostError:
-            raise
-        except Error as error:
-            raise DeviceLostError(
-                f"device '{self.name}' did not take commands: {error}; its arrays and queues cannot be used any more"
-            ) from error
-
-    def require_usable(self) -> None:
-        """Raises DeviceLostError where the device is lost, was taken down, or is another process's."""
-        if self.is_unusable:
-            raise self._refusal()
-
     def require_whole(self) -> None:
         """Raises InvalidError where a command is half recorded.  Call it with the lock held."""
         if self.half_way is not None:
@@ -282,32 +214,9 @@ class LogicalDevice:
         finally:
             self.half_way = None
 
-    def _refusal(self) -> DeviceLostError:
-        if self.is_forked:
-            return forked_error(self.name)
-        if self.lost_because:
-            return DeviceLostError(
-                f"device '{self.name}' was lost earlier: {self.lost_because}; its arrays and queues cannot be used "
-                "any more, start a new process"
-            )
-        return DeviceLostError(f"device '{self.name}' was closed when the runtime was shut down")
-
-    def visit(self, use: Callable[[], _T]) -> _T:
-        """Returns what `use` returns, and keeps the device from being destroyed while that uses it without the lock.
-
-        No context manager: Ctrl-C may come before the first line of an `__exit__`, and the visit would never end.
-
-        Raises:
-            DeviceLostError: as `require_usable`.
-        """
-        visits = self.visits
-        try:  # around the call, behind which Ctrl-C may come
-            visits.append(None)  # before the question, so that `close` either sees it or is seen by it
-            self.require_usable()
-            result = use()
-        finally:
-            visits.pop()
-        return result
+    def _drop_recordings(self) -> None:
+        for queue in self._streams():
+            queue.drop_recording()
 
     def share_queues(self) -> None:
         """Notes that the application has its VkQueues from now on; see `has_shared_queues`."""

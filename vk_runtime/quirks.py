@@ -81,7 +81,8 @@ _LOST_READS = (
 _CARRIED_READS = (
     "What tests read is carried, for every driver: passes/carry_results.py; compare-exchange loops give what they "
     "carry: passes/convert_to_spirv/atomic_place.py.  TargetEnv.loses_reads: modules of other compilers keep it in "
-    "memory of their own, spirv/carry_reads.py."
+    "memory of their own, spirv/carry_reads.py, but for what a function returns out of a loop or writes through a "
+    "parameter."
 )
 
 QUIRKS: tuple[Quirk, ...] = (

@@ -79,16 +79,21 @@ class DominatorTree:
                 known = [p for p in predecessors[label] if p in idom]
                 best = known[0]
                 for other in known[1:]:
-                    while best != other:
-                        if place[best] > place[other]:
-                            best = idom[best]
-                        else:
-                            other = idom[other]
+                    best = tree._nearest_above(best, other, place)
                 if idom.get(label) != best:
                     idom[label] = best
                     changed = True
         tree._number(entry)
         return tree
+
+    def _nearest_above(self, one: int, other: int, place: Mapping[int, int]) -> int:
+        """Returns the nearest label that dominates two, by their places in `order`."""
+        while one != other:
+            if place[one] > place[other]:
+                one = self.idom[one]
+            else:
+                other = self.idom[other]
+        return one
 
     def _number(self, entry: int) -> None:
         children: dict[int, list[int]] = {label: [] for label in self.order}

@@ -49,14 +49,18 @@ class LeavingValues:
             block = flow.blocks[label]
             for item in block.body:
                 if item.opcode == Op.Phi:
-                    for value, before in zip(item.operands[::2], item.operands[1::2], strict=False):
-                        if before in flow.end_level:
-                            yield value, before, flow.end_level[before]
+                    yield from self._phi_uses(item)
                     continue
                 level = flow.end_level[label] if item is block.terminator else flow.body_level[label]
                 used = item.operands[:1] if item.opcode == Op.Switch else id_operands(item)
                 for number in used:
                     yield number, label, level
+
+    def _phi_uses(self, item: Instruction) -> Iterator[tuple[int, int, Level]]:
+        """Yields what an OpPhi uses, at the ends of the blocks that it comes from."""
+        for value, before in zip(item.operands[::2], item.operands[1::2], strict=False):
+            if before in self._flow.end_level:
+                yield value, before, self._flow.end_level[before]
 
     def _use(self, number: int, label: int, level: Level) -> None:
         home = self.level.get(number)

@@ -12,7 +12,7 @@ from lapilli.vk_runtime.constants import (
     VK_QUEUE_SPARSE_BINDING_BIT,
     VK_QUEUE_TRANSFER_BIT,
 )
-from lapilli.vk_runtime.physical_device import computing_families
+from lapilli.vk_runtime.queue_families import computing_families
 
 PROTECTED, VIDEO = 0x10, 0x20
 COPIES = VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT

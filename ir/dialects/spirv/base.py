@@ -299,6 +299,13 @@ def lookup_symbol(op: Operation, reference: SymbolRefAttr) -> Operation:
     fail(op, f"refers to @{wanted}, which its module does not define")
 
 
+def check_in_module(op: Operation) -> None:
+    """Checks that `op`, which declares a symbol, stands in a module and not in a function."""
+    parent = op.parent_op()
+    if parent is not None and not parent.name.endswith(".module"):
+        fail(op, f"stands in a module, found it in {parent.name}")
+
+
 def inside_spirv_module(op: Operation) -> bool:
     """Whether a `spirv.module` encloses `op`, that is, its symbols can be resolved."""
     module = enclosing_module(op)

@@ -30,7 +30,7 @@ from xdsl.traits import (
     SymbolOpInterface,
 )
 
-from .base import check_same, fail, inside_spirv_module, lookup_symbol
+from .base import check_in_module, check_same, fail, inside_spirv_module, lookup_symbol
 from .constants import ConstantOp, is_constant_for
 from .spec_expression import SpecConstantExpressionOp
 from .types import (
@@ -67,6 +67,7 @@ class SpecConstantOp(IRDLOperation):
         return value.get_type()
 
     def verify_(self) -> None:
+        check_in_module(self)
         value = self.default_value
         if not is_scalar_attribute(value) or not is_scalar(value.get_type()):
             fail(self, f"@{self.sym_name.data} is a bool, integer or float, found {value}")
@@ -113,6 +114,7 @@ class SpecConstantCompositeOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
+        check_in_module(self)
         count = element_count(self.type)
         if count is None:
             fail(self, f"@{self.sym_name.data} is an array, vector or struct, found {self.type}")

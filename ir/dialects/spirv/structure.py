@@ -46,7 +46,7 @@ from .attributes import (
     MemoryModelAttr,
     VerCapExtAttr,
 )
-from .base import check_same, fail, inside_spirv_module, lookup_symbol
+from .base import check_in_module, check_same, fail, inside_spirv_module, lookup_symbol
 from .constants import is_constant_for
 from .enums import (
     AddressingModel,
@@ -97,6 +97,17 @@ class ModuleOp(IRDLOperation):
         append_all(body, ops)
         initialise(self, properties, regions=(region_of(body),))
 
+    def verify_(self) -> None:
+        entry_points: set[tuple[Attribute, Attribute]] = set()
+        for op in self.body.block.ops:
+            if not op.name.startswith("spirv."):
+                fail(self, f"holds operations of the spirv dialect, found {op.name}")
+            if isinstance(op, EntryPointOp):
+                key = (op.fn, op.execution_model)
+                if key in entry_points:
+                    fail(op, f"@{op.fn.root_reference.data} is there twice for one execution model")
+                entry_points.add(key)
+
 
 @cache
 def _control(control: FunctionControl) -> FunctionControlAttr:
@@ -145,6 +156,7 @@ class FuncOp(IRDLOperation):
         return linkage is not None and linkage.linkage_type is LinkageType.Import
 
     def verify_(self) -> None:
+        check_in_module(self)
         if self.linkage_attributes is not None and not self.linkage_attributes.linkage_name:
             fail(self, f"@{self.sym_name.data} has an empty linkage name")
         if len(self.function_type.outputs.data) > 1:
@@ -155,7 +167,9 @@ class FuncOp(IRDLOperation):
                 fail(self, f"@{self.sym_name.data} is imported, so it has no body here")
             return
         if entry is None:
-            fail(self, f"@{self.sym_name.data} has no body")
+            if inside_spirv_module(self):
+                fail(self, f"@{self.sym_name.data} has no body, and no linkage_attributes that import it")
+            return
         if tuple(entry.arg_types) != self.function_type.inputs.data:
             found = ", ".join(map(str, entry.arg_types))
             fail(
@@ -188,6 +202,7 @@ class EntryPointOp(IRDLOperation):
         initialise(self, properties)
 
     def verify_(self) -> None:
+        check_in_module(self)
         function = lookup_symbol(self, self.fn)
         if not isinstance(function, FuncOp):
             fail(self, f"@{self.fn.root_reference.data} is no spirv.func but {function.name}")
@@ -238,6 +253,7 @@ class ExecutionModeOp(IRDLOperation):
         return tuple(value.value.data for value in self.values if isinstance(value, IntegerAttr))
 
     def verify_(self) -> None:
+        check_in_module(self)
         mode = self.execution_mode.data
         expected = _MODE_VALUES.get(mode, 1)
         if len(self.values) != expected:
@@ -292,6 +308,7 @@ class GlobalVariableOp(IRDLOperation):
         initialise(self, properties, attributes)
 
     def verify_(self) -> None:
+        check_in_module(self)
         storage_class = self.type.storage_class.data
         if storage_class in (StorageClass.Function, StorageClass.Generic):
             fail(self, f"@{self.sym_name.data} cannot be in storage class {storage_class.name}")

@@ -19,9 +19,11 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FloatAttr,
+    IndexType,
     IntAttr,
     IntegerAttr,
     IntegerType,
+    NoneType,
     SymbolRefAttr,
     VectorType,
 )
@@ -36,6 +38,12 @@ from .attributes import CooperativeMatrixUseAttr, ScopeAttr, StorageClassAttr, p
 from .enums import CooperativeMatrixUse, Decoration, Scope, StorageClass
 
 
+def _check_part(what: str, type_: Attribute) -> None:
+    # Kernel-level modules have indices, and void is what nothing is known of.
+    if not is_spirv_type(type_) and not isinstance(type_, IndexType | NoneType):
+        raise VerifyException(f"{what} what SPIR-V has, found {type_}")
+
+
 @irdl_attr_definition
 class PointerType(ParametrizedAttribute, TypeAttribute):
     """A pointer: `!spirv.ptr<f32, StorageBuffer>`."""
@@ -44,6 +52,9 @@ class PointerType(ParametrizedAttribute, TypeAttribute):
 
     pointee: Attribute
     storage_class: StorageClassAttr
+
+    def verify(self) -> None:
+        _check_part("a pointer points to", self.pointee)
 
     @classmethod
     def get(cls, pointee: Attribute, storage_class: StorageClass) -> PointerType:
@@ -82,6 +93,7 @@ class ArrayType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         if self.count.data < 1:
             raise VerifyException(f"array length is at least 1, found {self.count.data}")
+        _check_part("an array holds", self.element_type)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -144,6 +156,9 @@ class RuntimeArrayType(ParametrizedAttribute, TypeAttribute):
         """Returns the run-time array type of `element_type`."""
         return attribute(cls, element_type, number_attribute(stride_bytes))
 
+    def verify(self) -> None:
+        _check_part("an array holds", self.element_type)
+
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
@@ -160,7 +175,11 @@ def _parse_stride(parser: AttrParser) -> IntAttr:
         return IntAttr(0)
     parser.parse_keyword("stride")
     parser.parse_punctuation("=")
-    return IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))
+    start = parser.pos
+    stride = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    if not stride:
+        parser.raise_error("a stride is at least 1; leave it out where there is no layout", start)
+    return IntAttr(stride)
 
 
 def _print_stride(printer: Printer, stride: IntAttr) -> None:
@@ -190,7 +209,7 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         if self.count.data not in (2, 3, 4):
             raise VerifyException(f"a matrix has 2, 3 or 4 columns, found {self.count.data}")
-        if not is_vector(self.column_type) or not is_float(self.column_type.element_type):
+        if not is_spirv_type(self.column_type) or not is_float(self.column_type.element_type):
             raise VerifyException(f"a column of a matrix is a vector of floats, found {self.column_type}")
 
     @classmethod
@@ -314,6 +333,8 @@ class StructType(Data[StructShape], TypeAttribute):
         offsets = [member.offset for member in self.members]
         if any(o is None for o in offsets) and any(o is not None for o in offsets):
             raise VerifyException("either all members of a struct have an offset or none has")
+        for member in self.members:
+            _check_part("a struct holds", member.type)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> StructShape:

@@ -11,7 +11,7 @@ import pytest
 from xdsl.printer import Printer
 
 from lapilli.ir.parse import IRSyntaxError, parse_module
-from lapilli.ir.verify import verify_module
+from lapilli.ir.verify import IRError, verify_module
 
 GOLDENS = Path(__file__).parents[2] / "golden" / "spirv"
 TEXT = """
@@ -124,3 +124,32 @@ def test_goldens_as_upstream_prints_them(name: str) -> None:
 def test_mistakes(line: str, message: str) -> None:
     with pytest.raises(IRSyntaxError, match=message):
         parse_module(f"func.func @f(%a: i32, %v: vector<4xi32>) {{\n{line}\n  func.return\n}}")
+
+
+MODULE = "spirv.module Logical GLSL450 {{\n{}\n}}"
+FUNCTION = 'spirv.func @f() "None" {{\n{}\n  spirv.Return\n}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (MODULE.format(FUNCTION.format("  spirv.SpecConstant @s = 5 : i32")), "in a module, found it in spirv.func"),
+        (MODULE.format(FUNCTION.format(FUNCTION.format("").replace("@f", "@g"))), "stands in a module"),
+        (MODULE.format(FUNCTION.format("") + 2 * '\nspirv.EntryPoint "GLCompute" @f'), "@f is there twice"),
+        (MODULE.format("func.func @f() {\n  func.return\n}"), "holds operations of the spirv dialect, found func.func"),
+        (MODULE.format('spirv.func @f() "None"'), "@f has no body, and no linkage_attributes"),
+    ],
+)  # fmt: skip
+def test_modules(text: str, message: str) -> None:
+    with pytest.raises(IRError, match=message):
+        verify_module(parse_module(text).module)
+
+
+@pytest.mark.parametrize(
+    "type_",
+    ["array<4 x i48>", "array<4 x vector<5xf32>>", "ptr<tensor<4xf32>, Uniform>", "struct<(f32, tensor<4xf32>)>",
+     "matrix<3 x vector<5xf32>>", "array<4 x f32, stride=0>", "rtarray<complex<f32>>"],
+)  # fmt: skip
+def test_types_that_spirv_has_not(type_: str) -> None:
+    with pytest.raises(IRSyntaxError):
+        parse_module(f'func.func @f() {{\n  %u = "spirv.Undef"() : () -> !spirv.{type_}\n  func.return\n}}')
