@@ -18,6 +18,7 @@ from lapilli.vk_runtime.launch import prepare
 
 from .case import Case, Local
 from .glsl import glsl_image
+from .rounds import interleave
 
 Launch = Callable[[lp.Queue], lp.Event]
 """Makes one launch."""
@@ -38,6 +39,8 @@ class Side:
         self.local = local
         self._launches = tuple(launches)
         self._queue = queue
+        self.is_software = queue.device.has(lp.Aspect.CPU)
+        """Whether the device's threads are this process's."""
         self.device_ms: list[float] = []
         """One a measured run; empty where the queue has no timestamps."""
         self.cpu_ms: list[float] = []
@@ -170,21 +173,19 @@ class _NoSuchFormError(Exception):
     """A kernel that cannot be coarsened, or not for its range."""
 
 
-def best(candidates: Sequence[Side], rounds: int = 4) -> Side:
-    """Returns the fastest of several sides, each run once beforehand and then measured in turns."""
+def best(candidates: Sequence[Side], rounds: int = 6) -> Side:
+    """Returns the fastest of several sides, each run once beforehand and then measured in interleaved rounds.
+
+    On software drivers the least CPU time decides, which other programs disturb less.
+    """
     for side in candidates:
         side.run()
-    if len(candidates) > 1:
-        times = {id(side): min(times) for side, times in _measured(candidates, rounds)}
-        candidates = sorted(candidates, key=lambda side: times[id(side)])
-    for side in candidates:
         side.forget()
+    if len(candidates) > 1:
+        times = interleave({str(i): side.measure for i, side in enumerate(candidates)}, rounds)
+        best_ms = [
+            min(side.cpu_ms if side.is_software else times[str(i)]) for i, side in enumerate(candidates)
+        ]
+        candidates = [candidates[best_ms.index(min(best_ms))]]
+    candidates[0].forget()
     return candidates[0]
-
-
-def _measured(sides: Sequence[Side], rounds: int) -> list[tuple[Side, list[float]]]:
-    times: list[tuple[Side, list[float]]] = [(side, []) for side in sides]
-    for _ in range(rounds):
-        for side, found in times:
-            found.append(side.measure())
-    return times
