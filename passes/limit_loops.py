@@ -40,6 +40,7 @@ from ..ir.call_graph import CallGraph, Function, SymbolTables, has_body
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import is_kernel
 from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRoundsOp
+from ..ir.walk import block_operations, instances, region_blocks
 from .loop_bounds import EXACT_ROUNDS, Bounds, callee_of, has_loop_inside
 from .loop_counters import add_trips
 from .unroll import unroll_for, unroll_short_loops, unroll_while
@@ -59,8 +60,9 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
     known: dict[Operation, int] = {}
     for function in _reached(graph, [*kernels, *linked]):
         unroll_short_loops(function)
-        for op in tuple(function.body.walk()):
-            if isinstance(op, scf.ForOp | scf.WhileOp) and not _is_below(bounds.of_op(op), EXACT_ROUNDS):
+        for op in instances(function.body, scf.ForOp, scf.WhileOp):
+            assert isinstance(op, scf.ForOp | scf.WhileOp)
+            if not _is_below(bounds.of_op(op), EXACT_ROUNDS):
                 left_over = unroll_for(op, level) if isinstance(op, scf.ForOp) else unroll_while(op, level)
                 if left_over:
                     known[op] = left_over + 1
@@ -119,11 +121,13 @@ class _Instrument:
             is_outermost: whether no loop of this function is around it: then loops are checked, else an outer
                 one is.
         """
-        counts = [self._op(op, is_outermost) for op in tuple(block.ops)]
+        counts = [self._op(op, is_outermost) for op in block_operations(block)]
         return any(counts)
 
     def _op(self, op: Operation, is_outermost: bool) -> bool:
-        if isinstance(op, scf.ForOp | scf.WhileOp):
+        if (
+            type(op) is scf.ForOp or type(op) is scf.WhileOp
+        ):  # isinstance is a call in Python for each other one
             self._loop(op, is_outermost)
             return True
         if has_loop_inside(op):
@@ -132,7 +136,7 @@ class _Instrument:
         callee = callee_of(op, self._symbols)
         if callee is not None:
             return self._bounds.of_function(callee) != 0
-        inner = [self.block(b, is_outermost=is_outermost) for r in op.regions for b in r.blocks]
+        inner = [self.block(b, is_outermost=is_outermost) for r in op.regions for b in region_blocks(r)]
         counts = any(inner)
         if counts and not _ends_kernel(op):
             passed_by = [CountRoundsOp(self._bounds.loops_in(op))] if is_outermost else []

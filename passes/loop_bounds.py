@@ -20,6 +20,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ..ir.call_graph import Function, SymbolTables, has_body
 from ..ir.dialects.kernel import GlobalRangeOp
 from ..ir.dialects.kernel_atomic import AtomicOp
+from ..ir.walk import block_operations, region_blocks
 from .optimise.constants import INDEX_WIDTH, constant_integer, integer_width, unsigned
 from .optimise.fold_control_flow import trip_count
 from .optimise.fold_integers import compares, computes
@@ -66,7 +67,7 @@ class Bounds:
 
     def of_block(self, block: Block) -> int | None:
         """Returns the bound of a block."""
-        return _sum([self.of_op(op) for op in block.ops])
+        return _sum([self.of_op(op) for op in block_operations(block)])
 
     def of_op(self, op: Operation) -> int | None:
         """Returns the bound of one operation with what is inside."""
@@ -85,19 +86,27 @@ class Bounds:
         if has_loop_inside(op):
             return None
         # The arms of a branch add up: a sub-group may take both.
-        return _sum([self.of_block(block) for region in op.regions for block in region.blocks])
+        return _sum([self.of_block(block) for region in op.regions for block in region_blocks(region)])
 
     def loops_in(self, op: Operation) -> int:
         """Returns how many loops an operation is or has inside, those of functions that it calls among them."""
-        own = isinstance(op, scf.ForOp | scf.WhileOp) or has_loop_inside(op)
+        own = type(op) is scf.ForOp or type(op) is scf.WhileOp or has_loop_inside(op)
         callee = callee_of(op, self._symbols)
         called = 0 if callee is None else self._loops_of(callee)
-        return own + called + sum(self.loops_in(i) for r in op.regions for b in r.blocks for i in b.ops)
+        return (
+            own
+            + called
+            + sum(
+                [self.loops_in(i) for r in op.regions for b in region_blocks(r) for i in block_operations(b)]
+            )
+        )
 
     def _loops_of(self, function: Function) -> int:
         if function not in self._loops:
             self._loops[function] = 0  # where it calls itself
-            inside = (self.loops_in(op) for block in function.body.blocks for op in block.ops)
+            inside = (
+                self.loops_in(op) for block in region_blocks(function.body) for op in block_operations(block)
+            )
             self._loops[function] = sum(inside)
         return self._loops[function]
 
@@ -111,7 +120,9 @@ class Bounds:
             is_known = _has_one_end(op)
         else:
             return self.of_op(op) == 0
-        return is_known and all(self.is_exact(inner) for region in op.regions for inner in region.block.ops)
+        return is_known and all(
+            self.is_exact(inner) for region in op.regions for inner in block_operations(region.block)
+        )
 
 
 def _sum(bounds: list[int | None]) -> int | None:

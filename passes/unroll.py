@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..ir.dialects.kernel_reports import REPORT_NAMES
+from ..ir.walk import block_operations, has_any, operations, region_blocks
 from .optimise.constants import constant_integer, integer_width
 from .optimise.effects import is_write_class
 from .optimise.fold_control_flow import replace, trip_count
@@ -48,15 +49,17 @@ def unroll_short_loops(function: Operation, is_wanted: Callable[[scf.ForOp], boo
     """
     changed = False
     for region in function.regions:
-        for block in region.blocks:
-            for op in tuple(block.ops):
-                changed |= unroll_short_loops(op, is_wanted)
-                if isinstance(op, scf.ForOp) and is_wanted(op):
-                    changed |= _unroll_if_short(op)
+        for block in region_blocks(region):
+            for op in block_operations(block):
+                if op.regions:
+                    changed |= unroll_short_loops(op, is_wanted)
+                if type(op) is scf.ForOp and is_wanted(op):
+                    changed |= unroll_if_short(op)
     return changed
 
 
-def _unroll_if_short(op: scf.ForOp) -> bool:
+def unroll_if_short(op: scf.ForOp) -> bool:
+    """Unrolls a loop without loops inside whose few rounds are known; returns whether it is one."""
     if _has_loops(op):
         return False
     trips, low, step = trip_count(op), constant_integer(op.operands[0]), constant_integer(op.operands[2])
@@ -75,18 +78,18 @@ def _unroll_if_short(op: scf.ForOp) -> bool:
 
 
 def _has_loops(op: scf.ForOp) -> bool:
-    return any(isinstance(inner, scf.ForOp | scf.WhileOp) for inner in op.body.walk())
+    return has_any(op.body, scf.ForOp, scf.WhileOp)
 
 
 def _is_innermost(op: Operation) -> bool:
     """Whether no loop is inside, nor a call: what is called may loop, and is copied as often where it is inlined."""
     inside = (scf.ForOp, scf.WhileOp, func.CallOp)
-    return not any(isinstance(inner, inside) for inner in op.walk() if inner is not op)
+    return not any(isinstance(inner, inside) for inner in operations(op) if inner is not op)
 
 
 def size(block: Block) -> int:
     """Returns the number of operations in a block, those inside of others included."""
-    return sum(1 for op in block.ops for _ in op.walk())
+    return len(operations(block))
 
 
 def _constant(op: scf.ForOp, number: int) -> Operation:

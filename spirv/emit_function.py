@@ -245,8 +245,18 @@ class FunctionEmitter:
         for index, argument in enumerate(block.args):
             operands: list[int] = []
             for predecessor, values in predecessors:
-                operands += (self._id(values[index]), self._exit_label(predecessor))
+                operands += (self._id_ahead(values[index]), self._exit_label(predecessor))
             self._add(Op.Phi, operands, self._context.types.id(argument.type), self._id(argument))
+
+    def _id_ahead(self, value: SSAValue) -> int:
+        """Returns the id of a value that a branch back brings: a constant may stand further down in the loop."""
+        owner = value.owner
+        if id(value) not in self._ids and isinstance(owner, Operation) and type(owner) in _OUTSIDE:
+            if isinstance(owner, spirv.SpecConstantOperationOp):
+                for operand in owner.operation.operands:
+                    self._id_ahead(operand)
+            self._operation(owner)
+        return self._id(value)
 
     def _exit_label(self, block: Block) -> int:
         """Returns the label of the block that `block`'s terminator ends up in."""
@@ -437,3 +447,13 @@ _SPECIAL: dict[type[Operation], Callable[[FunctionEmitter, Operation], None]] = 
     spirv.BranchConditionalOp: FunctionEmitter._branch_conditional,  # pyright: ignore[reportPrivateUsage]
 }
 """Operations that are more or less than one instruction in the function."""
+_OUTSIDE = frozenset(
+    (
+        spirv.ConstantOp,
+        spirv.UndefOp,
+        spirv.AddressOfOp,
+        spirv.ReferenceOfOp,
+        spirv.SpecConstantOperationOp,
+    )
+)
+"""Operations whose values stand outside of functions in SPIR-V."""

@@ -7,6 +7,7 @@ and what kernels have to tell whoever waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from ..ir.errors import (
@@ -96,7 +97,6 @@ class Queue(VulkanObject, CommandStream):
         self._errors = AsynchronousErrors()
         self.transfers: tuple[TransferStream, int] | None = None
         """Where its last copy from host memory went that runs beside it, and the timeline value there."""
-        self._downloads: KeptDownloads | None = None
         self._reports: QueueReports | None = None
         """What its kernels tell the host."""
         super().__init__(found, is_in_order=in_order, is_profiling=profiling)
@@ -118,14 +118,12 @@ class Queue(VulkanObject, CommandStream):
         """Returns `context`."""
         return self.context
 
-    @property
+    @cached_property
     def downloads(self) -> KeptDownloads:
-        """Its small downloads that come again; made for the first."""
-        if self._downloads is None:
-            from .small_copies import KeptDownloads
+        """Its small downloads that come again."""
+        from .small_copies import KeptDownloads
 
-            self._downloads = KeptDownloads(self, self._logical)
-        return self._downloads
+        return KeptDownloads(self._logical)
 
     @property
     def reports(self) -> QueueReports:
@@ -344,11 +342,6 @@ class Queue(VulkanObject, CommandStream):
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
             return graph.last_event(self)
         return Event(self, self.last_value)
-
-    def abandon(self) -> None:
-        """Lets go of everything, run or not: the device is going away."""
-        super().abandon()
-        self._downloads = None
 
     def end_reports(self) -> None:
         """Shows what kernels reported that nobody has waited for; the device is idle."""

@@ -66,25 +66,24 @@ class KeptDownloads:
     """The kept downloads of one queue.
 
     Args:
-        queue: borrowed.
         device: its own.
     """
 
-    def __init__(self, queue: Queue, device: LogicalDevice) -> None:
-        self._queue = queue
+    def __init__(self, device: LogicalDevice) -> None:
         self._device = device
         self._pool: CommandPool | None = None
         self._kept: dict[int, KeptDownload] = {}
         """By the serial of the memory that they read, the latest at the end."""
 
-    def download(self, buffer: Buffer, target: _Bytes) -> bool:
+    def download(self, queue: Queue, buffer: Buffer, target: _Bytes) -> bool:
         """Copies `buffer` into host memory and waits for it; returns False where that is not kept yet, or in use.
 
         Args:
+            queue: its own; it does not hold it, so that queues go with their last reference.
             buffer: what its queue's kernels report is shown.
             target: its beginning.
         """
-        queue, device = self._queue, self._device
+        device = self._device
         kept: KeptDownload | None = None
         try:
             with device.lock:
@@ -98,7 +97,7 @@ class KeptDownloads:
                 if not (kept.is_unread and is_latest) or device.has_shared_queues:
                     if not queue.poll(kept.value):  # nobody has read what it copied, or Ctrl-C came
                         return False
-                    self._submit(kept, buffer)
+                    self._submit(queue, kept, buffer)
                 kept.is_unread = False
             queue.wait_for(kept.value)
             visits = device.visits
@@ -127,9 +126,8 @@ class KeptDownloads:
             kept.pop(living(kept)[0], None)  # arrays of other threads may go meanwhile
         return None if found.is_in_use else found
 
-    def _submit(self, kept: KeptDownload, buffer: Buffer) -> None:
+    def _submit(self, queue: Queue, kept: KeptDownload, buffer: Buffer) -> None:
         """Submits a download by itself; where a kept launch wrote the array, it is submitted with that from now on."""
-        queue = self._queue
         # Memory that others see may change unseen between the launch and the read.
         if buffer.queue is queue and not (buffer.is_shared or self._device.has_shared_queues):
             for launch in living(queue.known.values()):

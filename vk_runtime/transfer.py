@@ -95,7 +95,7 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
     if flat.size <= LARGEST_KEPT and not queue.is_timed:
         if buffer.queue is not queue:
             wait_for_uses(device, buffer, writes_only=True)
-        if queue.downloads.download(buffer, flat):
+        if queue.downloads.download(queue, buffer, flat):
             if target is not out:
                 np.copyto(out, target)
             return

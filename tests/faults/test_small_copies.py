@@ -50,7 +50,8 @@ def test_a_copy_that_may_still_run_is_not_submitted_again(driver: FakeDriver) ->
     driver.is_hung = True
     add[SIZE](1.0, x, y)
     y.fill(5.0)
-    assert not device.default_queue.downloads.download(y.buffer, np.empty(y.nbytes, np.uint8))
+    queue = device.default_queue
+    assert not queue.downloads.download(queue, y.buffer, np.empty(y.nbytes, np.uint8))
     driver.is_hung = False
     assert (y.numpy() == 5.0).all()
     device.shut_down()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -165,6 +166,21 @@ def test_the_memory_of_a_kept_download_goes_with_its_array(home):
         home.logical.collect()
     assert [heap.used for heap in home.memory_stats()] == used and len(heaps) == len(used)
     assert not home.default_queue.downloads._kept
+
+
+def test_a_queue_that_copied_goes_with_its_last_reference(home):
+    queue, x, out = lp.Queue(home), lp.zeros(SIZE, device=home), np.empty(SIZE, np.float32)
+    for _ in range(3):
+        queue.copy(x, out).wait()
+    home.default_queue.wait()
+    x.numpy()
+    left = weakref.ref(queue)
+    gc.disable()
+    try:
+        del queue
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 def test_only_so_many_are_kept(home, monkeypatch):

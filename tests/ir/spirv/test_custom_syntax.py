@@ -11,7 +11,10 @@ import pytest
 from xdsl.printer import Printer
 
 from lapilli.ir.parse import IRSyntaxError, parse_module
+from lapilli.ir.target_env import TargetEnv
 from lapilli.ir.verify import IRError, verify_module
+from lapilli.spirv.emit import emit
+from lapilli.spirv.tools import spirv_tools
 
 GOLDENS = Path(__file__).parents[2] / "golden" / "spirv"
 TEXT = """
@@ -124,6 +127,38 @@ def test_goldens_as_upstream_prints_them(name: str) -> None:
 def test_mistakes(line: str, message: str) -> None:
     with pytest.raises(IRSyntaxError, match=message):
         parse_module(f"func.func @f(%a: i32, %v: vector<4xi32>) {{\n{line}\n  func.return\n}}")
+
+
+BACK = """
+spirv.module Logical GLSL450 requires #spirv.vce<v1.3, [Shader], []> {
+  spirv.SpecConstant @n spec_id(5) = 7 : i32
+  spirv.func @main() "None" {
+    %zero = spirv.Constant 0 : i32
+    spirv.mlir.loop {
+      spirv.Branch ^header(%zero, %zero, %zero : i32, i32, i32)
+    ^header(%i: i32, %j: i32, %k: i32):
+      %less = spirv.SLessThan %i, %j : i32
+      spirv.BranchConditional %less, ^body, ^end
+    ^body:
+      %four = spirv.Constant 4 : i32
+      %n = spirv.mlir.referenceof @n : i32
+      %double = spirv.SpecConstantOperation wraps "spirv.IAdd"(%n, %n) : (i32, i32) -> i32
+      %nothing = spirv.Undef : i32
+      spirv.Branch ^header(%four, %double, %nothing : i32, i32, i32)
+    ^end:
+      spirv.mlir.merge
+    }
+    spirv.Return
+  }
+  spirv.EntryPoint "GLCompute" @main
+  spirv.ExecutionMode @main "LocalSize", 1, 1, 1
+}
+"""
+
+
+def test_constants_that_branches_back_bring() -> None:
+    (module,) = parse_module(BACK).module.body.ops
+    assert spirv_tools().validate(emit(module, TargetEnv()).binary) is None
 
 
 MODULE = "spirv.module Logical GLSL450 {{\n{}\n}}"
