@@ -132,7 +132,7 @@ def test_what_a_download_reads_is_kept_while_it_runs(
         patch.setattr(queue, "wait_for", interrupt)
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
-                queue.downloads.download(y.buffer, target)
+                queue.downloads.download(queue, y.buffer, target)
             assert queue.in_flight[-1].keep == [y.buffer]
             queue.block_until(queue.last_value)  # has run, but nobody has looked at what it keeps
     device.shut_down()
