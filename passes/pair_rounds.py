@@ -39,7 +39,7 @@ from ..ir.dialects.kernel_wide import LoadWideOp
 from ..ir.walk import block_operations
 from .loop_bounds import change_of, is_inside, is_natural
 from .optimise.constants import constant_integer, integer_width, wrap
-from .optimise.effects import array_of, functions_of, is_pure_class, loops_of, read_only_arrays
+from .optimise.effects import array_of, is_pure_class, loops_of, optimised_functions, read_only_arrays
 from .optimise.fold_control_flow import replace, trip_count
 from .unroll import MAXIMUM_TRIPS, copy_operations
 
@@ -66,7 +66,7 @@ class PairRounds(ModulePass):
 
 def pair_rounds(module: Operation, *, with_atomics: bool) -> None:
     """Changes the innermost loops of every function of `module`, where they are short and load something."""
-    for function in functions_of(module):
+    for function in optimised_functions(module):
         constant = read_only_arrays(function)
         for loop in loops_of(function, frozenset(_LOOPS)):
             if not _is_short(loop.regions[-1].block, with_atomics):

@@ -178,7 +178,7 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
     if _unrolls_short(env):
         from .unroll_short import unroll_short
 
-        unroll_short(module)
+        unroll_short(module, disabled=env.disabled_passes)
         done("unroll-short", module)
     optimise(
         module,

@@ -31,7 +31,7 @@ from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.barrier import ControlBarrierOp
 from ..ir.dialects.spirv.enums import StorageClass
 from ..ir.walk import block_operations
-from .optimise.effects import body_blocks, functions_of, is_pure_class
+from .optimise.effects import body_blocks, is_pure_class, optimised_functions
 from .optimise.narrow_barriers import is_shared_only
 
 _ACCESSES = (memref.LoadOp, memref.StoreOp, LoadFieldOp, StoreFieldOp)
@@ -50,7 +50,7 @@ class RotateBarriers(ModulePass):
 
 def rotate_barriers(module: Operation) -> None:
     """Changes the loops in the outermost block of every kernel of `module`."""
-    for function in functions_of(module):
+    for function in optimised_functions(module):
         blocks = body_blocks(function)
         if is_kernel(function) and len(blocks) == 1:
             ops = block_operations(blocks[0])

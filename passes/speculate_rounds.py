@@ -37,7 +37,7 @@ from ..ir.walk import block_operations
 from .loop_bounds import is_inside, step_of
 from .optimise.constants import integer_width, wrap
 from .optimise.dce import eliminate_dead_code
-from .optimise.effects import functions_of, is_speculatable, loops_of
+from .optimise.effects import is_speculatable, loops_of, optimised_functions
 from .optimise.fold_control_flow import replace
 from .optimise.forward_walk import ForwardWalk
 from .unroll import copy_operations
@@ -65,7 +65,7 @@ class SpeculateRounds(ModulePass):
 
 def speculate_rounds(module: Operation, *, disabled: Collection[str] = ()) -> None:
     """Changes the loops of every function of `module` that gain; passes that are `disabled` do not clean up then."""
-    for function in functions_of(module):
+    for function in optimised_functions(module):
         loops = loops_of(function, (scf.WhileOp,))
         changed = [_double(loop) for loop in loops if isinstance(loop, scf.WhileOp)]
         if any(changed):  # a test and the round behind it often compute the same

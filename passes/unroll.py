@@ -54,11 +54,12 @@ def unroll_short_loops(function: Operation, is_wanted: Callable[[scf.ForOp], boo
                 if op.regions:
                     changed |= unroll_short_loops(op, is_wanted)
                 if type(op) is scf.ForOp and is_wanted(op):
-                    changed |= _unroll_if_short(op)
+                    changed |= unroll_if_short(op)
     return changed
 
 
-def _unroll_if_short(op: scf.ForOp) -> bool:
+def unroll_if_short(op: scf.ForOp) -> bool:
+    """Unrolls a loop without loops inside whose few rounds are known; returns whether it is one."""
     if _has_loops(op):
         return False
     trips, low, step = trip_count(op), constant_integer(op.operands[0]), constant_integer(op.operands[2])

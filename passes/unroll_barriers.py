@@ -34,10 +34,10 @@ from ..ir.dialects.spirv.barrier import ControlBarrierOp
 from ..ir.walk import block_operations
 from .loop_bounds import exact_rounds
 from .optimise.dce import eliminate_dead_code
-from .optimise.effects import body_blocks, functions_of
+from .optimise.effects import body_blocks, optimised_functions
 from .optimise.fold_control_flow import replace
 from .optimise.forward_walk import ForwardWalk
-from .unroll import copy_operations, size, unroll_short_loops
+from .unroll import copy_operations, size, unroll_if_short
 
 MAXIMUM_ROUNDS = 16
 MAXIMUM_OPERATIONS = 512
@@ -57,10 +57,14 @@ class UnrollBarriers(ModulePass):
 
 def unroll_barriers(module: Operation, *, disabled: Collection[str] = ()) -> None:
     """Changes the outermost loops of every function of `module`; passes that are `disabled` do not clean up then."""
-    for function in functions_of(module):
+    for function in optimised_functions(module):
         loops = [op for block in body_blocks(function) for op in block_operations(block) if _is_wanted(op)]
-        changed = [_unroll_while(op) for op in loops if isinstance(op, scf.WhileOp)]
-        changed += [_unroll_for(op, function) for op in loops if isinstance(op, scf.ForOp)]
+        changed = [
+            unroll_if_short(op)
+            if isinstance(op, scf.ForOp)
+            else isinstance(op, scf.WhileOp) and _unroll_while(op)
+            for op in loops
+        ]
         if any(changed):  # what a round computes of its number is known now
             ForwardWalk(fold="canonicalize" not in disabled, number="cse" not in disabled).run(function)
             if "dce" not in disabled:
@@ -76,10 +80,6 @@ def _is_wanted(op: Operation) -> bool:
     return has_barrier and not any(
         isinstance(inner, scf.ForOp | scf.WhileOp | func.CallOp) for inner in inside
     )
-
-
-def _unroll_for(op: scf.ForOp, function: Operation) -> bool:
-    return unroll_short_loops(function, lambda loop: loop is op)
 
 
 def _unroll_while(op: scf.WhileOp) -> bool:

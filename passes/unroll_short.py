@@ -17,6 +17,7 @@ Invariant: the operations run in the same order on the same values; locations ar
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -26,7 +27,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ..ir.dialects.spirv.barrier import ControlBarrierOp
-from .optimise.effects import functions_of
+from .optimise.effects import optimised_functions
 from .optimise.fold_control_flow import trip_count
 from .optimise.forward_walk import ForwardWalk
 from .unroll import size, unroll_short_loops
@@ -46,10 +47,10 @@ class UnrollShort(ModulePass):
         unroll_short(op)
 
 
-def unroll_short(module: Operation) -> None:
-    """Changes the loops of every function of `module`, inner ones first."""
-    for function in functions_of(module):
-        if unroll_short_loops(function, _is_wanted):
+def unroll_short(module: Operation, *, disabled: Collection[str] = ()) -> None:
+    """Changes the loops of every function of `module`, inner ones first; folds if that pass is not `disabled`."""
+    for function in optimised_functions(module):
+        if unroll_short_loops(function, _is_wanted) and "canonicalize" not in disabled:
             ForwardWalk(fold=True, number=False).run(function)  # indices of private arrays must be known
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import operator
 import sys
-import weakref
 from collections.abc import Sequence
 from types import GenericAlias, TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -80,8 +79,6 @@ class Array:
                 # taken for 0.
                 buffer = logical.memory.allocate(self.nbytes or self._dtype.itemsize)
         self._buffer: Buffer | None = buffer
-        if buffer.owner is None:
-            buffer.owner = weakref.ref(self)
 
     def __class_getitem__(cls, parameters: object) -> GenericAlias:
         return GenericAlias(cls, cast("Any", parameters))
@@ -217,7 +214,7 @@ class Array:
         Raises:
             InvalidError: another shape or dtype, or a value in a sequence that does not fit the dtype.
         """
-        from .transfer import copy_buffer, upload
+        from .transfer import copy_array, upload
 
         queue, logical, buffer = self._device.default_queue, self._device.logical, self.buffer
         if isinstance(source, Array):
@@ -225,7 +222,7 @@ class Array:
             if source is self:
                 return self
             if source.device is self._device:
-                copy_buffer(queue, logical, source.buffer, buffer, self.nbytes)
+                copy_array(queue, source, self)
                 return self
             source = source.numpy()
         host = cast(
@@ -255,7 +252,7 @@ class Array:
         from .transfer import fill
 
         pattern = element(value, self.spelling)
-        fill(self._device.default_queue, self._device.logical, self.buffer, pattern, self.size)
+        fill(self._device.default_queue, self, pattern)
         return self
 
     def release(self) -> None:

@@ -262,7 +262,8 @@ def export(array: Array) -> int:
         queue = device.default_queue
         with logical.lock:
             moved = allocate_exportable(logical, array.nbytes)
-            copy_buffer(queue, logical, buffer, moved, array.nbytes)
+            if array.nbytes:
+                copy_buffer(queue, buffer, moved, array.nbytes)
         array.replace_buffer(moved)
         buffer = moved
     wait_for_uses(logical, buffer, writes_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from .constants import (
@@ -16,7 +15,6 @@ from .headers import ffi
 from .tracked import Tracked
 
 if TYPE_CHECKING:
-    from .array import Array
     from .logical_device import LogicalDevice
 
 BUFFER_USAGE = (
@@ -53,8 +51,15 @@ class Buffer(Tracked):
         """That VkDeviceMemory."""
         self.was_read = False
         """Whether it was downloaded before; see `small_copies`."""
-        self.owner: weakref.ref[Array] | None = None
-        """The array that it is the memory of."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others than this process's arrays may see the memory, or have what lies behind its end."""
+        return self.is_borrowed or self.allocation_bytes > 0
+
+    def takes_words(self, nbytes: int) -> bool:
+        """Whether a command that writes whole words may write the first `nbytes`, and up to 3 behind them."""
+        return not self.is_shared or (nbytes % 4 == 0 and self.offset_bytes % 4 == 0)
 
     def host_bytes(self, nbytes: int | None = None) -> Any:
         """Returns the mapped memory as a writable buffer object; valid while this object lives."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from functools import cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -38,25 +38,47 @@ def thread_count() -> int:
     return min(cpus, MOST)
 
 
+class Copy(Future[None]):
+    """A copy that is made once, by whoever comes first: a thread, or the caller where no thread starts.
+
+    Args:
+        copy: makes it.
+    """
+
+    def __init__(self, copy: Callable[[], object]) -> None:
+        super().__init__()
+        self._todo = iter((copy,))
+
+    def run(self) -> None:
+        """Makes the copy, unless somebody has begun with it."""
+        for copy in self._todo:
+            try:
+                copy()
+            except BaseException as error:  # whoever waits raises it
+                self.set_exception(error)
+            else:
+                self.set_result(None)
+
+
 class CopyThreads:
     """Copies of one caller, as many at a time as there are threads; leaving the ``with`` block waits for all."""
 
     def __init__(self) -> None:
         self.count = thread_count()
         """How many run at a time."""
-        self._running: deque[Future[Any]] = deque()
+        self._running: deque[Copy] = deque()
 
-    def start(self, copy: Callable[[], object]) -> Future[Any]:
+    def start(self, copy: Callable[[], object]) -> Copy:
         """Has a thread call `copy`; waits for the oldest of its copies where there are as many as threads."""
-        if len(self._running) == self.count:
-            self._running.popleft().result()
+        running, started = self._running, Copy(copy)
+        if len(running) == self.count:
+            running[0].result()
+            running.popleft()
+        running.append(started)  # first: Ctrl-C may come behind the call
         try:
-            started = _threads().submit(copy)
-        except RuntimeError:  # the program is ending, and starts no threads
-            started = Future[Any]()
-            copy()
-            started.set_result(None)
-        self._running.append(started)
+            _threads().submit(started.run)
+        except RuntimeError:  # no threads start: the program is ending, or has as many as it may
+            started.run()
         return started
 
     def __enter__(self) -> Self:
@@ -68,6 +90,8 @@ class CopyThreads:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        for started in self._running:
+            started.run()  # where Ctrl-C came before a thread was told
         wait(self._running)  # also after an exception: the caller's memory is its own again
         if error is None:
             for ended in self._running:

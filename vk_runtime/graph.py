@@ -36,7 +36,6 @@ from .queue import Queue
 
 if TYPE_CHECKING:
     from .arguments import CheckedArguments
-    from .buffer import Buffer
     from .device import Device
     from .launch_record import LaunchRecord
     from .preset_launch import BoundKernel
@@ -121,20 +120,15 @@ class Graph(GraphProgram):
         self._waits_of_all = (*self._waits_of_all, *waits)
         return event
 
-    def add_copy(self, queue: Queue, source: Buffer, target: Buffer, nbytes: int) -> None:
-        """Takes a copy between arrays; called by `transfer`."""
-        self._require_device(queue.device)
-        self._add(queue, CopyNode(queue.device, _owner(source), _owner(target), nbytes))
-
-    def add_image_copy(self, queue: Queue, source: Array | Image, target: Array | Image) -> None:
-        """Takes a copy with an image; called by `image_copy`."""
+    def add_copy(self, queue: Queue, source: Array | Image, target: Array | Image) -> None:
+        """Takes a copy; called by `transfer` and `image_copy`."""
         self._require_device(queue.device)
         self._add(queue, CopyNode(queue.device, source, target, source.nbytes))
 
-    def add_fill(self, queue: Queue, target: Buffer, pattern: np.ndarray[Any, Any], count: int) -> None:
+    def add_fill(self, queue: Queue, target: Array, pattern: np.ndarray[Any, Any]) -> None:
         """Takes a fill; called by `transfer`."""
         self._require_device(queue.device)
-        self._add(queue, FillNode(queue.device, _owner(target), pattern.copy(), count))
+        self._add(queue, FillNode(queue.device, target, pattern.copy()))
 
     def last_event(self, queue: Queue) -> Event:
         """Returns what stands for the last command; called by `Queue.event`."""
@@ -364,12 +358,6 @@ class Graph(GraphProgram):
 def graph() -> Graph:
     """Returns a graph to record: ``with lp.graph() as g: …`` and then ``g.replay()``."""
     return Graph()
-
-
-def _owner(buffer: Buffer) -> Array:
-    array = None if buffer.owner is None else buffer.owner()
-    assert array is not None, "only arrays are copied and filled"
-    return array
 
 
 def _is_same(a: object, b: object) -> bool:

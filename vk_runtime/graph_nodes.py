@@ -229,21 +229,20 @@ class FillNode(Node):
         device: of the array.
         target: the array.
         pattern: an array of one element.
-        count: elements to set.
     """
 
     what = "fill"
 
-    def __init__(self, device: Device, target: Array, pattern: np.ndarray[Any, Any], count: int) -> None:
-        self._device, self._target, self._pattern, self._count = device, target, pattern, count
+    def __init__(self, device: Device, target: Array, pattern: np.ndarray[Any, Any]) -> None:
+        self._device, self._target, self._pattern = device, target, pattern
         self.arrays = ((target, True),)
-        self.nbytes = count * pattern.itemsize
+        self.nbytes = target.size * pattern.itemsize
         self._source: Buffer | None = None
 
     def replaced(self, old: Array | Image, new: Array | Image) -> FillNode:
         del old
         assert isinstance(new, Array), "only arrays are filled"
-        made = FillNode(self._device, new, self._pattern, self._count)
+        made = FillNode(self._device, new, self._pattern)
         made._source = self._source
         return made
 
@@ -251,12 +250,12 @@ class FillNode(Node):
         pattern, logical, target = self._pattern, self._device.logical, self._target.buffer
         repeated = pattern.tobytes() * (4 // pattern.itemsize) if pattern.itemsize < 4 else pattern.tobytes()
         words = set(np.frombuffer(repeated, np.uint32).tolist()) if len(repeated) % 4 == 0 else set[int]()
-        if len(words) == 1:
-            size = (self._count * pattern.itemsize + 3) & ~3
-            logical.vk.vkCmdFillBuffer(command_buffer.raw, target.raw, 0, size, words.pop())
+        nbytes = self.nbytes
+        if len(words) == 1 and target.takes_words(nbytes):
+            size = (nbytes + 3) & ~3
+            logical.vk.vkCmdFillBuffer(command_buffer.raw, target.raw, target.offset_bytes, size, words.pop())
             return
         # vkCmdFillBuffer repeats 32 bits; a longer element is copied from memory that holds it often enough.
-        nbytes = self.nbytes
         if self._source is None:
             self._source = logical.memory.allocate(nbytes, for_host=True)
             np.frombuffer(self._source.host_bytes(nbytes), pattern.dtype)[:] = pattern
@@ -267,7 +266,7 @@ class FillNode(Node):
 def _encode_copy(
     device: Device, command_buffer: CommandBuffer, source: Buffer, target: Buffer, nbytes: int
 ) -> None:
-    region = make("VkBufferCopy", srcOffset=0, dstOffset=0, size=nbytes)
+    region = make("VkBufferCopy", srcOffset=source.offset_bytes, dstOffset=target.offset_bytes, size=nbytes)
     device.logical.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
 
 

@@ -52,7 +52,7 @@ def require_copyable(source: Array | Image, target: Array | Image) -> None:
 def copy_image(queue: Queue, source: Array | Image, target: Array | Image) -> None:
     """Records the copy of all pixels; at least one of the two is an image, and `require_copyable` has passed."""
     if graph_recording.active and (graph := graph_recording.recorder()) is not None:
-        graph.add_image_copy(queue, source, target)
+        graph.add_copy(queue, source, target)
         return
     if source.buffer is target.buffer:
         return

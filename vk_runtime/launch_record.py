@@ -355,9 +355,10 @@ class LaunchRecord(KernelCommands):
         if not (repeated.is_expected and self._is_kept) or queue.is_timed:
             return False
         kept = repeated.find(self, args, uses, block)
-        if kept is None:
+        if kept is None or not kept.submit(
+            queue, [memory for memory, _ in uses], [writes for _, writes in uses]
+        ):
             return False
-        kept.submit(queue, [memory for memory, _ in uses], [writes for _, writes in uses])
         event.value = kept.value
         if queue.known.get(self) is kept:
             if are_fixed(args):

@@ -145,12 +145,16 @@ class KeptLaunch(Batch):
         """What is submitted with it."""
         self._doubts = 0
         """How many downloads of what it wrote are not taken for a pattern, since one was in vain."""
+        self._is_underway = False
+        """Whether `submit` is in the middle of it."""
 
     def follow_with(self, download: KeptDownload) -> None:
         """Has a download of what it writes submitted together with it, from the next time on.
 
         Call it with the device's lock held, where the host reads that right behind it.
         """
+        if self._is_underway:  # a finaliser reads in the midst of the next launch
+            return
         if self._doubts:
             self._doubts -= 1
         else:
@@ -160,28 +164,41 @@ class KeptLaunch(Batch):
                 2,
             )
 
-    def submit(self, queue: Queue, memory: Sequence[Tracked], writes: Sequence[bool]) -> None:
-        """Submits it once more.  Call it with the device's lock held.
+    def submit(self, queue: Queue, memory: Sequence[Tracked], writes: Sequence[bool]) -> bool:
+        """Submits it once more, unless it or something else of the queue runs; returns whether it did.
+
+        Call it with the device's lock held.
 
         Args:
             queue: where it was recorded.
             memory: of its arrays.
             writes: whether the kernel writes each of them.
         """
-        download = None if self._download is None else self._following(queue)
-        self.keep = [memory, download]
-        queue.submit_batch(self, memory, writes)
-        if download is not None:
-            download.note_submission(self.value)
-
-    def _following(self, queue: Queue) -> KeptDownload | None:
-        """Returns the download that is submitted with it, None from when on nobody has read what one copied."""
-        download = None if self._download is None else self._download()
-        if download is not None and download.reserve(queue):
-            return download
-        self._doubts = PATIENCE
-        self._download, self.submitted, self.count = None, self._alone, 1
-        return None
+        if self._is_underway or queue.in_flight:  # by a finaliser, or in the midst of us for a finaliser
+            return False
+        taken: KeptDownload | None = None
+        try:
+            self._is_underway = True
+            completed = queue.completed
+            download = None if self._download is None else self._download()
+            # No call from looking to taking: a finaliser in between could take it, too.
+            if download is not None and not (
+                download.is_in_use or download.is_unread or download.value > completed
+            ):
+                download.is_in_use, taken = True, download
+            elif self._download is not None:  # nobody has read what one copied
+                self._doubts = PATIENCE
+                self._download, self.submitted, self.count = None, self._alone, 1
+            self.keep = [memory, taken]
+            queue.submit_batch(self, memory, writes)
+            if taken is not None:
+                taken.value, taken.is_unread = self.value, True
+        finally:
+            self._is_underway = False
+            if taken is not None:
+                # Also after Ctrl-C, which may come behind the submission: before this value it may run.
+                taken.value, taken.is_in_use = self.value, False
+        return True
 
     def remember(self, args: Sequence[Any], uses: Uses) -> None:
         """Lets `launch` know arguments that it was recorded with.  Arrays are not kept alive.
@@ -219,9 +236,8 @@ class KeptLaunch(Batch):
         try:
             for is_locked in record.locking:  # noqa: B007 - read in `finally`
                 break
-            if queue.known is not known or queue.in_flight:
+            if queue.known is not known or not self.submit(queue, used, self._writes):
                 return None
-            self.submit(queue, used, self._writes)
             event = _new_event(Event)  # while the device is at work
             event._queue, event.value, event.elapsed_ticks = queue, self.value, None
             if trace.active:

@@ -38,9 +38,8 @@ _Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 def can_update(buffer: Buffer, nbytes: int) -> bool:
-    """Whether `record_update` may copy that many bytes: whole words, or into memory that goes on behind them."""
-    is_whole = not buffer.is_borrowed or (nbytes % 4 == 0 and buffer.offset_bytes % 4 == 0)
-    return nbytes <= LARGEST_UPDATE and is_whole
+    """Whether `record_update` may copy that many bytes, as whole words."""
+    return nbytes <= LARGEST_UPDATE and buffer.takes_words(nbytes)
 
 
 def record_update(queue: Queue, device: LogicalDevice, buffer: Buffer, source: _Bytes) -> None:
@@ -94,8 +93,8 @@ class KeptDownloads:
                     return False
                 kept = found  # from here on it is this thread's
                 kept.is_in_use = True
-                is_there = kept.is_unread and kept.value == buffer.last_write and buffer.queue is queue
-                if not is_there:
+                is_latest = kept.value == buffer.last_write and buffer.queue is queue
+                if not (kept.is_unread and is_latest) or device.has_shared_queues:
                     if not queue.poll(kept.value):  # nobody has read what it copied, or Ctrl-C came
                         return False
                     self._submit(queue, kept, buffer)
@@ -124,16 +123,17 @@ class KeptDownloads:
             found = self._record(buffer, nbytes)
         kept[serial] = found  # at the end
         if len(kept) > KEPT:
-            kept.pop(next(iter(kept)), None)
+            kept.pop(living(kept)[0], None)  # arrays of other threads may go meanwhile
         return None if found.is_in_use else found
 
     def _submit(self, queue: Queue, kept: KeptDownload, buffer: Buffer) -> None:
         """Submits a download by itself; where a kept launch wrote the array, it is submitted with that from now on."""
         # Memory that others see may change unseen between the launch and the read.
-        if not (buffer.is_borrowed or buffer.allocation_bytes or self._device.has_shared_queues):
+        if buffer.queue is queue and not (buffer.is_shared or self._device.has_shared_queues):
             for launch in living(queue.known.values()):
                 if isinstance(launch, KeptLaunch) and launch.value == buffer.last_write:
                     launch.follow_with(kept)
+        queue.retire()  # Ctrl-C may have left it in flight, and whoever takes it from there clears what it keeps
         kept.keep = [buffer]
         queue.submit_batch(kept, (buffer,), (False,))
 
@@ -180,23 +180,8 @@ class KeptDownload(Batch):
         self.bytes: _Bytes = np.frombuffer(staging.host_bytes(nbytes), np.uint8)
         """What it has filled; valid while the device lives."""
         self.is_in_use = False
-        """Whether a thread submits it, waits for it or reads what it filled."""
+        """Whether somebody submits it, waits for it or reads what it filled."""
         self.is_unread = False
         """Whether it was submitted behind a launch, and nobody has asked for the array since."""
         self.source: weakref.ref[Buffer] | None = None
         """What it reads."""
-
-    def reserve(self, queue: Queue) -> bool:
-        """Returns whether it may be submitted behind a launch: then it may not be submitted otherwise before
-        `note_submission`.  Call it with the device's lock held."""
-        is_free = not (self.is_in_use or self.is_unread) and self.value <= queue.completed
-        self.is_in_use = self.is_in_use or is_free
-        return is_free
-
-    def note_submission(self, value: int) -> None:
-        """Notes that it was submitted behind a launch.
-
-        Args:
-            value: of the timeline, where both have ended.
-        """
-        self.value, self.is_unread, self.is_in_use = value, True, False

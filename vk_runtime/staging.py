@@ -7,7 +7,6 @@ some pieces, threads of the host fill or empty others.  Each piece is submitted 
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .command_stream import CommandStream
+    from .copy_threads import Copy
     from .logical_device import LogicalDevice
     from .queue import Queue
 
@@ -61,7 +61,7 @@ def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, 
 
     The copies may still run on return; `source` is no longer needed.
     """
-    piece_bytes = _piece_bytes(source.size)
+    piece_bytes = _piece_bytes(device, source.size)
     if source.size <= piece_bytes:
         staging = allocate_staging(device, source.size)
         _fill_piece(stream, staging, source)
@@ -72,7 +72,7 @@ def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, 
         return value
     from .copy_threads import CopyThreads
 
-    filling: deque[tuple[Future[Any], Buffer, int, int]] = deque()
+    filling: deque[tuple[Copy, Buffer, int, int]] = deque()
     values: deque[int] = deque()
 
     def submit_first() -> None:
@@ -99,7 +99,7 @@ def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, 
 
 def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, target: _Bytes) -> None:
     """Copies `buffer` into host memory and waits for it."""
-    piece_bytes = _piece_bytes(target.size)
+    piece_bytes = _piece_bytes(device, target.size)
     if target.size <= piece_bytes:
         staging = allocate_staging(device, target.size)
         with device.lock:
@@ -131,20 +131,24 @@ def download_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer
             take_first()
 
 
-def _piece_bytes(nbytes: int) -> int:
+def _piece_bytes(device: LogicalDevice, nbytes: int) -> int:
     """Returns the bytes of the pieces of a copy."""
     part = max(nbytes // ENOUGH_PIECES, LEAST_PIECE_BYTES)
-    return min(PIECE_BYTES, 1 << part.bit_length() - 1)
+    return min(PIECE_BYTES, 1 << part.bit_length() - 1, _largest(device))
+
+
+def _largest(device: LogicalDevice) -> int:
+    """Returns the bytes that a staging buffer can have."""
+    limits = device.physical.limits
+    return min(limits.max_buffer_bytes, limits.max_memory_allocation_bytes)
 
 
 def allocate_staging(device: LogicalDevice, nbytes: int) -> Buffer:
     """Returns a staging buffer: of few sizes, so that one that was used before fits."""
     room = max(1 << (nbytes - 1).bit_length(), LEAST_ROOM_BYTES)
-    limits = device.physical.limits
-    largest = min(limits.max_buffer_bytes, limits.max_memory_allocation_bytes)
     with device.lock:
         device.require_usable()
-        made = device.memory.allocate(max(nbytes, min(room, largest)), for_host=True)
+        made = device.memory.allocate(max(nbytes, min(room, _largest(device))), for_host=True)
     return made  # noqa: RET504 - Ctrl-C may come behind the call, where `return` has left the block already
 
 

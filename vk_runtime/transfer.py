@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from .graph_recording import refuse
 from .logical_device import LogicalDevice
 from .queue import Queue
 from .tracked import Tracked
+
+if TYPE_CHECKING:
+    from .array import Array
 
 LARGEST_KEPT = 1 << 20
 """Bytes of the largest download that `small_copies` keeps."""
@@ -107,14 +110,13 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
         np.copyto(out, target)
 
 
-def fill(
-    queue: Queue, device: LogicalDevice, buffer: Buffer, pattern: np.ndarray[Any, Any], count: int
-) -> None:
-    """Sets the first `count` elements of `buffer` to `pattern`, an array of one element."""
+def fill(queue: Queue, target: Array, pattern: np.ndarray[Any, Any]) -> None:
+    """Sets the elements of `target` to `pattern`, an array of one element."""
+    device, buffer, count = queue.device.logical, target.buffer, target.size
     if not count:
         return
     if graph_recording.active and (graph := graph_recording.recorder()) is not None:
-        graph.add_fill(queue, buffer, pattern, count)
+        graph.add_fill(queue, target, pattern)
         return
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
@@ -129,9 +131,7 @@ def fill(
     word = np.repeat(pattern.reshape(1), repeats) if repeats else pattern.reshape(1)
     words = np.frombuffer(word.tobytes(), np.uint32)
     is_repeated = len(words) == 1 or words[0] == words[1]
-    # A fill is in whole words: behind the end of a borrowed buffer lies what is not ours.
-    fits = not buffer.is_borrowed or (count * pattern.itemsize % 4 == 0 and buffer.offset_bytes % 4 == 0)
-    if is_repeated and fits:
+    if is_repeated and buffer.takes_words(count * pattern.itemsize):
 
         def encode(command_buffer: CommandBuffer) -> None:
             queue.order(((buffer, True),), command_buffer.value)
@@ -152,14 +152,22 @@ def fill(
     upload(queue, device, buffer, np.broadcast_to(pattern.reshape(1), (count,)))
 
 
-def copy_buffer(queue: Queue, device: LogicalDevice, source: Buffer, target: Buffer, nbytes: int) -> None:
-    """Copies between two buffers of one device, on the device."""
-    if not nbytes:
+def copy_array(queue: Queue, source: Array, target: Array) -> None:
+    """Copies all elements between two arrays of one device, on the device."""
+    read, written = source.buffer, target.buffer
+    if not target.nbytes:
         return
     if graph_recording.active and (graph := graph_recording.recorder()) is not None:
-        graph.add_copy(queue, source, target, nbytes)
-        return
+        graph.add_copy(queue, source, target)
+    elif read is not written:  # else two views of the same elements
+        copy_buffer(queue, read, written, target.nbytes)
+
+
+def copy_buffer(queue: Queue, source: Buffer, target: Buffer, nbytes: int) -> None:
+    """Copies the first `nbytes` between two buffers of one device, on the device; at once, also while a graph is
+    recorded."""
     from .staging import record_copy
 
+    device = queue.device.logical
     with device.lock:
         record_copy(queue, device, source, target, 0, 0, nbytes, "copy")

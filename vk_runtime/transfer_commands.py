@@ -18,7 +18,7 @@ from .bundle_errors import OutOfContextError
 from .event import Event
 from .host_data import element
 from .image_base import ImageBase
-from .transfer import copy_buffer, download, fill, upload
+from .transfer import copy_array, download, fill, upload
 
 if TYPE_CHECKING:
     from .queue import Queue
@@ -79,7 +79,7 @@ def checked_fill(queue: Queue, target: object, value: object) -> _Command:
 
     def run(events: tuple[Event, ...]) -> Event:
         _wait(queue, events)
-        fill(queue, queue.device.logical, target.buffer, pattern, target.size)
+        fill(queue, target, pattern)
         return queue.event()
 
     return run
@@ -91,7 +91,7 @@ def _between(queue: Queue, source: Array, target: Array) -> _Command:
             return queue.marker(events)
         if events:
             queue.marker(events)
-        copy_buffer(queue, queue.device.logical, source.buffer, target.buffer, target.nbytes)
+        copy_array(queue, source, target)
         return queue.event()
 
     return run

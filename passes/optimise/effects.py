@@ -10,7 +10,9 @@ from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
 
+from ...ir.attribute_values import integer
 from ...ir.call_graph import functions
+from ...ir.dialects.kernel import OPT_LEVEL
 from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ...ir.walk import block_operations, operations, region_blocks
 from ..narrowing import is_array_attribute
@@ -162,6 +164,11 @@ def read_only_arrays(function: Operation) -> frozenset[SSAValue]:
 def functions_of(module: Operation) -> list[Operation]:
     """Returns the functions below `module`, in order, also those inside `gpu.module`."""
     return list(functions(module))
+
+
+def optimised_functions(module: Operation) -> list[Operation]:
+    """Returns those functions below `module` that are not to stay as they are: by an optimisation level of 0."""
+    return [f for f in functions_of(module) if integer(f.attributes.get(OPT_LEVEL)) != 0]
 
 
 def loops_of(function: Operation, kinds: Container[type[Operation]]) -> list[Operation]:

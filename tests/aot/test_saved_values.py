@@ -25,7 +25,7 @@ def scaled(x: lp.Array[lp.f32]):
 
 
 @lp.kernel
-def looked_up(x: lp.Array[lp.i32]):
+def saved_look_up(x: lp.Array[lp.i32]):
     x[lp.global_id(0)] = TABLE[x[lp.global_id(0)]]
 
 
@@ -34,7 +34,7 @@ def saved(context, tmp_path):
     """Saves a bundle of two kernels, with one constant set, and returns the file."""
 
     def save(finish, values):
-        source = lp.get_kernel_bundle(context, state=INPUT, kernel_ids=[scaled, looked_up])
+        source = lp.get_kernel_bundle(context, state=INPUT, kernel_ids=[scaled, saved_look_up])
         for constant, value in values.items():
             source.set_specialization_constant(constant, value)
         finish(source).save(tmp_path / "out.lpk")
@@ -59,7 +59,7 @@ def test_a_loaded_bundle_has_the_values_of_the_saved_one(device, context, saved,
         assert loaded.get_specialization_constant(COEFF) == 100.0
         assert loaded.get_specialization_constant(TABLE).tolist() == [7, 8, 9]
     assert run(device, loaded, "scaled", np.float32([2.0])) == [200.0]
-    assert run(device, loaded, "looked_up", np.int32([2, 0])) == [9, 7]
+    assert run(device, loaded, "saved_look_up", np.int32([2, 0])) == [9, 7]
 
 
 @pytest.mark.behaviour("SC-17", "GKB-16")

@@ -85,6 +85,22 @@ def test_replays_and_launches_keep_their_order(device):
     np.testing.assert_array_equal(x.numpy(), np.full(64, expected, np.float32))
 
 
+@pytest.mark.parametrize("ending", ["dropped", "released"])
+def test_copies_and_fills_of_views_whose_first_array_is_gone(device, ending):
+    first = lp.zeros(6, device=device)
+    table, other = first.reshape(2, 3), lp.zeros((2, 3), device=device)
+    if ending == "released":
+        first.release()
+    del first
+    with lp.graph() as graph:
+        table.fill(3.0)
+        other.copy_from(table)
+    graph.replay()
+    assert (other.numpy() == 3.0).all()
+    table.copy_from(other.fill(4.0)).copy_from(table.ravel().reshape(2, 3))  # the same elements: no copy
+    assert (table.numpy() == 4.0).all()
+
+
 def test_copies_and_fills_are_commands(device):
     x, y = zeros(device), zeros(device)
     wide, struct = lp.zeros(10, lp.u64, device=device), lp.zeros(33, lp.u8, device=device)

@@ -80,11 +80,63 @@ def test_interrupted_anywhere_the_next_read_is_right(by: str) -> None:
             assert (y.numpy() == value).all(), f"point {point}"
             step()
             y.fill(value + 1)  # the driver runs no kernels
+        assert not any(kept.is_in_use for kept in device.default_queue.downloads._kept.values())
         device.shut_down()
         assert driver.violations == [] and driver.living == {}, f"point {point}"
         if not was_interrupted:
             break
     assert 50 < point < 999
+
+
+def test_a_finaliser_anywhere_that_does_not_wait() -> None:
+    """The launch that it interrupts may neither be submitted twice at a time nor keep what it copied before."""
+    point = 0
+    for point in range(1000):
+        driver = FakeDriver()
+        device, x, y = make(driver)
+        filled: list[float] = []
+
+        def fill_and_launch(
+            x: lp.Array = x, y: lp.Array = y, device: lp.Device = device, filled: list[float] = filled
+        ) -> None:
+            with suppress(lp.InvalidError):  # in the middle of a command nobody can launch
+                y.fill(9.0)
+                filled.append(9.0)
+                device.default_queue.wait()
+                add[SIZE](1.0, x, y)
+
+        def step(x: lp.Array = x, y: lp.Array = y) -> None:
+            add[SIZE](1.0, x, y)
+            y.numpy()
+
+        is_over = not interrupted_at(point, step, instead=fill_and_launch)
+        for _ in range(2):
+            assert (y.numpy() == (filled or [3.0])[0]).all(), f"point {point}"
+        device.shut_down()
+        assert driver.violations == [] and driver.living == {}, f"point {point}"
+        if is_over:
+            break
+    assert 50 < point < 999
+
+
+def test_what_a_download_reads_is_kept_while_it_runs(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, _, y = make(driver)
+    queue, target = device.default_queue, np.empty(y.nbytes, np.uint8)
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "wait_for", interrupt)
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                queue.downloads.download(queue, y.buffer, target)
+            assert queue.in_flight[-1].keep == [y.buffer]
+            queue.block_until(queue.last_value)  # has run, but nobody has looked at what it keeps
+    device.shut_down()
+    assert driver.violations == [] and driver.living == {}
 
 
 def test_large_copies_by_threads(driver: FakeDriver) -> None:

@@ -258,6 +258,35 @@ def test_wrong_counting_is_the_users_fault(device: lp.Device):
     np.testing.assert_array_equal(array.numpy(), np.zeros(4))
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_copies_and_fills_of_a_part_of_a_buffer_touch_that_part(device, recorded):
+    alignment = device.physical.limits.min_storage_buffer_offset_alignment
+    whole = lp.zeros(3 * alignment, lp.u8, device=device)
+    [native] = vulkan.get_native(whole)
+    context = lp.Context([device])
+    part, tail = (
+        vulkan.make_buffer(native, context, dtype=lp.u8, size=size, offset=offset, device=device)
+        for size, offset in ((alignment, alignment), (3, 2 * alignment))
+    )
+    source = lp.full(3, 5, lp.u8, device=device)
+
+    def write():
+        part.fill(7)
+        tail.copy_from(source)
+        device.default_queue.fill(tail, 8)  # 3 bytes, which are no whole word
+
+    if recorded:
+        with lp.graph() as graph:
+            write()
+        graph.replay()
+    else:
+        write()
+    device.default_queue.wait()
+    expected = np.zeros(3 * alignment, np.uint8)
+    expected[alignment : 2 * alignment], expected[2 * alignment : 2 * alignment + 3] = 7, 8
+    assert np.array_equal(whole.numpy(), expected)
+
+
 def test_retain_keeps_a_plain_int_valid(device: lp.Device):
     array = lp.asarray(np.arange(4, dtype=np.float32), device=device)
     (native,) = vulkan.get_native(array)

@@ -126,7 +126,7 @@ class Worker:
         self.steps = (
             *(3 * (self.launch, self.launch_in_a_row, self.replay)),
             *(self.launch_over_memory, self.in_turn, self.one_by_one, self.own_graph, self.wait, self.mark),
-            *(self.renew, self.finalise, self.tell),
+            *(self.renew, self.finalise, self.tell, self.read_again),
         )
         self.rare = (self.profile, self.renew_shared, self.collect)
 
@@ -246,6 +246,14 @@ class Worker:
             self.chooser.choice((event.wait, lambda: event.done))()
         if self.chooser.random() < 0.3:
             self.check()
+
+    def read_again(self) -> None:
+        """Launches and reads in turn."""
+        array, mirror = self.own[0], self.mirrors[0]
+        for _ in range(self.chooser.randrange(2, 12)):
+            add[SIZE](array, 1)
+            mirror += 1
+            np.testing.assert_array_equal(array.numpy(), mirror)
 
     def mark(self) -> None:
         self.events.append(self.queue.marker(self.events[-2:]))

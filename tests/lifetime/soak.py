@@ -1,6 +1,6 @@
 """``make soak``: everything at random for as long as it is given, under the validation layer, with results checked.
 
-python -m tests.lifetime.soak --seconds 600 --seed 1
+python -m tests.lifetime.soak --seconds 600 --seed 1 [--staged]
 
 Arrays, images, queues, graphs and kernels come and go; every array has a mirror in NumPy that it is compared with.
 The process fails where results differ, the layer says anything, something is left on a device after everything was
@@ -32,6 +32,7 @@ import numpy as np
 
 import lapilli as lp
 from lapilli.vk_runtime import loader
+from lapilli.vk_runtime.device import Device
 
 from .hammer import Hammer
 
@@ -78,6 +79,7 @@ class Soak:
         self.steps = (
             *(4 * (self.launch,)),
             *(self.make_array, self.release_array, self.read, self.write, self.fill, self.copy, self.view),
+            self.read_again,
             *(self.wait, self.make_queue, self.record, self.replay, self.replay, self.tell),
         )
         self.rare = (self.make_kernel, self.profile, self.image, self.empty_range, self.collect, self.hammer)
@@ -126,6 +128,16 @@ class Soak:
     def read(self) -> None:
         array, mirror = self.pick()
         np.testing.assert_array_equal(array.numpy(), mirror)
+
+    def read_again(self) -> None:
+        """Launches and reads in turn, of which a device that stages copies makes one submission."""
+        kernel, compute = self.chooser.choice(self.kernels)
+        (first, x), a = self.pick(), self.chooser.randrange(-1000, 1000)
+        second, y = self.pick(first.size)
+        for _ in range(self.chooser.randrange(2, 12)):
+            kernel[first.size](a, first, second)
+            y[:] = applied(compute, a, x, y)
+            np.testing.assert_array_equal(second.numpy(), y)
 
     def view(self) -> None:
         array, mirror = self.pick()
@@ -331,12 +343,15 @@ class Messages(logging.Handler):
         self.texts.append(record.getMessage())
 
 
-def run(seconds: float, seed: int) -> int:
-    """Runs on every device in turn; returns how many things were wrong."""
+def run(seconds: float, seed: int, *, is_staged: bool = False) -> int:
+    """Runs on every device in turn, as a discrete GPU where `is_staged`; returns how many things were wrong."""
     messages = Messages()
     logging.getLogger("lapilli").addHandler(messages)
     chooser = random.Random(seed)
-    soaks = [Soak(device, chooser) for device in lp.devices()]
+    devices = lp.devices()
+    if is_staged:
+        devices = [Device(device.physical, device.selector, staged_memory=True) for device in devices]
+    soaks = [Soak(device, chooser) for device in devices]
     validated = [soak.device.selector for soak in soaks if soak.device.physical.instance.is_validated]
     start, samples, steps = time.monotonic(), list[tuple[float, int]](), 0
     while (passed := time.monotonic() - start) < seconds:
@@ -400,9 +415,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="a random program under the validation layer")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--staged", action="store_true", help="copy through staging memory, as on a discrete GPU"
+    )
     options = parser.parse_args()
     if os.environ.get("LAPILLI_SOAK"):
-        return run(options.seconds, options.seed)
+        return run(options.seconds, options.seed, is_staged=options.staged)
     with tempfile.TemporaryDirectory() as folder:
         command = (sys.executable, "-m", "tests.lifetime.soak", *sys.argv[1:])
         return subprocess.run(command, env=environment(Path(folder)), check=False).returncode

@@ -219,6 +219,9 @@ def test_loops_with_atomics_stay_unless_asked_for():
 
 
 STAYS = {
+    "an optimisation level of 0": COUNTING.replace(
+        "-> f32 {", "-> f32 attributes {kernel.opt_level = 0 : i32} {"
+    ),
     "a step of another number": COUNTING.replace("step %one", "step %low"),
     "few rounds": COUNTING.replace("%low to %high", "%one to %few").replace(
         "%zero =", "%few = arith.constant 9 : index %zero ="

@@ -59,6 +59,7 @@ def test_one_barrier_is_saved(behind: str):
 
 WIDE = BARRIER.replace("AcquireRelease|WorkgroupMemory", "AcquireRelease|UniformMemory|WorkgroupMemory")
 STAYS = {
+    "an optimisation level of 0": KERNEL.replace("{gpu.kernel,", "{gpu.kernel, kernel.opt_level = 0 : i32,"),
     "shared memory behind": KERNEL.replace(BEHIND, f"memref.store %n, %s[%t] : {SHARED}"),
     "shared memory in a branch behind": KERNEL.replace(
         BEHIND, f"%c = arith.cmpi eq, %t, %zero : index scf.if %c {{ memref.store %n, %s[%t] : {SHARED} }}"

@@ -130,6 +130,9 @@ def test_what_a_test_passes_on_beside_the_carried_values():
 
 
 STAYS = {
+    "an optimisation level of 0": ESCAPE.replace(
+        "-> i32 {", "-> i32 attributes {kernel.opt_level = 0 : i32} {"
+    ),
     "a float that is needed": ESCAPE.replace(
         "func.return %r : i32", "%v = arith.fptosi %s : f32 to i32 func.return %v : i32"
     ),

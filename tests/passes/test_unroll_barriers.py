@@ -91,6 +91,9 @@ def test_a_loop_that_counts():
 
 
 STAYS = {
+    "an optimisation level of 0": TREE.replace(
+        "-> i32 {", "-> i32 attributes {kernel.opt_level = 0 : i32} {"
+    ),
     "no barrier": TREE.replace('"gpu.barrier"() : () -> ()', ""),
     "a start that is not known": TREE.replace("%w = %two", "%w = %n"),
     "an end that is not known": COUNTING.replace("to %three", "to %n"),

@@ -8,6 +8,7 @@ from lapilli.ir.context import make_context
 from lapilli.ir.parse import parse_module
 from lapilli.ir.verify import verify_module
 from lapilli.passes.registry import parse_passes
+from lapilli.passes.unroll_short import unroll_short
 
 CONTEXT = make_context()
 
@@ -53,8 +54,19 @@ def test_a_nest():
     assert found == run(WRITTEN_OUT, "canonicalize")
 
 
+def test_what_rounds_compute_stays_where_folding_is_switched_off():
+    module = parse_module(NEST, context=CONTEXT).module
+    unroll_short(module, disabled=("canonicalize",))
+    text = str(module)
+    assert "scf.for" not in text
+    assert text.count("arith.addi") == 4
+
+
 INNER_LOOP = NEST[NEST.index("%t = scf.for") : NEST.index("            scf.yield %t")]
 STAYS = {
+    "an optimisation level of 0": NEST.replace(
+        "-> i32 {", "-> i32 attributes {kernel.opt_level = 0 : i32} {", 1
+    ),
     "an end that is not known": NEST.replace("%one to %two", "%one to %n").replace(
         "%zero to %two", "%zero to %n"
     ),

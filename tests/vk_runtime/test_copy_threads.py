@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import cache
 
 import pytest
 
@@ -55,3 +56,20 @@ def test_where_no_threads_start_any_more_the_caller_copies(monkeypatch: pytest.M
     with CopyThreads() as threads:
         assert threads.start(lambda: found.append(threading.get_ident())).done()
     assert found == [threading.get_ident()]
+
+
+def test_a_copy_for_which_no_thread_starts_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool keeps what it has no thread for, and would make the copy again once it has one."""
+    monkeypatch.setattr(copy_threads, "_threads", cache(copy_threads._threads.__wrapped__))
+    made: list[int] = []
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch, CopyThreads() as threads:
+        patch.setattr(threading.Thread, "start", refuse)
+        threads.start(lambda: made.append(1))
+    with CopyThreads() as threads:
+        threads.start(lambda: made.append(2))
+    copy_threads._threads().shutdown()
+    assert made == [1, 2]

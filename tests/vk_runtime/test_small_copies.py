@@ -13,8 +13,10 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import small_copies
+from lapilli.vk_runtime.buffer import Buffer
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.submitter import Submitter
+from lapilli.vk_runtime.transfer import copy_buffer
 
 SIZE = 100
 TIMES = 12
@@ -102,6 +104,34 @@ def test_memory_that_others_see_is_copied_when_it_is_read(home, submissions, mon
     monkeypatch.setattr(home.logical, "has_shared_queues", True)
     read_again_and_again(x)
     assert set(submissions) == {1}
+
+
+def test_what_the_application_wrote_to_the_memory_meanwhile_is_read(home):
+    x, y = lp.zeros(SIZE, device=home), lp.full(SIZE, 5.0, device=home)
+    read_again_and_again(x)
+    add[SIZE](1.0, x)  # the copy is submitted with it
+    logical = home.logical
+    logical.share_queues()
+    queue, behind = lp.Queue(home), Buffer(x.buffer.raw, x.nbytes, logical.memory.next_serial(), 0)
+    home.default_queue.wait()
+    copy_buffer(queue, y.buffer, behind, x.nbytes)
+    queue.wait()
+    assert (x.numpy() == 5.0).all()
+
+
+def test_what_another_queue_wrote_follows_no_launch(home, submissions):
+    x, y = lp.zeros(SIZE, device=home), lp.zeros(SIZE, device=home)
+    for _ in range(2):
+        y.numpy()
+    for _ in range(4):
+        add[SIZE](1.0, x).wait()
+    other, value = lp.Queue(home), home.default_queue.last_value
+    while other.last_value < value:  # timelines count alike
+        copy[SIZE].on(other)(x, y).wait()
+    assert (y.numpy() == 4.0).all()
+    submissions.clear()
+    add[SIZE](1.0, x).wait()
+    assert set(submissions) <= {1}
 
 
 def test_a_wait_in_between(home):
