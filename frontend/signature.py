@@ -96,9 +96,12 @@ class Signature:
         return tuple(found for p in self.parameters for found in _runtime_parameters(p.name, p.type))
 
     def __str__(self) -> str:
-        parts = [f"{p.name}: {p.type}" for p in self.parameters]
+        parts = [f"{p.name}: {p.type}" for p in self.parameters if not p.keyword_only]
         parts += [f"{name}: {kind}" for name, kind in self.work_items.items()]
-        parts += [f"{name}: Spec[{c.type}] = {c.default}" for name, c in self.specialization_ids.items()]
+        by_name = [f"{p.name}: {p.type}" for p in self.parameters if p.keyword_only]
+        by_name += [f"{name}: Spec[{c.type}] = {c.default}" for name, c in self.specialization_ids.items()]
+        if by_name:
+            parts += ["*", *by_name]
         return f"({', '.join(parts)})"
 
 

@@ -38,7 +38,10 @@ _OF_EVENTS = {
         ("get_profiling_info", "elapsed_time", "elapsed", "duration"),
         "event.elapsed_ns is its time on the device, where the queue is lp.Queue(profiling=True)",
     ),
-    "result": "results are in the arrays that the kernel writes; a.numpy() waits and reads",
+    **dict.fromkeys(
+        ("result", "numpy", *_ON_THE_HOST.split()),
+        "results are in the arrays that the kernel writes; a.numpy() waits and reads",
+    ),
 }
 HINTS = {"Array": _OF_ARRAYS, "Event": _OF_EVENTS, "Queue": _OF_QUEUES}
 

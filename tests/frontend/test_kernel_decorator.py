@@ -264,7 +264,7 @@ def test_bind_arguments_refuses(
         bind_arguments(mixed.signature, args, kwargs, "mixed")
     assert isinstance(caught.value, TypeError)
     assert caught.value.code == code
-    assert "its parameters are (a: f32, b: f32, c: f32, d: f32)" in str(caught.value)
+    assert "its parameters are (a: f32, b: f32, c: f32, *, d: f32)" in str(caught.value)
 
 
 def test_unknown_argument_suggests_a_name() -> None:

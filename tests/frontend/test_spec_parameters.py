@@ -31,7 +31,7 @@ def test_spec_parameter_declares_a_constant_and_is_no_argument() -> None:
     assert (tile.name, tile.default, tile.type) == ("TILE", 16, lp.u32)
     assert tile.symbol.endswith("<locals>.k.TILE")
     assert k.specialization_ids["GAIN"].default == 0.0
-    assert "TILE: Spec[u32] = 16" in str(k)
+    assert "*, TILE: Spec[u32] = 16" in str(k)
 
 
 def test_annotations_as_text_work_too() -> None:

@@ -18,6 +18,7 @@ from lapilli.vk_runtime import attribute_hints
         ("queue", "synchronize", r"queue\.wait\(\)"),
         ("event", "get_profiling_info", r"event\.elapsed_ns"),
         ("event", "query", r"event\.done"),
+        ("event", "numpy", r"a\.numpy\(\)"),
         ("array", "sum", r"a\.numpy\(\)"),
         ("device", "max_work_group_size", r"device\.info\.max_work_group_size"),
     ],
