@@ -25,6 +25,7 @@ from .struct_values import host_value, leaf_values, struct_of_value
 from .types import Type
 
 if TYPE_CHECKING:
+    from ..ir.errors import Diagnostic
     from .externals import ExternalFunction
     from .source import FunctionSource
 
@@ -85,6 +86,9 @@ class Captures:
     """What was compiled, by the symbols in the module."""
     has_findings: bool = False
     """Whether the compiler warned: a process that takes the code from the disk would not."""
+    of_several_dimensions: tuple[Callable[..., object], Diagnostic] | None = None
+    """What is told of the kernel, and its function, where dimensions of the range that it does not name have more
+    than one work-item."""
     imports: dict[str, ExternalFunction] = field(default_factory=dict[str, "ExternalFunction"])
     """The functions of other translation units that were called, by the linker's symbol."""
 
@@ -123,6 +127,7 @@ class Captures:
         """Watches what `other` watches too: code that was linked in is part of the kernel."""
         self._seen = {**other._seen, **self._seen}
         self.has_findings |= other.has_findings
+        self.of_several_dimensions = self.of_several_dimensions or other.of_several_dimensions
 
     @property
     def is_empty(self) -> bool:

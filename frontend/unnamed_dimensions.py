@@ -5,16 +5,25 @@ Each of its work-items is run 128 times then. Whoever comes from CUDA or Numba m
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+import math
+from typing import TYPE_CHECKING
 
-from .function_builder import FunctionBuilder
+from ..ir.errors import KernelWarning
+from .aspect_warnings import warn_once
+
+if TYPE_CHECKING:
+    from xdsl.ir import Operation
+
+    from .captures import Captures
+    from .function_builder import FunctionBuilder
+    from .ranges import LaunchRange
 
 _TELLS_APART = ("gpu.lane_id", "gpu.subgroup_id", "gpu.barrier", "kernel.atomic", "spirv.")
 """Beginnings of ops by which work-items of one index can do different things, or count how many there are."""
 
 
 def note_unnamed_dimensions(fb: FunctionBuilder, kernel: Operation) -> None:
-    """Adds a warning for a kernel that is compiled for several dimensions and names the first alone.
+    """Notes in the captures what is told of a kernel that is compiled for several dimensions and names the first alone.
 
     Args:
         fb: of the kernel, whose body is built.
@@ -30,9 +39,18 @@ def note_unnamed_dimensions(fb: FunctionBuilder, kernel: Operation) -> None:
         return
     if any(op.name.startswith(_TELLS_APART) for part in (kernel, *module.functions) for op in part.walk()):
         return
-    fb.warn(
-        fb.source.tree,
-        f"kernel '{module.kernel_name}' names dimension 0 alone and is launched over {module.rank}: the "
-        "work-items along the last one all do the same. The range counts work-items: k[n] for n of them; what is "
-        "k[blocks, threads] in Numba is k[lp.NdRange(blocks * threads, threads)]",
+    text = (
+        f"kernel '{module.kernel_name}' names dimension 0 alone and is launched over {module.rank}: the work-items "
+        "along the others all do the same. The range counts work-items: k[n] for n of them; what is "
+        "k[blocks, threads] in Numba is k[lp.NdRange(blocks * threads, threads)]"
     )
+    found = fb.source.diagnostic(fb.source.tree, text, severity="warning")
+    module.captures.has_findings = True
+    module.captures.of_several_dimensions = fb.source.function, found
+
+
+def warn_of_unnamed_dimensions(captures: Captures, range_: LaunchRange) -> None:
+    """Warns where a range without a local size has several work-items that the kernel does not tell apart."""
+    found = captures.of_several_dimensions
+    if found is not None and range_.local is None and math.prod(range_.extents[1:]) > 1:
+        warn_once([found], KernelWarning)
