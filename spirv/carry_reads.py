@@ -5,7 +5,8 @@ What `passes.carry_results` does for kernels in Python is done here for binaries
 memory.  So variables and values that depend on what a loop has read, and are used behind it, become arrays of one
 element: its index is 0, but computed from an id, so that the driver cannot make a plain value of it again.
 
-Values that go through a phi stay: drivers keep those.  Standard library only.
+What the phis of a loop's header hold is carried, and stays; other phis are what they choose from, since drivers fold
+them where they know the branch.  Standard library only.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def reads_carried(module: Module) -> Module:
                 for loop in loops.of_function(function)
                 for blocks in {loop.inside, _run_again(loop, following)}
             ]
-            writer.function(function, _Reads(editor.view, function), rounds)
+            headers = frozenset(loop.header for loop in loops.of_function(function))
+            writer.function(function, _Reads(editor.view, function, headers), rounds)
     return editor.finished(writer.around) if writer.input is not None else module
 
 
@@ -98,8 +100,9 @@ def _is_outside(label: int, home: int, rounds: Sequence[_Round]) -> bool:
 class _Reads:
     """What the instructions of a function depend on."""
 
-    def __init__(self, view: ModuleView, function: FunctionView) -> None:
+    def __init__(self, view: ModuleView, function: FunctionView, headers: frozenset[int]) -> None:
         self._view = view
+        self._headers = headers
         self.block_of: dict[int, int] = {}
         """Id → label of the block that defines it."""
         self.variables: dict[int, Instruction] = {}
@@ -163,8 +166,11 @@ class _Reads:
         return True
 
     def _is_read(self, item: Instruction) -> bool:
-        if item.opcode in (Op.Phi, Op.Variable):
+        if item.opcode == Op.Variable:
             return False
+        if item.opcode == Op.Phi:
+            is_carried = self.block_of[item.result_id or 0] in self._headers
+            return not is_carried and not self._values.isdisjoint(self.ids[item.ordinal][::2])
         if item.opcode == Op.Load:
             pointer = self._view.type_of(item.operands[0])
             storage = pointer.operands[0] if pointer is not None else StorageClass.Function
@@ -193,6 +199,11 @@ class _Reads:
         return type_ is not None and type_.opcode in _NUMBERS
 
 
+def _begin(block: BlockView) -> Instruction:
+    """Returns the first instruction of a block that others may stand in front of."""
+    return next(item for item in block.body if item.opcode not in _AT_BEGIN)
+
+
 class _Writer:
     """Finds out what takes the place of instructions."""
 
@@ -217,8 +228,9 @@ class _Writer:
         first = function.blocks[0]
         moved = {value: self._move(first, value) for value in sorted(values)}
         zero = self._zero(first)
+        blocks = {block.label: block for block in function.blocks}
         for value, place in moved.items():
-            self._store(value, place, zero)
+            self._store(blocks[reads.block_of[value]], value, place, zero)
         loaded = {
             block.label: {
                 v: self._load_at_begin(block, v, place, zero)
@@ -260,9 +272,9 @@ class _Writer:
         type_ = self._array(self._type_of(value))
         return self._editor.emit(self._after[first.ordinal], Op.Variable, StorageClass.Function, type_=type_)
 
-    def _store(self, value: int, place: int, zero: int) -> None:
+    def _store(self, block: BlockView, value: int, place: int, zero: int) -> None:
         item = self._editor.view.definitions[value]
-        body = self._after[item.ordinal]
+        body = self._before[_begin(block).ordinal] if item.opcode == Op.Phi else self._after[item.ordinal]
         self._editor.emit(body, Op.Store, self._element(body, place, zero, self._type_of(value)), value)
 
     def _element(self, body: Body, array: int, zero: int, type_: int) -> int:
@@ -270,8 +282,7 @@ class _Writer:
         return self._editor.emit(body, Op.AccessChain, array, zero, type_=pointer)
 
     def _load_at_begin(self, block: BlockView, value: int, place: int, zero: int) -> int:
-        begin = next(item for item in block.body if item.opcode not in _AT_BEGIN)
-        body, type_ = self._before[begin.ordinal], self._type_of(value)
+        body, type_ = self._before[_begin(block).ordinal], self._type_of(value)
         return self._editor.emit(body, Op.Load, self._element(body, place, zero, type_), type_=type_)
 
     def _rename_origins(self, phi: Instruction, loaded: dict[int, dict[int, int]]) -> None:
