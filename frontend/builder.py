@@ -70,6 +70,7 @@ from .signature import Signature
 from .source import FunctionSource
 from .struct_types import scalar_leaves
 from .types import MAX_DIMENSIONS, ArrayType, i64
+from .unnamed_dimensions import note_unnamed_dimensions
 from .work_items import RankTooSmallError, work_item_index, work_item_value
 
 REGISTERED = (
@@ -226,14 +227,15 @@ def _build_kernel(
     module.device_functions = kernel.options.device_functions
     required = attributes_of(kernel.source.function).reqd_work_group_size or kernel.options.local_size or ()
     for assumed in range(rank or len(required) or 1, MAX_DIMENSIONS + 1):
-        module.rank, module.calls, module.names_dimension = assumed, [], False
+        module.rank, module.calls = assumed, []
+        module.named_dimensions, module.uses_linear_ids = set(), False
         snapshot = len(module.functions), set(module.symbols)
         try:
             module.functions.append(_kernel_function(module, kernel, constants))
         except RankTooSmallError:
             _take_back(module, *snapshot)
             continue
-        if any_rank and not module.names_dimension:
+        if any_rank and not module.named_dimensions:
             if not required:
                 _take_back(module, *snapshot)
                 module.rank = MAX_DIMENSIONS
@@ -275,7 +277,7 @@ def _kernel_function(
         build_statements(fb, source.tree.body, frozenset())
     fb.node = source.tree
     _finish_body(fb)
-    return create(
+    made = create(
         func.FuncOp,
         properties={
             "sym_name": text_attribute(kernel.name),
@@ -285,6 +287,9 @@ def _kernel_function(
         regions=[region_of(fb.prologue)],
         location=fb.location(),
     )
+    if kernel.signature.rank is None:
+        note_unnamed_dimensions(fb, made)
+    return made
 
 
 def _finish_body(fb: FunctionBuilder) -> None:

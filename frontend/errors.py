@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..ir.errors import CompileError, Diagnostic, Location
@@ -58,10 +59,9 @@ def signature_error(
 
 def finding_error(findings: Sequence[Diagnostic], *, code: str, hint: str | None = None) -> CompileError:
     """Makes the error of findings, the first of which is what is wrong."""
-    lines = [str(finding) for finding in findings]
     if hint is not None:
-        lines.append(f"    help: {hint}")
-    return CompileError("\n".join(lines), code=code, diagnostics=tuple(findings))
+        findings = [*findings[:-1], replace(findings[-1], hint=hint)]
+    return CompileError("\n".join(map(str, findings)), code=code, diagnostics=tuple(findings))
 
 
 _HOST_CODES: dict[str, str] = {

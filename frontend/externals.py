@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NoReturn, TypeVar, overload
 
-from ..ir.errors import CompileError, InvalidError
+from ..ir.errors import CompileError, InvalidError, for_user
 from .annotations import enclosing_names, resolve_function_signature
 from .errors import compile_error, signature_error
 from .function_attributes import attributes_of
@@ -275,8 +275,13 @@ def checked_symbol(decorator: str, name: object) -> str:
 def _define(
     function: object, symbol: str | None, frame: types.FrameType, *, is_defined: bool
 ) -> ExternalFunction:
-    plain = plain_function(function)
-    made = ExternalFunction(plain, symbol, is_defined=is_defined, local_names=enclosing_names(plain, frame))
+    try:
+        plain = plain_function(function)
+        made = ExternalFunction(
+            plain, symbol, is_defined=is_defined, local_names=enclosing_names(plain, frame)
+        )
+    except CompileError as error:
+        raise for_user(error)  # noqa: B904 - it is the same error
     if is_defined:
         EXTERNALS.add(made)
     return made

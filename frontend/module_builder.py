@@ -75,8 +75,10 @@ class ModuleBuilder:
     """Whether run-time indices into shared, private and fixed arrays and vectors are kept in range."""
     struct_aspects: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     """Aspects of the structs that functions refer to, by name."""
-    names_dimension: bool = False
-    """Whether the kernel that is being compiled names a dimension, as in ``lp.global_id(0)``."""
+    named_dimensions: set[int] = field(default_factory=set[int])
+    """Dimensions that the kernel that is being compiled names, as in ``lp.global_id(0)``."""
+    uses_linear_ids: bool = False
+    """Whether it asks for an id over all dimensions, as ``lp.global_linear_id()`` is."""
     barriers: dict[FileLineColLoc, tuple[FunctionSource, ast.AST]] = field(
         default_factory=dict[FileLineColLoc, tuple[FunctionSource, ast.AST]]
     )

@@ -80,7 +80,7 @@ def _dimension(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> 
             hint=f"write lp.{name}(0), or choose between the dimensions: lp.{name}(0) if … else lp.{name}(1)",
         )
     dimension = value.const
-    fb.module.names_dimension = True
+    fb.module.named_dimensions.add(dimension)
     rank, is_given = fb.module.rank, fb.module.is_rank_given
     if not 0 <= dimension < MAX_DIMENSIONS:
         raise fb.error(
@@ -155,6 +155,7 @@ def compile_linear_id(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
     """Compiles ``lp.global_linear_id()``: the id in C order over all dimensions of the range."""
     name = _name(fb)
     expect_count(fb, node, arguments, f"lp.{name}", 0, 0)
+    fb.module.uses_linear_ids = True
     ids, ranges = _LINEAR[name]
     kind = fb.module.index_type
     bounds = (0, kind.maximum - 1)

@@ -121,8 +121,13 @@ class Diagnostic:
     """Column after the last character, from 1; the caret is widened up to it."""
     function: str = ""
     """Symbol of the function that it is about, in the module that was analysed; empty where none is."""
+    hint: str | None = None
+    """What to do, printed in a last line behind ``help:``; of several findings of one error the last has it."""
 
     def __str__(self) -> str:
+        return self._text() if self.hint is None else f"{self._text()}\n    help: {self.hint}"
+
+    def _text(self) -> str:
         head = f"{self.location}: {self.severity}: {self.message}" if self.location else self.message
         if self.location is None or self.source_line is None:
             return head

@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -69,7 +70,9 @@ def dump(kernel: str, stage: str) -> str | bytes:
     from ..frontend.inspection import inspect
 
     path, name = _parse(kernel)
-    return inspect(find_kernel(load_module(path), name, path), _INSPECTED[stage])
+    with redirect_stdout(sys.stderr):  # what the program prints is no part of the stage
+        module = load_module(path)
+    return inspect(find_kernel(module, name, path), _INSPECTED[stage])
 
 
 def _parse(text: str) -> tuple[Path, str | None]:

@@ -144,4 +144,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF, *_PUBLIC_PACKAGES})
+    return sorted(
+        {*globals(), *_MODULE_OF, *_PUBLIC_PACKAGES} - {"annotations", "builtins", "importlib", "sys"}
+    )

@@ -41,8 +41,8 @@ def test_all_leaves_out_builtin_names() -> None:
 
 
 def test_dir_lists_names_before_they_are_used() -> None:
-    code = "import lapilli; print('kernel' in dir(lapilli), 'kernel' in vars(lapilli))"
-    assert run(code) == "True False"
+    code = "import lapilli; print('kernel' in dir(lapilli), 'kernel' in vars(lapilli), 'sys' in dir(lapilli))"
+    assert run(code) == "True False False"
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
@@ -56,6 +56,7 @@ def test_unknown_name_is_an_attribute_error() -> None:
     [
         ("float32", "write lp.f32"),
         ("float4", "write lp.f32x4"),
+        ("num_groups", r"in a kernel write lp.group_range\(d\)"),
         ("jit", "write @lp.kernel"),
         ("arange", r"write lp.asarray\(np.arange\(…\)\)"),
         ("nd_range", "write lp.NdRange"),

@@ -69,3 +69,14 @@ def test_so_does_a_definition() -> None:
             "kernel" if decorate is lp.kernel else "decorate",
             "_define",
         ]
+
+
+def test_so_does_an_exported_function() -> None:
+    with pytest.raises(lp.CompileError, match="arrays cannot be passed") as caught:
+
+        @lp.external
+        def element(x: lp.Array[lp.f32]) -> lp.f32: ...
+
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [frame.name for frame in frames] == ["test_so_does_an_exported_function", "external", "_define"]
+    assert "help: pass the elements by value" in caught.value.log

@@ -91,6 +91,20 @@ def test_spirv_stage_is_the_binary_in_a_file_and_text_on_standard_output(
     assert result.exit_code == 0 and "OpEntryPoint GLCompute" in result.output
 
 
+def test_what_the_program_prints_is_no_part_of_the_stage(program: Path) -> None:
+    program.write_text(f"print('loud')\n{PROGRAM}")
+    result = CliRunner().invoke(command, [f"{program}:halve"], catch_exceptions=False)
+    assert result.stdout.startswith("builtin.module") and "loud" not in result.stdout
+    assert result.stderr == "loud\n"
+
+
+def test_errors_say_what_to_do(program: Path) -> None:
+    program.write_text("import lapilli as lp\n\n@lp.external\ndef f(x: lp.Array[lp.f32]) -> lp.f32: ...\n")
+    result = CliRunner().invoke(command, [f"{program}:f"], catch_exceptions=False)
+    assert "arrays cannot be passed" in result.stderr
+    assert result.stderr.rstrip().splitlines()[-1].startswith("    help: pass the elements by value")
+
+
 def test_a_missing_file_and_a_file_that_raises_are_errors(program: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidError, match=r"no file .*none\.py'; expected FILE:KERNEL"):
         dump(f"{tmp_path / 'none.py'}:k", "ir")
