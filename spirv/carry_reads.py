@@ -5,8 +5,10 @@ What `passes.carry_results` does for kernels in Python is done here for binaries
 memory.  So variables and values that depend on what a loop has read, and are used behind it, become arrays of one
 element: its index is 0, but computed from an id, so that the driver cannot make a plain value of it again.
 
-What the phis of a loop's header hold is carried, and stays; other phis are what they choose from, since drivers fold
-them where they know the branch.  Standard library only.
+What the phis of a loop's header hold is carried, and stays behind that loop.  Behind a loop around it they count for
+what they choose from, as other phis do: drivers write loops out and fold branches that they know.
+
+Standard library only.
 """
 
 from __future__ import annotations
@@ -43,18 +45,18 @@ def reads_carried(module: Module) -> Module:
         if loops.of_function(function):
             following = {block.label: successors(block, editor.view) for block in function.blocks}
             rounds = [
-                _Round(blocks, _before_an_end(loop.header, blocks, following))
+                _Round(loop.header, blocks, _before_an_end(loop.header, blocks, following))
                 for loop in loops.of_function(function)
                 for blocks in {loop.inside, _run_again(loop, following)}
             ]
-            headers = frozenset(loop.header for loop in loops.of_function(function))
-            writer.function(function, _Reads(editor.view, function, headers), rounds)
+            writer.function(function, _Reads(editor.view, function), rounds)
     return editor.finished(writer.around) if writer.input is not None else module
 
 
 class _Round(NamedTuple):
     """Blocks that a driver may run again for other work-items."""
 
+    header: int
     blocks: frozenset[int]
     last: frozenset[int]
     """Those from which a work-item may leave in the same round."""
@@ -100,9 +102,8 @@ def _is_outside(label: int, home: int, rounds: Sequence[_Round]) -> bool:
 class _Reads:
     """What the instructions of a function depend on."""
 
-    def __init__(self, view: ModuleView, function: FunctionView, headers: frozenset[int]) -> None:
+    def __init__(self, view: ModuleView, function: FunctionView) -> None:
         self._view = view
-        self._headers = headers
         self.block_of: dict[int, int] = {}
         """Id → label of the block that defines it."""
         self.variables: dict[int, Instruction] = {}
@@ -168,9 +169,6 @@ class _Reads:
     def _is_read(self, item: Instruction) -> bool:
         if item.opcode == Op.Variable:
             return False
-        if item.opcode == Op.Phi:
-            is_carried = self.block_of[item.result_id or 0] in self._headers
-            return not is_carried and not self._values.isdisjoint(self.ids[item.ordinal][::2])
         if item.opcode == Op.Load:
             pointer = self._view.type_of(item.operands[0])
             storage = pointer.operands[0] if pointer is not None else StorageClass.Function
@@ -183,7 +181,7 @@ class _Reads:
     def leaving(self, round_: _Round) -> tuple[set[int], set[int]]:
         """Returns the variables and values that depend on what may have been read and are used behind a loop.
 
-        A variable that is set after the last way out is carried to the next round.
+        A variable that is set after the last way out is carried to the next round, and so are the phis of the header.
         """
         inside = round_.blocks
         variables = {
@@ -191,8 +189,16 @@ class _Reads:
             for v in self._memory & self.variables.keys()
             if not self.stores[v].isdisjoint(round_.last) and not self.loads[v] <= inside
         }
-        values = {v for v in self._crossing if self.block_of[v] in inside and not self.uses[v] <= inside}
+        values = {
+            v
+            for v in self._crossing
+            if self.block_of[v] in inside and not self.uses[v] <= inside and not self._is_phi_of(round_, v)
+        }
         return variables, values
+
+    def _is_phi_of(self, round_: _Round, value: int) -> bool:
+        is_phi = self._view.definitions[value].opcode == Op.Phi
+        return is_phi and self.block_of[value] == round_.header
 
     def _is_number(self, value: int) -> bool:
         type_ = self._view.type_of(value)
