@@ -19,13 +19,23 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, ModuleOp, i1
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    i1,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from ..ir.create import append, create, move_all
 from ..ir.walk import instances, operands_of, operations
+from .narrowing import is_vector_type
 from .optimise.constants import bool_attribute
 from .optimise.effects import is_pure_class
 
@@ -95,9 +105,12 @@ def _is_read(loop: scf.WhileOp, place: int) -> bool:
 
 
 def _zero(type_: Attribute) -> Attribute | None:
-    """Returns the zero of a type, None where it is not a number."""
+    """Returns the zero of a type, None where it is neither a number nor a vector of numbers."""
     if isa(type_, IntegerType | IndexType):
         return IntegerAttr(0, type_)
+    if is_vector_type(type_) and isa(type_.element_type, IntegerType | AnyFloat):
+        zero = 0 if isinstance(type_.element_type, IntegerType) else 0.0
+        return DenseIntOrFPElementsAttr.from_list(type_, [zero])  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
     return FloatAttr(0.0, type_) if isinstance(type_, AnyFloat) else None
 
 

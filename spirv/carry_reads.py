@@ -5,7 +5,10 @@ What `passes.carry_results` does for kernels in Python is done here for binaries
 memory.  So variables and values that depend on what a loop has read, and are used behind it, become arrays of one
 element: its index is 0, but computed from an id, so that the driver cannot make a plain value of it again.
 
-Values that go through a phi stay: drivers keep those.  Standard library only.
+What the phis of a loop's header hold is carried, and stays behind that loop.  Behind a loop around it they count for
+what they choose from, as other phis do: drivers write loops out and fold branches that they know.
+
+Standard library only.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ def reads_carried(module: Module) -> Module:
         if loops.of_function(function):
             following = {block.label: successors(block, editor.view) for block in function.blocks}
             rounds = [
-                _Round(blocks, _before_an_end(loop.header, blocks, following))
+                _Round(loop.header, blocks, _before_an_end(loop.header, blocks, following))
                 for loop in loops.of_function(function)
                 for blocks in {loop.inside, _run_again(loop, following)}
             ]
@@ -53,6 +56,7 @@ def reads_carried(module: Module) -> Module:
 class _Round(NamedTuple):
     """Blocks that a driver may run again for other work-items."""
 
+    header: int
     blocks: frozenset[int]
     last: frozenset[int]
     """Those from which a work-item may leave in the same round."""
@@ -163,7 +167,7 @@ class _Reads:
         return True
 
     def _is_read(self, item: Instruction) -> bool:
-        if item.opcode in (Op.Phi, Op.Variable):
+        if item.opcode == Op.Variable:
             return False
         if item.opcode == Op.Load:
             pointer = self._view.type_of(item.operands[0])
@@ -177,7 +181,7 @@ class _Reads:
     def leaving(self, round_: _Round) -> tuple[set[int], set[int]]:
         """Returns the variables and values that depend on what may have been read and are used behind a loop.
 
-        A variable that is set after the last way out is carried to the next round.
+        A variable that is set after the last way out is carried to the next round, and so are the phis of the header.
         """
         inside = round_.blocks
         variables = {
@@ -185,12 +189,25 @@ class _Reads:
             for v in self._memory & self.variables.keys()
             if not self.stores[v].isdisjoint(round_.last) and not self.loads[v] <= inside
         }
-        values = {v for v in self._crossing if self.block_of[v] in inside and not self.uses[v] <= inside}
+        values = {
+            v
+            for v in self._crossing
+            if self.block_of[v] in inside and not self.uses[v] <= inside and not self._is_phi_of(round_, v)
+        }
         return variables, values
+
+    def _is_phi_of(self, round_: _Round, value: int) -> bool:
+        is_phi = self._view.definitions[value].opcode == Op.Phi
+        return is_phi and self.block_of[value] == round_.header
 
     def _is_number(self, value: int) -> bool:
         type_ = self._view.type_of(value)
         return type_ is not None and type_.opcode in _NUMBERS
+
+
+def _begin(block: BlockView) -> Instruction:
+    """Returns the first instruction of a block that others may stand in front of."""
+    return next(item for item in block.body if item.opcode not in _AT_BEGIN)
 
 
 class _Writer:
@@ -217,8 +234,9 @@ class _Writer:
         first = function.blocks[0]
         moved = {value: self._move(first, value) for value in sorted(values)}
         zero = self._zero(first)
+        blocks = {block.label: block for block in function.blocks}
         for value, place in moved.items():
-            self._store(value, place, zero)
+            self._store(blocks[reads.block_of[value]], value, place, zero)
         loaded = {
             block.label: {
                 v: self._load_at_begin(block, v, place, zero)
@@ -260,9 +278,9 @@ class _Writer:
         type_ = self._array(self._type_of(value))
         return self._editor.emit(self._after[first.ordinal], Op.Variable, StorageClass.Function, type_=type_)
 
-    def _store(self, value: int, place: int, zero: int) -> None:
+    def _store(self, block: BlockView, value: int, place: int, zero: int) -> None:
         item = self._editor.view.definitions[value]
-        body = self._after[item.ordinal]
+        body = self._before[_begin(block).ordinal] if item.opcode == Op.Phi else self._after[item.ordinal]
         self._editor.emit(body, Op.Store, self._element(body, place, zero, self._type_of(value)), value)
 
     def _element(self, body: Body, array: int, zero: int, type_: int) -> int:
@@ -270,8 +288,7 @@ class _Writer:
         return self._editor.emit(body, Op.AccessChain, array, zero, type_=pointer)
 
     def _load_at_begin(self, block: BlockView, value: int, place: int, zero: int) -> int:
-        begin = next(item for item in block.body if item.opcode not in _AT_BEGIN)
-        body, type_ = self._before[begin.ordinal], self._type_of(value)
+        body, type_ = self._before[_begin(block).ordinal], self._type_of(value)
         return self._editor.emit(body, Op.Load, self._element(body, place, zero, type_), type_=type_)
 
     def _rename_origins(self, phi: Instruction, loaded: dict[int, dict[int, int]]) -> None:

@@ -179,16 +179,16 @@ class KeptLaunch(Batch):
         taken: KeptDownload | None = None
         try:
             self._is_underway = True
-            completed = queue.completed
-            download = None if self._download is None else self._download()
-            # No call from looking to taking: a finaliser in between could take it, too.
-            if download is not None and not (
-                download.is_in_use or download.is_unread or download.value > completed
-            ):
-                download.is_in_use, taken = True, download
-            elif self._download is not None:  # nobody has read what one copied
-                self._doubts = PATIENCE
-                self._download, self.submitted, self.count = None, self._alone, 1
+            if self._download is not None:
+                download, completed = self._download(), queue.completed
+                # No call from looking to taking: a finaliser in between could take it, too.
+                if download is not None and not (
+                    download.is_in_use or download.is_unread or download.value > completed
+                ):
+                    download.is_in_use, taken = True, download
+                else:  # nobody has read what one copied
+                    self._doubts = PATIENCE
+                    self._download, self.submitted, self.count = None, self._alone, 1
             self.keep = [memory, taken]
             queue.submit_batch(self, memory, writes)
             if taken is not None:

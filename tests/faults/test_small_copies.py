@@ -139,16 +139,6 @@ def test_what_a_download_reads_is_kept_while_it_runs(
     assert driver.violations == [] and driver.living == {}
 
 
-def test_large_copies_by_threads(driver: FakeDriver) -> None:
-    device = make_device(driver, is_gpu=True)
-    host = np.random.default_rng(1).random(1_300_000, dtype=np.float32)
-    x = lp.asarray(host, device=device)
-    for _ in range(2):
-        assert np.array_equal(x.numpy(), host)
-    device.shut_down()
-    assert driver.violations == [] and driver.living == {}
-
-
 @pytest.mark.parametrize("count", [1, 3, 16385])
 def test_uploads_of_odd_sizes_are_whole_words(driver: FakeDriver, count: int) -> None:
     device = make_device(driver, is_gpu=True)

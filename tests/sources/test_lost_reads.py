@@ -94,6 +94,44 @@ OpStore %to {value}
 OpReturn
 OpFunctionEnd
 """
+ROUND = PHIS[PHIS.index("%from =") : PHIS.index("%end = OpLabel")]
+BRANCH = """OpSelectionMerge %join None
+OpBranchConditional %true %then %join
+%then = OpLabel
+%from = OpAccessChain %element %a %zero %n
+%v = OpLoad %uint %from
+OpBranch %join
+%join = OpLabel
+%w = OpPhi %uint %v %then %zero %body
+"""
+INNER = """OpBranch %inner
+%inner = OpLabel
+%k = OpPhi %uint %zero %body %following %inside
+%w = OpPhi %uint %zero %body %v %inside
+%goes_on = OpULessThan %bool %k %five
+OpLoopMerge %join %inside None
+OpBranchConditional %goes_on %inside %join
+%inside = OpLabel
+%from = OpAccessChain %element %a %zero %n
+%v = OpLoad %uint %from
+%following = OpIAdd %uint %k %one
+OpBranch %inner
+%join = OpLabel
+"""
+
+
+def around(body: str) -> str:
+    """Returns PHIS with a body of the loop that chooses %w and ends in %join, where drivers fold the choice."""
+    before = "OpLoopMerge %end %more None\nOpBranch %body\n%body = OpLabel\n"
+    behind = """%next = OpIAdd %uint %n %one
+%again = OpULessThanEqual %bool %w %five
+OpBranch %more
+%more = OpLabel
+OpBranchConditional %again %loop %end
+"""
+    text = PHIS.replace(ROUND, before + body + behind).replace("%next %loop", "%next %more")
+    text = text.replace("%v %end %v %other", "%w %end %w %other")
+    return text.replace("%main = OpFunction", "%true = OpConstantTrue %bool\n%main = OpFunction")
 
 
 def run(device: lp.Device, language: lp.SourceLanguage, text: str, size: int) -> list[int]:
@@ -119,6 +157,12 @@ def test_what_loops_in_glsl_have_read(device: lp.Device) -> None:
 @pytest.mark.parametrize("value", ["%v", "%chosen"])
 def test_what_loops_with_phis_have_read(device: lp.Device, value: str) -> None:
     assert run(device, lp.SourceLanguage.SPIRV_ASM, PHIS.format(value=value), 8) == FIRST_ABOVE_5
+
+
+@pytest.mark.parametrize("value", ["%w", "%chosen"])
+@pytest.mark.parametrize("body", [BRANCH, INNER], ids=["branch", "inner loop"])
+def test_what_phis_in_loops_choose(device: lp.Device, body: str, value: str) -> None:
+    assert run(device, lp.SourceLanguage.SPIRV_ASM, around(body).format(value=value), 8) == FIRST_ABOVE_5
 
 
 def test_what_is_carried_stays_as_it_is() -> None:

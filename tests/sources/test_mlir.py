@@ -232,6 +232,39 @@ def test_vectors_that_spirv_has_not(built: Built):
         built(lp.SourceLanguage.MLIR, text)
 
 
+FOUND = """
+gpu.module @m {
+  gpu.func @find(%x: memref<?xvector<2xf32>>, %y: memref<?xf32>) kernel {
+    %i = gpu.global_id x
+    %c1 = arith.constant 1 : index
+    %five = arith.constant 5.0 : f32
+    %v, %n = scf.while (%k = %i) : (index) -> (vector<2xf32>, index) {
+      %a = memref.load %x[%k] : memref<?xvector<2xf32>>
+      %e = vector.extract %a[0] : f32 from vector<2xf32>
+      %t = arith.cmpf ole, %e, %five : f32
+      scf.condition(%t) %a, %k : vector<2xf32>, index
+    } do {
+    ^bb0(%u: vector<2xf32>, %k: index):
+      %m = arith.addi %k, %c1 : index
+      scf.yield %m : index
+    }
+    %s = vector.extract %v[1] : f32 from vector<2xf32>
+    memref.store %s, %y[%i] : memref<?xf32>
+    gpu.return
+  }
+}
+"""
+
+
+def test_a_vector_that_the_test_of_a_loop_has_read(device: lp.Device, queue: lp.Queue, built: Built):
+    kernel = built(lp.SourceLanguage.MLIR, FOUND).ext_oneapi_get_kernel("find")
+    values = np.float32([1, 2, 9, 1, 1, 1, 8, 7])
+    x = lp.asarray(np.stack([values, 10 * values], axis=1), lp.f32x2, device=device)
+    y = lp.zeros(8, device=device)
+    queue.parallel_for(lp.NdRange(8, 8), kernel, x, y)
+    np.testing.assert_array_equal(y.numpy(), [90, 90, 90, 80, 80, 80, 80, 70])
+
+
 UNSTRUCTURED = """
 func.func @count(%x: memref<?xi32>) attributes {gpu.kernel} {
   %i = gpu.global_id x
