@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 RECORD_LIMIT = 4096
 """Launch records that are kept.  A program with more ranges than that starts over; its pipelines stay."""
 
-BINDING_LIMIT = 1024
+BINDING_LIMIT = 256
 """Kernels whose bindings are kept; a program that goes on making kernels starts over."""
 
 
