@@ -28,7 +28,6 @@ from .constant_arguments import Constants
 from .function_attributes import attributes_of
 from .launch_local_size import launch_local_size
 from .ranges import LaunchRange, NdRange, launch_range
-from .unnamed_dimensions import warn_of_unnamed_dimensions
 
 if TYPE_CHECKING:
     from ..vk_runtime.coarse_record import CoarseRecord
@@ -74,7 +73,10 @@ def prepare_launch(
     limit = 1 << (kernel.options.index.bits - 1)
     checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_, limit=limit)
     given = launch_local_size(kernel, checked, executable.kernel, device, dict(spec))
-    warn_of_unnamed_dimensions(executable.captures, checked)
+    if executable.captures.of_several_dimensions is not None:
+        from .unnamed_dimensions import warn_of_unnamed_dimensions
+
+        warn_of_unnamed_dimensions(executable.captures, checked)
 
     extents = padded(executable.kernel, checked.extents)
 
