@@ -97,7 +97,7 @@ def test_defaults_and_kinds(load: Load) -> None:
     assert isinstance(signature.parameters[1].default, np.float32)
     assert signature.parameters[0].default is NO_DEFAULT
     assert (signature.positional_names, signature.keyword_names) == (("a", "b"), ("b", "c"))
-    assert str(signature) == "(a: i32, b: f32, c: bool)"
+    assert str(signature) == "(a: i32, b: f32, *, c: bool)"
 
 
 def test_string_annotations_see_local_names_that_are_not_captured() -> None:

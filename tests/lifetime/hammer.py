@@ -10,9 +10,8 @@ import gc
 import random
 import sys
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -60,6 +59,8 @@ class Hammer:
         self.queues = [lp.Queue(device, in_order=number == 0) for number in range(QUEUES)]
         self.graphs = [self._graph(number) for number in range(GRAPHS)]
         self.failures: list[BaseException] = []
+        self.unfinalised: deque[None] = deque()
+        """One entry for each finaliser that has not run to its end."""
 
     def _graph(self, number: int) -> tuple[lp.Graph, Counter[int]]:
         """Returns a graph, and how often it adds its amount to each shared array."""
@@ -91,7 +92,8 @@ class Hammer:
             sys.setswitchinterval(before)
         if self.failures:
             raise self.failures[0]
-        gc.collect()  # finalisers that have not launched yet
+        while self.unfinalised:  # finalisers that have not launched yet
+            gc.collect()  # does nothing while another thread collects
         added = sum((worker.added for worker in workers), Counter[int]())
         for late in [late for worker in workers for late in worker.late]:
             added.update(late)
@@ -207,14 +209,19 @@ class Worker:
     def finalise(self) -> None:
         """Launches from a finaliser, which may come at any point of any thread and be refused."""
         launch, added = self.adding()
+        unfinalised = self.hammer.unfinalised
 
         def action() -> None:
-            if graph_recording.recorder() is not None:
-                return  # a graph would hold it
-            with suppress(lp.InvalidError):
-                launch()
-                self.late.append(added)
+            try:
+                if graph_recording.recorder() is None:  # a graph would hold it
+                    launch()
+                    self.late.append(added)
+            except lp.InvalidError:
+                pass
+            finally:
+                unfinalised.pop()
 
+        unfinalised.append(None)
         Finalised(action)
 
     # ---- its own ----
