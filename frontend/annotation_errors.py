@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import types
 import warnings
+from dataclasses import is_dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -68,6 +70,12 @@ def replacement(name: str, annotation: object) -> str:
             return f"write {type_of_dtype(cast(object, annotation))!r}"
         except InvalidError:  # a dtype without a counterpart: say what there is
             pass
+    if isinstance(annotation, np.dtype) and annotation.fields:
+        return "make a class of its fields: @lp.struct above it, and each as x: lp.f32"
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        return f"write {name}: lp.i32 and pass the member, or the .value of one that is no number"
+    if isinstance(annotation, type) and (is_dataclass(annotation) or hasattr(annotation, "_fields")):
+        return f"mark a class {annotation.__name__} of these fields @lp.struct, each with a lapilli type: x: lp.f32"
     return "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"
 
 
