@@ -72,11 +72,20 @@ def replacement(name: str, annotation: object) -> str:
             pass
     if isinstance(annotation, np.dtype) and annotation.fields:
         return "make a class of its fields: @lp.struct above it, and each as x: lp.f32"
-    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+    return _class_replacement(name, annotation) or (
+        "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"
+    )
+
+
+def _class_replacement(name: str, annotation: object) -> str | None:
+    """Returns what to write instead of a class of Python's own kinds."""
+    if not isinstance(annotation, type):
+        return None
+    if issubclass(annotation, enum.Enum):
         return f"write {name}: lp.i32 and pass the member, or the .value of one that is no number"
-    if isinstance(annotation, type) and (is_dataclass(annotation) or hasattr(annotation, "_fields")):
+    if is_dataclass(annotation) or hasattr(annotation, "_fields"):
         return f"mark a class {annotation.__name__} of these fields @lp.struct, each with a lapilli type: x: lp.f32"
-    return "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"
+    return None
 
 
 def warn_of_constant_buffer(function: types.FunctionType, name: str) -> None:
