@@ -83,8 +83,11 @@ def _class_replacement(name: str, annotation: object) -> str | None:
         return None
     if issubclass(annotation, enum.Enum):
         return f"write {name}: lp.i32 and pass the member, or the .value of one that is no number"
-    if is_dataclass(annotation) or hasattr(annotation, "_fields"):
-        return f"mark a class {annotation.__name__} of these fields @lp.struct, each with a lapilli type: x: lp.f32"
+    written = cast("type[object]", annotation)
+    if is_dataclass(written) or hasattr(written, "_fields"):
+        return (
+            f"mark a class {written.__name__} of these fields @lp.struct, each with a lapilli type: x: lp.f32"
+        )
     return None
 
 
