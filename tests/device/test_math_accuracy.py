@@ -150,7 +150,7 @@ def _arguments(kind, seed: int):
     logarithmic = np.exp(random.uniform(-largest, largest, (2, 3000)))
     columns.append(logarithmic * random.choice([-1, 1], (2, 3000)))
     columns.append(random.integers(-30, 30, (2, 500)).astype(float))
-    # Powers of numbers about 1 that are near the largest or the smallest float, and numbers beside the gamma function's poles.
+    # Powers of numbers about 1 that are near the largest or smallest float, and numbers beside the poles of gamma.
     base = np.exp(random.uniform(-0.37, 0.37, 2000)).astype(kind).astype(float)
     columns.append([base, random.uniform(-0.98, 0.98, 2000) * largest / np.log(base)])
     pole = -random.integers(0, 180, 1000) + random.normal(size=1000) * 10 ** random.uniform(-6, -1, 1000)
