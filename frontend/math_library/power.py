@@ -1,7 +1,7 @@
 """pow and cbrt.
 
-x**y = 2**(y log2 x), and the product may reach 1024 (128): so log2 x is computed in two parts to ten (seven) bits more than
-a float has.  The first part has half of the bits, and products of halves are exact.
+x**y = 2**(y log2 x), and the product may reach 1024 (128): so log2 x is computed in two parts to ten (seven) bits more
+than a float has.  The first part has half of the bits, and products of halves are exact.
 """
 
 from __future__ import annotations
