@@ -91,7 +91,7 @@ def is_odd(whole: Any) -> Any:
 def gamma_of_positive(
     a: Any, z: Any, product: Any, power: Any, decay: Any, coefficients: Any, series: Any
 ) -> Any:
-    """Two factors of a Γ(a) below 1 and of Γ(a) from there on, which are finite, and below 2**126, where Γ(-a) is not 0.
+    """Two factors of a Γ(a) below 1, and of Γ(a) from there on: below 2**126 wherever Γ(-a) is not 0.
 
     `power` is a**((a - 1/2) / 2).  Near its poles Γ(-a) is not 0 long after Γ(a) has become infinite.
     """

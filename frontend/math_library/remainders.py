@@ -69,7 +69,9 @@ def remainder_f64(x: lp.f64, y: lp.f64) -> lp.f64:
     return remainder(x, y, fmod_f64(abs(x), 2.0 * abs(y)))
 
 
-def exact_division(x: Any, y: Any, quotient: Any, number: Any, rest: Any, bits: Any, step: Any, form: Any) -> Any:
+def exact_division(
+    x: Any, y: Any, quotient: Any, number: Any, rest: Any, bits: Any, step: Any, form: Any
+) -> Any:
     """An integer n and x - n y: `number` and `rest` as they are, or those of fmod where they may be wrong.
 
     `quotient` is x / y.  They are wrong where it is large, and where products overflow or parts of y underflow.

@@ -39,7 +39,7 @@ def test_matches_numpy(device, name, constant, aspect):
     dtype = np.dtype(f"float{name[1:]}")
     rng = np.random.default_rng(0)
     x, y = (m.ravel() for m in np.meshgrid(np.array(SPECIAL, dtype), np.array(SPECIAL, dtype)))
-    sizes = {"f16": (-3, 4), "f32": (-28, 37), "f64": (-200, 300)}[name]  # from where parts of numbers underflow
+    sizes = {"f16": (-3, 4), "f32": (-28, 37), "f64": (-200, 300)}[name]  # where no rest is subnormal
     for low, high in ((-2, 1), sizes):
         x = np.concatenate([x, (rng.normal(size=4000) * 10.0 ** rng.uniform(low, high, 4000)).astype(dtype)])
         y = np.concatenate([y, (rng.normal(size=4000) * 10.0 ** rng.uniform(low, high, 4000)).astype(dtype)])
