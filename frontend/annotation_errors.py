@@ -72,7 +72,7 @@ def replacement(name: str, annotation: object) -> str:
             pass
     if isinstance(annotation, np.dtype) and annotation.fields:
         return "make a class of its fields: @lp.struct above it, and each as x: lp.f32"
-    return _class_replacement(name, annotation) or (
+    return _class_replacement(name, cast(object, annotation)) or (
         "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"
     )
 
