@@ -37,6 +37,8 @@ class Option(Generic[_T]):
     """
 
     name: str
+    variable: str
+    """The environment variable."""
 
     def __init__(self, read: Callable[[object], _T], default: _T, expected: str, doc: str) -> None:
         self._read = read
@@ -46,11 +48,7 @@ class Option(Generic[_T]):
 
     def __set_name__(self, owner: type[Config], name: str) -> None:
         self.name = name
-
-    @property
-    def variable(self) -> str:
-        """The environment variable."""
-        return PREFIX + self.name.upper()
+        self.variable = PREFIX + name.upper()
 
     @overload
     def __get__(self, instance: None, owner: type[Config]) -> Option[_T]: ...

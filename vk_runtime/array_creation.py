@@ -10,7 +10,7 @@ from ..ir.errors import InvalidError, user_facing
 from .array import Array, normalise_shape
 from .dtypes import numpy_dtype, spelling_of
 from .host_data import element, host_array
-from .runtime import runtime
+from .runtime import require_devices, runtime
 
 if TYPE_CHECKING:
     from .device import Device
@@ -24,6 +24,8 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
         InvalidError: they do not agree, or are neither, or the queue was closed.
         DeviceLostError: the queue's device is gone.
     """
+    if device is None and queue is None:
+        return require_devices().default_device
     runtime()  # before the imports, many of which it does while the drivers start
     from .device_list import resolve_device
     from .queue import Queue
