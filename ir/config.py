@@ -49,6 +49,8 @@ class Option(Generic[_T]):
     def __set_name__(self, owner: type[Config], name: str) -> None:
         self.name = name
         self.variable = PREFIX + name.upper()
+        encoded = getattr(os.environ, "encodekey", None)
+        self._key: object = encoded(self.variable) if encoded is not None else self.variable
 
     @overload
     def __get__(self, instance: None, owner: type[Config]) -> Option[_T]: ...
@@ -60,6 +62,10 @@ class Option(Generic[_T]):
         found = instance.values.get(self.name, _UNSET)
         if found is not _UNSET:
             return cast(_T, found)
+        # What os.environ keeps the variables in says in 20 ns that there is none, os.environ itself in 700.
+        kept = getattr(os.environ, "_data", None)
+        if kept is not None and self._key not in kept:
+            return self._default
         text = os.environ.get(self.variable, "").strip()
         return self.checked(text, self.variable) if text else self._default
 

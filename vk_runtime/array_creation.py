@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..ir.errors import InvalidError, user_facing
+from ..ir.errors import Error, InvalidError, for_user, user_facing
 from .array import Array, normalise_shape
 from .dtypes import numpy_dtype, spelling_of
 from .host_data import element, host_array
@@ -45,7 +45,6 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
     return queue.device
 
 
-@user_facing
 def empty(
     shape: int | tuple[int, ...],
     dtype: object = "f32",
@@ -65,7 +64,10 @@ def empty(
         InvalidError: shape or dtype that arrays cannot have.
         MemoryAllocationError: larger than the device can hold.
     """
-    return Array(device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
+    try:
+        return Array(device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
+    except Error as error:
+        raise for_user(error)  # noqa: B904 - it is the same error
 
 
 @user_facing

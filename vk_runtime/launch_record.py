@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..ir.stream import Stream
@@ -37,6 +37,7 @@ Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 
 
 _serials = itertools.count()
+_new_event: Any = Event.__new__
 
 
 class LaunchRecord(KernelCommands):
@@ -194,7 +195,8 @@ class LaunchRecord(KernelCommands):
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
             self._require_ranges(checked[0])
             return graph.add_launch(self, queue, args, checked, wait_events)
-        event = Event(queue, 0)
+        event = _new_event(Event)
+        event._queue, event.value, event.elapsed_ticks = queue, 0, None
         first = self._first
         if first is None:
             return event
@@ -204,7 +206,8 @@ class LaunchRecord(KernelCommands):
         if wait_events:
             queue.wait_for_other_devices(wait_events)
         with self.lock:
-            self.logical.require_whole()
+            if self.logical.half_way is not None:
+                self.logical.require_whole()
             if wait_events:
                 queue.wait_for_own_device(wait_events)
             latest = queue.latest
