@@ -171,7 +171,7 @@ class LaunchRecord(KernelCommands):
             place = command_buffer.argument_block(nbytes) if nbytes else None
             shown = self._show(place, uses, hidden, values, report)
             self.bind(command_buffer, shown, hidden, values)
-            self._dispatch_groups(command_buffer.raw, *groups)
+            self.dispatch_groups(command_buffer.raw, *groups)
         if self._rest is not None:
             self._rest.encode(command_buffer, args, of_rest)
 
@@ -276,7 +276,7 @@ class LaunchRecord(KernelCommands):
                 command = profile.command("kernel", self._binding.kernel.name, queue, event.value)
                 command_buffer.begin_timing(event, command)
             self.bind(command_buffer, descriptor_set, hidden, values)
-            self._dispatch_groups(command_buffer.raw, *groups)
+            self.dispatch_groups(command_buffer.raw, *groups)
             if command_buffer.is_timed:
                 command_buffer.end_timing()
             elif self._is_repeatable:
@@ -301,7 +301,7 @@ class LaunchRecord(KernelCommands):
         """Notes the last command of the open command buffer as one that may be repeated; returns it."""
         first = self._first
         assert first is not None, "an empty range has no commands"
-        block = self._block_memory[:] if self._has_values else b""
+        block = (command_buffer.pushed or b"") if self._has_values else b""
         # What only prints has its order on a queue that is in order, too.
         has_barrier = self._writes or queue.is_in_order
         recorded = RecordedLaunch(
