@@ -84,7 +84,7 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
     """
     if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type is right.type:
         scalar = left.type
-        if scalar.is_float and scalar.bits and operator in _FLOAT_OPS:  # the most frequent, without further questions
+        if scalar.is_float and scalar.bits and operator in _FLOAT_OPS:  # the most frequent ones
             return _float_binary(fb, operator, left, right, node)
     if operator == "MatMult":
         raise fb.error(

@@ -55,9 +55,7 @@ class _Into:
 
     __slots__ = ("_block", "_builder", "_casts", "_outer")
 
-    def __init__(
-        self, builder: FunctionBuilder, block: Block, casts: list[dict[SSAValue, SSAValue]]
-    ) -> None:
+    def __init__(self, builder: FunctionBuilder, block: Block, casts: list[dict[SSAValue, SSAValue]]) -> None:
         self._builder, self._block, self._casts, self._outer = builder, block, casts, builder.block
 
     def __enter__(self) -> None:

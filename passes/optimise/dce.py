@@ -45,7 +45,7 @@ def _block(block: Block) -> bool:
     while op is not None:
         previous = op._prev_op
         may_go = _is_free(op) if op.regions else is_removable_class(type(op))
-        if may_go and not _is_used(op):
+        if may_go and not any(result.first_use is not None for result in op.results):
             op.detach()
             op.erase()
         elif op is not terminator:
@@ -54,15 +54,8 @@ def _block(block: Block) -> bool:
     return is_free
 
 
-def _is_used(op: Operation) -> bool:
-    for result in op.results:
-        if result.first_use is not None:
-            return True
-    return False
-
-
 def _is_free(op: Operation) -> bool:
-    """Whether an operation with regions may go where nothing uses its results, once what is dead inside of it has gone."""
+    """Whether an operation with regions may go where nothing uses its results, once what is dead inside has gone."""
     # All blocks are gone through, also behind one with an effect.
     inner = [_block(block) for region in op.regions for block in reversed(region.blocks)]
     return all(inner) if isinstance(op, scf.IfOp | scf.ForOp) else is_removable_class(type(op))

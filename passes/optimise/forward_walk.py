@@ -103,9 +103,10 @@ class ForwardWalk:
                 self._regions(op)
             elif self._fold and kind is arith.ConstantOp:
                 self._unify_constant(op)
-            elif not (self._fold and (fold := FOLDS.get(op.name)) is not None and self._folded(op, fold)):
-                if self._number:
-                    self._numbered(op)
+            elif self._fold and (fold := FOLDS.get(op.name)) is not None and self._folded(op, fold):
+                pass
+            elif self._number:
+                self._numbered(op)
             op = following
 
     def _folded(self, op: Operation, fold: Fold) -> bool:
