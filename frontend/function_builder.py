@@ -145,10 +145,10 @@ class FunctionBuilder:
         if self.module.library_call is not None:
             return self.module.library_call
         node = self.node
-        try:
-            key = node.lineno, node.col_offset  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-        except AttributeError:
-            key = 0, 0
+        if isinstance(node, ast.expr):  # nearly always
+            key = node.lineno, node.col_offset
+        else:
+            key = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
         found = self._locations.get(key)
         if found is None:
             found = self._locations[key] = file_location(self.source.file, *self.source.position(node))

@@ -6,7 +6,8 @@ input:    %a = arith.addi %x, %y : i32          output:   (nothing, unless %a is
 Invariant: stores, barriers, calls and `scf.while` (which need not end) stay.
 """
 
-# pyright: reportPrivateUsage=false - xDSL's own fields, as `ir.walk` follows them
+# Operations are followed by xDSL's own fields, as in `ir.walk`.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
