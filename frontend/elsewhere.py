@@ -120,9 +120,8 @@ _OF_ARRAYS_IN_KERNELS = {
     **dict.fromkeys(("cumsum", "dot", "max", "mean", "min", "prod", "sum"), IN_A_LOOP),
     **dict.fromkeys(("T", "transpose"), "exchange the indices: a[j, i]"),
     **dict.fromkeys(("get", "item"), "index an element: a[i]"),
-    **dict.fromkeys(
-        ("copy", "flatten", "ravel", "reshape", "view"), "call it on the host, before the launch"
-    ),
+    **dict.fromkeys(("copy", "flatten", "ravel", "reshape"), "call it on the host, before the launch"),
+    "view": "lp.bitcast(a[i], lp.i32) has the bits of an element",
     "fill": "store each element: a[i] = v",
 }
 
