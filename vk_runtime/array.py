@@ -8,10 +8,9 @@ the module loads none of the runtime.
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from collections.abc import Sequence
-from types import GenericAlias, TracebackType
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -268,12 +267,7 @@ class Array:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     # ---- sharing; see `array_sharing` ----
@@ -415,26 +409,3 @@ def signature(spelling: str, ndim: int) -> str:
     """Returns how an array type is written: ``Array[f32]``, ``Array[f32, 2]``."""
     text = f"Array[{spelling}]" if ndim == 1 else f"Array[{spelling}, {ndim}]"
     return sys.intern(text)  # launches compare these: equal ones are then one object
-
-
-def normalise_shape(shape: object) -> tuple[int, ...]:
-    """Returns a shape as a tuple of ints.
-
-    Raises:
-        InvalidError: not one to three integers of 0 or more.
-    """
-    if type(shape) is int and shape >= 0:  # nearly all
-        return (shape,)
-    items = cast("Sequence[object]", shape) if isinstance(shape, tuple | list) else (shape,)
-    try:
-        extents = tuple(operator.index(cast("int", item)) for item in items)
-    except TypeError as error:
-        raise InvalidError(f"a shape is an integer or a tuple of integers; found {shape!r}") from error
-    if not 1 <= len(extents) <= 3:
-        raise InvalidError(
-            f"arrays have 1 to 3 dimensions, found shape {extents}; join dimensions, and take the index apart in the "
-            "kernel with // and %"
-        )
-    if any(extent < 0 for extent in extents):
-        raise InvalidError(f"an extent is 0 or more; found shape {extents}")
-    return extents

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ..ir.errors import InvalidError, user_facing
-from .array import Array, normalise_shape
+from .array import Array
 from .dtypes import numpy_dtype, spelling_of
 from .host_data import element, host_array
 from .runtime import runtime
@@ -41,6 +43,29 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
         )
     queue.require_open()
     return queue.device
+
+
+def normalise_shape(shape: object) -> tuple[int, ...]:
+    """Returns a shape as a tuple of ints.
+
+    Raises:
+        InvalidError: not one to three integers of 0 or more.
+    """
+    if type(shape) is int and shape >= 0:  # nearly all
+        return (shape,)
+    items = cast("Sequence[object]", shape) if isinstance(shape, tuple | list) else (shape,)
+    try:
+        extents = tuple(operator.index(cast("int", item)) for item in items)
+    except TypeError as error:
+        raise InvalidError(f"a shape is an integer or a tuple of integers; found {shape!r}") from error
+    if not 1 <= len(extents) <= 3:
+        raise InvalidError(
+            f"arrays have 1 to 3 dimensions, found shape {extents}; join dimensions, and take the index apart in the "
+            "kernel with // and %"
+        )
+    if any(extent < 0 for extent in extents):
+        raise InvalidError(f"an extent is 0 or more; found shape {extents}")
+    return extents
 
 
 @user_facing

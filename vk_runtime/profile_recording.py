@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
@@ -140,12 +139,7 @@ class Profile:
             trace.active.append(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             with quiet():  # what kernels report is for whoever waits for them, in another thread perhaps
                 for queue in living(self._pending):
