@@ -206,7 +206,7 @@ def require_chrome_format(entries: list[dict[str, Any]]) -> None:
 
 
 def test_the_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)  # what rich asks before it shows a cell's output
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)  # rich asks it before it shows output
     with lp.profile() as profile:
         pass
     assert "profile of" in str(profile)
