@@ -114,7 +114,7 @@ def load_kernel_bundle(
 
 
 def _opened(what: str, given: object) -> LpkFile:
-    if isinstance(given, bytes | bytearray | memoryview):
+    if isinstance(given, bytes | bytearray):
         return LpkFile(bytes(given), "given as bytes")
     if isinstance(given, str | os.PathLike):
         return LpkFile.open(Path(cast("str | os.PathLike[str]", given)))
