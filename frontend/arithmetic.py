@@ -198,19 +198,14 @@ def common_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST,
         return promote(left.type, right.type)
     except MixedSignsError:
         signed, unsigned = (left, right) if left.type.is_signed else (right, left)
-        if unsigned.type.kind == "bool":
-            signed, unsigned = unsigned, signed
         names = settled(signed.type).name, unsigned.type.name
-        found = f"signed lp.{names[0]}"
-        if signed.type.kind == "bool":
-            names, found = (names[1],), "lp.bool_, which is lp.i32 in arithmetic,"
-        elif names[0] == "index":
-            names, found = ("i32", names[1]), "signed lp.i32"
+        if names[0] == "index":
+            names = ("i32", names[1])
         raise fb.error(
             node,
-            f"{what} mixes {found} with unsigned lp.{unsigned.type.name}",
+            f"{what} mixes signed lp.{names[0]} with unsigned lp.{names[1]}",
             "LP2034",
-            hint=f"convert one operand: {' or '.join(f'lp.{name}(…)' for name in reversed(names))}",
+            hint=f"convert one operand: lp.{names[1]}(…) or lp.{names[0]}(…)",
         ) from None
 
 

@@ -185,7 +185,8 @@ def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> li
             f"the source text of '{function.__qualname__}' cannot be found",
             code="LP2002",
             location=definition_location(function),
-            hint="put the function into a file or a notebook, or give its text to lp.kernel_from_source(text)",
+            hint="put the function into a file or into a notebook's cell by itself, or give its text to "
+            "lp.kernel_from_source(text); programs without their source load bundle files: lapilli build",
             notes=notes,
         ) from None
 

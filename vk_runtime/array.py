@@ -7,6 +7,7 @@ the module loads none of the runtime.
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Sequence
@@ -51,7 +52,6 @@ class Array:
         "_spelling",
     )
 
-    @user_facing
     def __init__(
         self,
         device: Device | None = None,
@@ -60,23 +60,26 @@ class Array:
         buffer: Buffer | None = None,
     ) -> None:
         if device is None or not spelling:
-            raise InvalidError(
-                "lp.Array is not called: annotations are lp.Array[lp.f32], arrays are made by lp.asarray(x), "
-                "lp.zeros(shape, dtype) and their like"
+            raise for_user(
+                InvalidError(
+                    "lp.Array is not called: annotations are lp.Array[lp.f32], arrays are made by lp.asarray(x), "
+                    "lp.zeros(shape, dtype) and their like"
+                )
             )
         self._device = device
         self._shape = shape
         self._spelling = spelling
-        self._dtype: np.dtype[Any] = numpy_dtype(spelling)
+        self._dtype = dtype = numpy_dtype(spelling)
         self._signature = signature(spelling, len(shape))
-        logical = device.logical
-        logical.require_usable()
         self._is_view = buffer is not None
+        logical = device.logical
+        if logical.is_unusable:
+            logical.require_usable()
         if buffer is None:
             with logical.lock:
                 # An empty array has room for an element: where kernels reach it by address, every index is
                 # taken for 0.
-                buffer = logical.memory.allocate(self.nbytes or self._dtype.itemsize)
+                buffer = logical.memory.allocate((math.prod(shape) or 1) * dtype.itemsize)
         self._buffer: Buffer | None = buffer
 
     def __class_getitem__(cls, parameters: object) -> GenericAlias:
@@ -405,6 +408,7 @@ class Array:
 refuse_operators(Array)
 
 
+@functools.lru_cache(maxsize=256)
 def signature(spelling: str, ndim: int) -> str:
     """Returns how an array type is written: ``Array[f32]``, ``Array[f32, 2]``."""
     text = f"Array[{spelling}]" if ndim == 1 else f"Array[{spelling}, {ndim}]"

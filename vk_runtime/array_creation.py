@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..ir.errors import InvalidError, user_facing
+from ..ir.errors import Error, InvalidError, for_user, user_facing
 from .array import Array
 from .dtypes import numpy_dtype, spelling_of
 from .host_data import element, host_array
-from .runtime import runtime
+from .runtime import require_devices, runtime
 
 if TYPE_CHECKING:
     from .device import Device
@@ -26,6 +26,8 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
         InvalidError: they do not agree, or are neither, or the queue was closed.
         DeviceLostError: the queue's device is gone.
     """
+    if device is None and queue is None:
+        return require_devices().default_device
     runtime()  # before the imports, many of which it does while the drivers start
     from .device_list import resolve_device
     from .queue import Queue
@@ -68,7 +70,6 @@ def normalise_shape(shape: object) -> tuple[int, ...]:
     return extents
 
 
-@user_facing
 def empty(
     shape: int | tuple[int, ...],
     dtype: object = "f32",
@@ -88,7 +89,10 @@ def empty(
         InvalidError: shape or dtype that arrays cannot have.
         MemoryAllocationError: larger than the device can hold.
     """
-    return Array(device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
+    try:
+        return Array(device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
+    except Error as error:
+        raise for_user(error)  # noqa: B904 - it is the same error
 
 
 @user_facing
