@@ -21,7 +21,7 @@ TABLE = np.arange(6, dtype=np.float32)
 
 def products(values, weights):
     total = 0.0
-    for value, weight in zip(values, weights):
+    for value, weight in zip(values, weights, strict=False):
         total += value * weight
     return total
 
