@@ -98,6 +98,14 @@ def _create(
     return op_class.create(operands=values, result_types=results, properties=properties or {})
 
 
+def _copy_logical(around: Operands, item: Instruction, op_class: type[Operation]) -> Operation:
+    copy = _create(around, item, op_class, item.operands)
+    # Types that differ in their ids only are one type in the dialect.
+    if copy.operands[0].type == copy.results[0].type:
+        return _create(around, item, spirv.CopyObjectOp, item.operands)
+    return copy
+
+
 def _extended(around: Operands, item: Instruction) -> Operation:
     if len(item.operands) < 2 or not around.is_glsl(item.operands[0]):
         unreadable("only the extended instructions of GLSL.std.450 are supported", item)
@@ -330,6 +338,7 @@ _READERS: dict[type[Operation], Reader] = {
     spirv.LoadOp: _load,
     spirv.StoreOp: _store,
     spirv.CopyMemoryOp: _copy_memory,
+    spirv.CopyLogicalOp: _copy_logical,
     spirv.CompositeExtractOp: _composite_extract,
     spirv.CompositeInsertOp: _composite_insert,
     spirv.VectorShuffleOp: _vector_shuffle,
