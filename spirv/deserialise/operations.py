@@ -49,6 +49,10 @@ class Operands(Protocol):
         """The symbol of a function."""
         ...
 
+    def stride(self, number: int) -> int | None:
+        """How many bytes apart the elements are that a pointer may be moved over, where the binary says it."""
+        ...
+
 
 FlagT = TypeVar("FlagT", bound=enum.IntFlag)
 Reader = Callable[[Operands, Instruction, type[Operation]], Operation]
@@ -104,6 +108,12 @@ def _copy_logical(around: Operands, item: Instruction, op_class: type[Operation]
     if copy.operands[0].type == copy.results[0].type:
         return _create(around, item, spirv.CopyObjectOp, item.operands)
     return copy
+
+
+def _pointer_chain(around: Operands, item: Instruction, op_class: type[Operation]) -> Operation:
+    stride = around.stride(_need(item, 2)[0])
+    properties: dict[str, Attribute] = {} if stride is None else {"stride": IntegerAttr(stride, i32)}
+    return _create(around, item, op_class, item.operands, properties)
 
 
 def _extended(around: Operands, item: Instruction) -> Operation:
@@ -339,6 +349,7 @@ _READERS: dict[type[Operation], Reader] = {
     spirv.StoreOp: _store,
     spirv.CopyMemoryOp: _copy_memory,
     spirv.CopyLogicalOp: _copy_logical,
+    spirv.PtrAccessChainOp: _pointer_chain,
     spirv.CompositeExtractOp: _composite_extract,
     spirv.CompositeInsertOp: _composite_insert,
     spirv.VectorShuffleOp: _vector_shuffle,

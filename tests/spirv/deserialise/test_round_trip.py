@@ -139,6 +139,7 @@ def test_pointers_to_old_blocks_that_are_passed_on(tools: SpirvTools) -> None:
 
 _OF_OLDER_VERSIONS = """
 OpCapability Shader
+OpCapability VariablePointersStorageBuffer
 OpMemoryModel Logical GLSL450
 OpEntryPoint GLCompute %main "main" %data
 OpExecutionMode %main LocalSize 1 1 1
@@ -146,6 +147,7 @@ OpDecorate %block Block
 OpMemberDecorate %block 0 Offset 0
 OpDecorate %data DescriptorSet 0
 OpDecorate %data Binding 0
+OpDecorate %element ArrayStride 16
 %void = OpTypeVoid
 %bool = OpTypeBool
 %u32 = OpTypeInt 32 0
@@ -163,6 +165,8 @@ OpDecorate %data Binding 0
 %place = OpAccessChain %element %data %zero
 %number = OpLoad %u32 %place
 %values = OpCompositeConstruct %pair %number %one
+%next = OpPtrAccessChain %element %place %one
+OpStore %next %number
 %copied = OpCopyLogical %same %values
 %second = OpCompositeExtract %u32 %copied 1
 %test = OpIEqual %bool %number %second
@@ -180,7 +184,8 @@ OpFunctionEnd
 """
 
 
-def test_branches_of_one_target_and_types_that_differ_in_their_ids_only(tools: SpirvTools) -> None:
-    """SPIR-V 1.6 has no such branch, and the dialect no two such types."""
+def test_branches_of_one_target_types_of_other_ids_and_strides_of_pointers(tools: SpirvTools) -> None:
+    """SPIR-V 1.6 has no such branch, and the dialect no two such types; pointers are moved by strides."""
     again = round_trip(tools.assemble(_OF_OLDER_VERSIONS, "spv1.5"), environment("vulkan1.3"))
     assert tools.validate(again, target_env="vulkan1.3") is None
+    assert "ArrayStride 16" in tools.disassemble(again)
