@@ -127,7 +127,7 @@ def numbers(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], name: s
 @intrinsic("builtins.range", "static_range")
 def compile_range(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``range(stop)``, ``range(start, stop)``, ``range(start, stop, step)`` and `lp.static_range`."""
-    is_static = not (isinstance(node.func, ast.Name) and node.func.id == "range")
+    is_static = fb.callee == "static_range"
     name = "lp.static_range" if is_static else "range"
     expect_count(fb, node, arguments, name, 1, 3)
     bounds = numbers(fb, node, arguments, name)
@@ -172,8 +172,7 @@ def _no_length(fb: FunctionBuilder, node: ast.Call, value: Value) -> CompileErro
 @intrinsic("builtins.min", "builtins.max")
 def compile_min_max(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``min(a, b, …)`` and ``max(a, b, …)``: IEEE minNum and maxNum for floats."""
-    assert isinstance(node.func, ast.expr)
-    name = ast.unparse(node.func)
+    name = fb.callee.removeprefix("builtins.")  # however the call spells it
     if len(arguments) == 1 and isinstance(arguments[0], Tuple):
         arguments = list(arguments[0].items)
     if len(arguments) < 2:
@@ -187,7 +186,7 @@ def compile_min_max(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
     values = numbers(fb, node, arguments, name)
     result = values[0]
     for value in values[1:]:
-        result = min_max(fb, "min" if name.endswith("min") else "max", result, value, node)
+        result = min_max(fb, name, result, value, node)
     return result
 
 
@@ -234,7 +233,8 @@ def compile_abs(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
 def compile_round(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``round(x)``: half to even, as an i32; an integer stays what it is."""
     if len(arguments) == 2:
-        raise fb.error(node, "round takes one argument in kernels", "LP2045", hint="scale the number instead")
+        hint = "scale the number: round(x * 100.0) / 100.0 for two digits"
+        raise fb.error(node, "round takes one argument in kernels", "LP2045", hint=hint)
     expect_count(fb, node, arguments, "round", 1, 1)
     value = numbers(fb, node, arguments, "round")[0]
     if not value.type.is_float:

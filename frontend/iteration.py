@@ -259,4 +259,5 @@ def _loop_hint(value: Value, node: ast.expr) -> str:
         return "write the range in the for statement"
     if isinstance(value, Scalar):
         return f"write range({ast.unparse(node)})"
-    return "loop over indices: for i in range(len(a))"
+    name = ast.unparse(node) if isinstance(node, ast.Name) else "a"
+    return f"loop over indices: for i in range(len({name}))"

@@ -246,11 +246,20 @@ def describe(value: Value) -> str:
         case Static(obj=WorkItem() as owner):
             return str(owner)
         case Static(obj=obj):
-            return f"{type(obj).__name__} '{value.name}'" if value.name else type(obj).__name__
+            kind = "class" if isinstance(obj, type) else _KINDS.get(type(obj).__name__, type(obj).__name__)
+            return f"{kind} '{value.name}'" if value.name else kind
         case RangeValue():
             return "range"
         case Iteration():
             return "iterator"
+
+
+_KINDS = {
+    **dict.fromkeys(("BuiltinFunction", "Intrinsic", "builtin_function_or_method"), "function"),
+    **dict.fromkeys(("FixedArrayType", "ScalarType", "StructType", "VecType"), "type"),
+    "Member": "method",
+}
+"""What messages call things whose class is a matter of the compiler."""
 
 
 def number_hint(value: Value) -> str | None:
