@@ -74,6 +74,27 @@ BRANCH_DEPTH = Quirk(
     test="tests/device/test_fuzz_findings.py",
 )
 
+_ROUNDED_ONCE = "TargetEnv.rounds_conversions_twice: passes/convert_to_spirv/exact_conversions.py."
+ROUNDED_TWICE = (
+    Quirk(
+        name="unsigned-to-float",
+        drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
+        versions=None,
+        fault="Converts u32 from 2**31 on to f32 by way of a rounded number: one in ten is the other neighbour.",
+        remedy=_ROUNDED_ONCE,
+        test="tests/device/test_conversions.py",
+    ),
+    Quirk(
+        name="double-to-half",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=((22, 3), (22, 4)),
+        fault="Converts f64 to f16 by way of f32: 1024.5000000000002 becomes 1024, not 1025.",
+        remedy=_ROUNDED_ONCE,
+        test="tests/device/test_conversions.py",
+    ),
+)
+"""Conversions that are not rounded correctly."""
+
 _LOST_READS = (
     "What a loop reads, by atomic operations too, is 0 behind it for work-items that leave it before others of their "
     "sub-group do, unless the loop carries it from round to round."
@@ -89,6 +110,7 @@ QUIRKS: tuple[Quirk, ...] = (
     LOOP_CAP,
     WILD_ATOMICS,
     BRANCH_DEPTH,
+    *ROUNDED_TWICE,
     Quirk(
         name="lost-reads",
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),

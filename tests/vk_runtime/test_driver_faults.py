@@ -276,3 +276,22 @@ def test_carried_positions(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -
     with lp.config.override(cache=False):
         kernel[40](x, y).wait()
     assert (y.numpy()[1] != 2) == _has(device, "carried-positions")
+
+
+def test_unsigned_to_float(device: lp.Device) -> None:
+    text = _shader(1, "found[0] = float(number);", "layout(push_constant) uniform Push { uint number; };")
+    found = lp.zeros(1, device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, 3410210645)
+    assert (found.numpy()[0] != np.float32(3410210645)) == _has(device, "unsigned-to-float")
+
+
+def test_double_to_half(device: lp.Device) -> None:
+    if not device.has(lp.Aspect.FP16) or not device.has(lp.Aspect.FP64):
+        pytest.skip("the device lacks f16 or f64")
+    extension = "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+    parameters = "layout(push_constant) uniform Push { double number; };"
+    text = _shader(1, "found[0] = float(float16_t(number));", parameters)
+    text = text.replace("#version 450\n", f"#version 450\n{extension}")
+    found = lp.zeros(1, device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, 1024.5000000000002)
+    assert (found.numpy()[0] != 1025) == _has(device, "double-to-half")

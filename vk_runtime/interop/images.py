@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex, cast
 
 from ...ir.errors import InvalidError
 from ...ir.image_formats import ImageFormat
-from ..array import normalise_shape
+from ..array_creation import normalise_shape
 from ..bundle_errors import ConstraintError, type_name
 from ..constants import (
     VK_IMAGE_LAYOUT_GENERAL,
