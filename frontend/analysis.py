@@ -156,10 +156,10 @@ class FunctionFacts:
                 continue
             for name in _parts(type(node)):
                 part: object = getattr(node, name, None)
-                if isinstance(part, list):
-                    pending += [item for item in part if isinstance(item, ast.AST)]  # pyright: ignore[reportUnknownVariableType]
-                elif isinstance(part, ast.AST):
+                if isinstance(part, ast.AST):
                     pending.append(part)
+                elif isinstance(part, list):
+                    pending += [item for item in part if isinstance(item, ast.AST)]  # pyright: ignore[reportUnknownVariableType]
 
 
 @cache

@@ -82,6 +82,10 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
     Raises:
         CompileError: operands that the operator does not take.
     """
+    if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type is right.type:
+        scalar = left.type
+        if scalar.is_float and scalar.bits and operator in _FLOAT_OPS:  # the most frequent ones
+            return _float_binary(fb, operator, left, right, node)
     if operator == "MatMult":
         raise fb.error(
             node, "kernels have no operator @", "LP2030", hint="write the sum of products as a loop"
@@ -194,19 +198,14 @@ def common_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST,
         return promote(left.type, right.type)
     except MixedSignsError:
         signed, unsigned = (left, right) if left.type.is_signed else (right, left)
-        if unsigned.type.kind == "bool":
-            signed, unsigned = unsigned, signed
         names = settled(signed.type).name, unsigned.type.name
-        found = f"signed lp.{names[0]}"
-        if signed.type.kind == "bool":
-            names, found = (names[1],), "lp.bool_, which is lp.i32 in arithmetic,"
-        elif names[0] == "index":
-            names, found = ("i32", names[1]), "signed lp.i32"
+        if names[0] == "index":
+            names = ("i32", names[1])
         raise fb.error(
             node,
-            f"{what} mixes {found} with unsigned lp.{unsigned.type.name}",
+            f"{what} mixes signed lp.{names[0]} with unsigned lp.{names[1]}",
             "LP2034",
-            hint=f"convert one operand: {' or '.join(f'lp.{name}(…)' for name in reversed(names))}",
+            hint=f"convert one operand: lp.{names[1]}(…) or lp.{names[0]}(…)",
         ) from None
 
 

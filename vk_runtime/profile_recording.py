@@ -93,7 +93,8 @@ class Profile:
         from rich.console import Console
 
         out = StringIO()
-        Console(file=out, width=140).print(self.table())
+        # Within a notebook a console would show the table in the cell, and write nothing into the file.
+        Console(file=out, width=140, force_jupyter=False).print(self.table())
         return out.getvalue().rstrip("\n")
 
     def __repr__(self) -> str:

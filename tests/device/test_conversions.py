@@ -73,3 +73,22 @@ def test_numbers_are_rounded_once_and_saturate(device: lp.Device, source: str) -
             is_tiny = np.abs(expected) < np.finfo(expected.dtype).tiny
             expected, result = np.where(is_tiny, 0, expected), np.where(is_tiny, 0, result)
         np.testing.assert_array_equal(result, expected, f"{source} to {name}")
+
+
+@lp.kernel
+def count_comparisons(x: lp.In[lp.f32], counts: lp.Out[lp.u32, 2]):
+    i = lp.global_id(0)
+    above = lp.u32(0)
+    for k in range(x.size):
+        above += x[k] > x[i]
+    counts[i, 0] = above
+    counts[i, 1] = (x[i] > 1.0) + lp.u32(4294967290)
+    counts[i, 2] = lp.u32(2147483648) < (x[i] > 1.0)
+
+
+def test_a_comparison_counts_in_unsigned_sums(device: lp.Device) -> None:
+    x = np.arange(4, dtype=np.float32)
+    counts = lp.zeros((4, 3), lp.u32, device=device)
+    count_comparisons[4](lp.asarray(x, device=device), counts)
+    expected = [3 - x, 4294967290 + (x > 1), np.zeros(4)]
+    np.testing.assert_array_equal(counts.numpy(), np.transpose(expected).astype(np.uint32))
