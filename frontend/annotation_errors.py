@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import types
 import warnings
+from dataclasses import is_dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -68,7 +70,25 @@ def replacement(name: str, annotation: object) -> str:
             return f"write {type_of_dtype(cast(object, annotation))!r}"
         except InvalidError:  # a dtype without a counterpart: say what there is
             pass
-    return "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"
+    if isinstance(annotation, np.dtype) and annotation.fields:
+        return "make a class of its fields: @lp.struct above it, and each as x: lp.f32"
+    return _class_replacement(name, cast(object, annotation)) or (
+        "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"
+    )
+
+
+def _class_replacement(name: str, annotation: object) -> str | None:
+    """Returns what to write instead of a class of Python's own kinds."""
+    if not isinstance(annotation, type):
+        return None
+    if issubclass(annotation, enum.Enum):
+        return f"write {name}: lp.i32 and pass the member, or the .value of one that is no number"
+    written = cast("type[object]", annotation)
+    if is_dataclass(written) or hasattr(written, "_fields"):
+        return (
+            f"mark a class {written.__name__} of these fields @lp.struct, each with a lapilli type: x: lp.f32"
+        )
+    return None
 
 
 def warn_of_constant_buffer(function: types.FunctionType, name: str) -> None:

@@ -7,44 +7,37 @@ They are read once, when the decorator runs, with the names that the defining sc
 from __future__ import annotations
 
 import inspect
-import sys
 import types
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ..ir.errors import CompileError, InvalidError, KernelArgumentError
+from ..ir.errors import CompileError, KernelArgumentError
 from .image_types import IMAGE_MARKS, ImageType, image_type
-from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
+from .parameter_types import Annotation, ConstType, LocalArrayType, StreamType, WorkItemType
 from .signature import NO_DEFAULT, ParameterSpec, Signature
 from .spec_constant import SpecializationId
-from .struct_types import value_type_of
+from .struct_types import raw_annotations, value_type_of
 from .struct_values import host_value
 from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, Target, Type, scalar_of
 
 
-class In:
+class In(Annotation):
     """Read-only array parameter: ``x: lp.In[lp.f32, 2]``; the launch takes an `Array`."""
 
     __lapilli_annotation__ = "in"
-
-    def __new__(cls, *_: object) -> In:
-        raise InvalidError(
-            "lp.In is only an annotation, x: lp.In[lp.f32]; arrays are made by lp.asarray or lp.zeros"
-        )
+    example = "lp.In[lp.f32]"
+    _use = "x: lp.In[lp.f32]; arrays are made by lp.asarray or lp.zeros"
 
     def __class_getitem__(cls, parameters: object) -> types.GenericAlias:
         return types.GenericAlias(cls, cast(Any, parameters))
 
 
-class Out:
+class Out(Annotation):
     """Write-only array parameter: ``y: lp.Out[lp.f32, 2]``; the launch takes an `Array`."""
 
     __lapilli_annotation__ = "out"
-
-    def __new__(cls, *_: object) -> Out:
-        raise InvalidError(
-            "lp.Out is only an annotation, y: lp.Out[lp.f32]; arrays are made by lp.asarray or lp.zeros"
-        )
+    example = "lp.Out[lp.f32]"
+    _use = "y: lp.Out[lp.f32]; arrays are made by lp.asarray or lp.zeros"
 
     def __class_getitem__(cls, parameters: object) -> types.GenericAlias:
         return types.GenericAlias(cls, cast(Any, parameters))
@@ -115,7 +108,7 @@ class _SignatureReader:
     def __init__(self, function: types.FunctionType, local_names: Mapping[str, object]) -> None:
         self.function = function
         self.names = _Names(function, local_names)
-        self.annotations = _raw_annotations(function)
+        self.annotations = raw_annotations(function)
 
     def parameters(self) -> Signature:
         parameters = inspect.signature(self.function, follow_wrapped=False).parameters.values()
@@ -382,15 +375,6 @@ class _SignatureReader:
         from .annotation_errors import annotation_error
 
         return annotation_error(self.function, name, message, code, hint)
-
-
-def _raw_annotations(function: types.FunctionType) -> dict[str, Any]:
-    """Returns the annotations unevaluated as far as Python leaves them so; never raises."""
-    if sys.version_info >= (3, 14):
-        import annotationlib
-
-        return annotationlib.get_annotations(function, format=annotationlib.Format.FORWARDREF)
-    return inspect.get_annotations(function)
 
 
 class _Names(dict[str, object]):

@@ -82,6 +82,10 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
     Raises:
         CompileError: operands that the operator does not take.
     """
+    if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type is right.type:
+        scalar = left.type
+        if scalar.is_float and scalar.bits and operator in _FLOAT_OPS:  # the most frequent ones
+            return _float_binary(fb, operator, left, right, node)
     if operator == "MatMult":
         raise fb.error(
             node, "kernels have no operator @", "LP2030", hint="write the sum of products as a loop"
@@ -223,7 +227,7 @@ def _float_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Scala
     if operator in _FLOAT_OPS:
         return Scalar(scalar, fb.emit(_FLOAT_OPS[operator], [fb.ssa(left), fb.ssa(right)], ir_type(scalar)))
     divide = float_division.floor_divide if operator == "FloorDiv" else float_division.modulo
-    return divide(fb, left, right)
+    return divide(fb, left, right, node)
 
 
 def _integer_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Scalar) -> Scalar:

@@ -1,6 +1,6 @@
-"""Python's builtins inside of kernels: ``range len min max abs round divmod pow enumerate zip ord``.
+"""Python's builtins inside of kernels: ``range len min max abs round divmod pow ord``.
 
-``print`` is compiled by `printing`.
+``print`` is compiled by `printing`, ``enumerate`` and ``zip`` by `iterators`.
 
 ``int float bool`` are conversions (see `calls`).
 """
@@ -21,14 +21,12 @@ from .conversions import adapt, convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, I32, ir_type
-from .iteration import iterable_items
 from .subscripts import extent
 from .types import bf16
 from .values import (
     Array,
     Composite,
     FixedArray,
-    Iteration,
     RangeValue,
     Scalar,
     Static,
@@ -127,7 +125,7 @@ def numbers(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], name: s
 @intrinsic("builtins.range", "static_range")
 def compile_range(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``range(stop)``, ``range(start, stop)``, ``range(start, stop, step)`` and `lp.static_range`."""
-    is_static = not (isinstance(node.func, ast.Name) and node.func.id == "range")
+    is_static = fb.callee == "static_range"
     name = "lp.static_range" if is_static else "range"
     expect_count(fb, node, arguments, name, 1, 3)
     bounds = numbers(fb, node, arguments, name)
@@ -172,8 +170,7 @@ def _no_length(fb: FunctionBuilder, node: ast.Call, value: Value) -> CompileErro
 @intrinsic("builtins.min", "builtins.max")
 def compile_min_max(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``min(a, b, …)`` and ``max(a, b, …)``: IEEE minNum and maxNum for floats."""
-    assert isinstance(node.func, ast.expr)
-    name = ast.unparse(node.func)
+    name = fb.callee.removeprefix("builtins.")  # however the call spells it
     if len(arguments) == 1 and isinstance(arguments[0], Tuple):
         arguments = list(arguments[0].items)
     if len(arguments) < 2:
@@ -187,7 +184,7 @@ def compile_min_max(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
     values = numbers(fb, node, arguments, name)
     result = values[0]
     for value in values[1:]:
-        result = min_max(fb, "min" if name.endswith("min") else "max", result, value, node)
+        result = min_max(fb, name, result, value, node)
     return result
 
 
@@ -234,7 +231,8 @@ def compile_abs(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
 def compile_round(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``round(x)``: half to even, as an i32; an integer stays what it is."""
     if len(arguments) == 2:
-        raise fb.error(node, "round takes one argument in kernels", "LP2045", hint="scale the number instead")
+        hint = "scale the number: round(x * 100.0) / 100.0 for two digits"
+        raise fb.error(node, "round takes one argument in kernels", "LP2045", hint=hint)
     expect_count(fb, node, arguments, "round", 1, 1)
     value = numbers(fb, node, arguments, "round")[0]
     if not value.type.is_float:
@@ -274,32 +272,3 @@ def compile_ord(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
             node, f"ord takes a text of one letter, found {found}", "LP2033", hint='write ord("a")'
         )
     return constant(ord(text))
-
-
-@intrinsic("builtins.enumerate")
-def compile_enumerate(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``enumerate(t)``, ``enumerate(t, start)`` and ``enumerate(t, start=n)`` over things of known length."""
-    given = [*zip(arguments, node.args, strict=True)]
-    given += [(fb.evaluate(keyword.value), keyword.value) for keyword in node.keywords]
-    expect_count(fb, node, [value for value, _ in given], "enumerate", 1, 2)
-    start = 0
-    if len(given) == 2:
-        first, where = given[1]
-        if not isinstance(first, Scalar) or not isinstance(first.const, int):
-            hint = "add a start that is known at run time only to the number: i + start"
-            raise fb.error(where, "the start of enumerate must be a literal integer", "LP2051", hint=hint)
-        start = first.const
-    items = iterable_items(fb, arguments[0], node.args[0])
-    return Iteration(tuple(Tuple((constant(start + i), item)) for i, item in enumerate(items)))
-
-
-@intrinsic("builtins.zip")
-def compile_zip(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``zip(t, u)`` and ``zip(t, u, strict=True)`` over things of known length."""
-    parts = [iterable_items(fb, value, part) for value, part in zip(arguments, node.args, strict=True)]
-    for keyword in node.keywords:
-        strict = fb.evaluate(keyword.value)
-        if isinstance(strict, Scalar) and strict.const and len({len(part) for part in parts}) > 1:
-            lengths = ", ".join(str(len(part)) for part in parts)
-            raise fb.error(node, f"zip(strict=True) of different lengths: {lengths}", "LP2033")
-    return Iteration(tuple(Tuple(items) for items in zip(*parts, strict=False)))

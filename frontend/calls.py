@@ -45,6 +45,15 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 }
 """Keyword arguments that intrinsics, or all of a namespace, read themselves."""
 
+_KEYWORD_HINTS = {
+    "key": "write the choice out: a if abs(a) > abs(b) else b",
+    "default": "name it among the arguments: a tuple in kernels has items",
+    "ndigits": "scale the number: round(x * 100.0) / 100.0 for two digits",
+    "dtype": "convert the result: lp.f32(…)",
+    "where": "write a conditional expression: f(x) if c else y",
+}
+"""What to write instead of a keyword argument of Python or NumPy."""
+
 _POSITIONAL_ONLY = ("atomic", "builtins", "group", "math", "sub_group")
 """Namespaces whose other parameters have no names, as those of Python's math."""
 
@@ -218,7 +227,9 @@ def positional(fb: FunctionBuilder, node: ast.Call, *, keywords: Sequence[str] =
             keyword,
             f"{ast.unparse(node.func)} takes no keyword argument '{keyword.arg}' in kernels",
             "LP2045",
-            hint=f"its keywords are {', '.join(keywords)}" if keywords else "give the arguments by position",
+            hint=f"its keywords are {', '.join(keywords)}"
+            if keywords
+            else _KEYWORD_HINTS.get(keyword.arg, "give the arguments by position"),
         )
     return [fb.evaluate(part) for part in node.args]
 

@@ -138,8 +138,6 @@ def _captured_hint(obj: object) -> str:
         return "capture np.frombuffer(x, np.uint8), or pass that as an lp.Array argument"
     if isinstance(obj, list | dict | set | frozenset):
         return "capture a tuple instead, or pass the data as an lp.Array argument"
-    if isinstance(obj, python_types.MethodType):
-        return f"make it a plain function or a staticmethod: '{obj.__name__}' gets an object that kernels do not have"
     if callable(obj):
         from .suggestions import function_hint  # only for messages
 

@@ -16,7 +16,7 @@ from .dispatch import expression
 from .fixed_arrays import load_fixed
 from .folding import fold_comparison
 from .function_builder import FunctionBuilder
-from .ir_types import BOOL, F32, I32, ir_type
+from .ir_types import BOOL, F32, ir_type
 from .struct_types import StructType
 from .types import bf16
 from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, constant, describe, number_hint
@@ -192,8 +192,6 @@ def compare_scalars(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar,
     if left.type is BOOL and right.type is BOOL and name in ("Eq", "NotEq"):
         predicate = CMPI["eq" if name == "Eq" else "ne"]
         return Scalar(BOOL, fb.emit(arith.CmpiOp, [fb.ssa(left), fb.ssa(right)], ir_type(BOOL), predicate))
-    left = convert(fb, left, I32) if left.type is BOOL else left
-    right = convert(fb, right, I32) if right.type is BOOL else right
     scalar = common_type(fb, left, right, node, f"operator {SYMBOLS[name]}")
     left, right = adapt(fb, left, scalar, node), adapt(fb, right, scalar, node)
     if fb.is_dry:

@@ -120,13 +120,12 @@ _OF_ARRAYS_IN_KERNELS = {
     **dict.fromkeys(("cumsum", "dot", "max", "mean", "min", "prod", "sum"), IN_A_LOOP),
     **dict.fromkeys(("T", "transpose"), "exchange the indices: a[j, i]"),
     **dict.fromkeys(("get", "item"), "index an element: a[i]"),
-    **dict.fromkeys(
-        ("copy", "flatten", "ravel", "reshape", "view"), "call it on the host, before the launch"
-    ),
+    **dict.fromkeys(("copy", "flatten", "ravel", "reshape"), "call it on the host, before the launch"),
+    "view": "lp.bitcast(a[i], lp.i32) has the bits of an element",
     "fill": "store each element: a[i] = v",
 }
 
-_ARRAYS_OF_NUMPY = "arange array eye full_like geomspace identity linspace logspace ones_like random tri"
+_ARRAYS_OF_NUMPY = "arange array eye full_like geomspace identity linspace logspace ones_like tri"
 _COMPUTED = """absolute add all any clip concatenate cumsum dot einsum max matmul maximum mean min minimum multiply
     prod sort stack std sum var vstack where"""
 _DEVICES = "cpu cuda current_device default_device get_default_device get_device gpu hip metal set_device"
@@ -136,6 +135,10 @@ _ON_THE_HOST = {
     **{name: f"a kernel that computes it, or np.{name} of a.numpy()" for name in _COMPUTED.split()},
     **dict.fromkeys(
         _DEVICES.split(), 'lp.devices(), lp.device("…") or device= where an array or a queue is made'
+    ),
+    **dict.fromkeys(
+        ("rand", "randn", "random"),
+        "lp.asarray(np.random.default_rng().random(n, np.float32)); a kernel takes a generator as a helper",
     ),
     **dict.fromkeys(("as_tensor", "from_numpy", "tensor", "to_device"), "lp.asarray(x)"),
     **dict.fromkeys(("asnumpy", "to_cpu", "to_numpy"), "a.numpy()"),

@@ -5,12 +5,14 @@ without contraction: the divisor is split into halves, and the quotient taken in
 
     y = high + low,    k = rint(x / y / 2**b) * 2**b,    x₁ = x - k * high - k * low,    q = rint(x₁ / y), …
 
-so that x - k * y - q * y is exact up to quotients of 2**22 in f32 and 2**50 in f64; beyond, it is off by what
-rounding the quotient leaves.  It lies around zero; where its sign is not the divisor's, the divisor is added.
+so that x - k * y - q * y is exact up to quotients of 2**21 in f32 and 2**50 in f64.  Beyond, and where a product or a
+half would leave the range of the type, `math_library` divides as fmod does.  The remainder lies around zero; where its
+sign is not the divisor's, the divisor is added.
 """
 
 from __future__ import annotations
 
+import ast
 import math as host_math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ from .conversions import CMPF, convert
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, ir_type
 from .types import ScalarType, f16, i32, i64
-from .values import Scalar
+from .values import Scalar, Tuple
 
 Number = SSAValue | None
 
@@ -51,25 +53,25 @@ class _Format:
 _FORMATS = {32: _Format(i32, 12, 11, np.float32), 64: _Format(i64, 27, 25, np.float64)}
 
 
-def floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar) -> Scalar:
+def floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:
     """Emits ``left // right``; both of the same float type; by zero as ``left / right``."""
     if left.type is f16:
-        return convert(fb, floor_divide(fb, convert(fb, left, F32), convert(fb, right, F32)), f16)
-    return Scalar(left.type, _Division(fb, left, right).quotient())
+        return convert(fb, floor_divide(fb, convert(fb, left, F32), convert(fb, right, F32), node), f16)
+    return Scalar(left.type, _Division(fb, left, right, node).quotient())
 
 
-def modulo(fb: FunctionBuilder, left: Scalar, right: Scalar) -> Scalar:
+def modulo(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:
     """Emits ``left % right``; both of the same float type; NaN by zero."""
     if left.type is f16:
-        return convert(fb, modulo(fb, convert(fb, left, F32), convert(fb, right, F32)), f16)
-    return Scalar(left.type, _Division(fb, left, right).remainder())
+        return convert(fb, modulo(fb, convert(fb, left, F32), convert(fb, right, F32), node), f16)
+    return Scalar(left.type, _Division(fb, left, right, node).remainder())
 
 
 class _Division:
     """The pieces that quotient and remainder share."""
 
-    def __init__(self, fb: FunctionBuilder, left: Scalar, right: Scalar) -> None:
-        self.fb, self.type, self.ir = fb, left.type, ir_type(left.type)
+    def __init__(self, fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> None:
+        self.fb, self.node, self.type, self.ir = fb, node, left.type, ir_type(left.type)
         self.x, self.y = fb.ssa(left), fb.ssa(right)
         self.divisor = right.const
         self.format = _FORMATS[left.type.bits]
@@ -80,7 +82,7 @@ class _Division:
         if self._is_power_of_two():
             floor = self.fb.emit(math.FloorOp, [self.direct], self.ir)
             return self._select(self._is_finite(self.x), floor, self._constant(host_math.nan))
-        number, rest = self._nearest()
+        number, rest = self._everywhere(*self._nearest())
         less = self.fb.emit(arith.SubfOp, [number, self._constant(1.0)], self.ir)
         floor = self._select(self._is_on_other_side(rest), less, number)
         if self.divisor is not None:
@@ -90,9 +92,13 @@ class _Division:
     def remainder(self) -> Number:
         """Returns ``x % y``."""
         if self._is_power_of_two():  # a product with it is exact
-            floor = self.fb.emit(math.FloorOp, [self.direct], self.ir)
-            return self._signed_zero(self._less(self.x, floor, self.y))
-        _, rest = self._nearest()
+            rest = self._less(self.x, self.fb.emit(math.FloorOp, [self.direct], self.ir), self.y)
+            if abs(self.divisor or 0.0) < 1.0:  # a quotient that overflows is of a multiple of the divisor
+                overflows = self._compare("oeq", self._magnitude(self.direct), self._constant(host_math.inf))
+                is_multiple = self.fb.emit(arith.AndIOp, [overflows, self._is_finite(self.x)], ir_type(BOOL))
+                rest = self._select(is_multiple, self._constant(0.0), rest)
+            return self._signed_zero(rest)
+        _, rest = self._everywhere(*self._nearest())
         moved = self.fb.emit(arith.AddfOp, [rest, self.y], self.ir)
         return self._signed_zero(self._select(self._is_on_other_side(rest), moved, rest))
 
@@ -115,6 +121,16 @@ class _Division:
         both = self.fb.emit(arith.AddfOp, [first, second], self.ir)
         # -0.0 + 0.0 would lose the sign of -0.0 // 1.0.
         return self._select(self._compare("oeq", second, self._constant(0.0)), first, both), rest
+
+    def _everywhere(self, number: Number, rest: Number) -> tuple[Number, Number]:
+        """Returns what `_nearest` gave where that is exact, else what the library computes."""
+        from .math_library_calls import call_library  # which calls as expressions do
+
+        values = [Scalar(self.type, ssa) for ssa in (self.x, self.y, self.direct, number, rest)]
+        result = call_library(self.fb, "exact_division", values, self.node)
+        assert isinstance(result, Tuple)
+        number, rest = (self.fb.ssa(part) for part in result.items if isinstance(part, Scalar))
+        return number, rest
 
     def _halves(self) -> tuple[Number, Number]:
         fb, form = self.fb, self.format

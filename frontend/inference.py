@@ -18,11 +18,11 @@ from .conversions import condition
 from .dispatch import STATEMENTS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .ir_types import INDEX_TYPE, WEAK_FLOAT, WEAK_INT
-from .iteration import iterable_items, range_rounds
+from .iteration import iterable_items, run_time_rounds
 from .narrow_sums import note_narrow_sums
 from .promotion import settled
 from .types import ScalarType
-from .values import Array, RangeValue, Scalar, Value
+from .values import Array, Scalar, Value
 
 _MAXIMUM_WALKS = 64
 """More than any chain of promotions takes; a safeguard against walking for ever."""
@@ -130,43 +130,46 @@ def _walk_until_stable(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> N
         fb.unrolled_rounds = 0
         is_stable = True
         for statement in statements:
-            is_stable &= _settle(fb, statement)
-            if _jumps(statement):
+            is_unread, jump = _settle(fb, statement)
+            is_stable &= is_unread
+            if jump is not None:
                 break
         if is_stable:
             return
 
 
-def _settle(fb: FunctionBuilder, statement: ast.stmt) -> bool:
+_Jump = ast.Return | ast.Break | ast.Continue
+
+
+def _settle(fb: FunctionBuilder, statement: ast.stmt) -> tuple[bool, _Jump | None]:
     """Walks a statement of the function itself until no type changes behind a place in it that reads the variable.
 
     What a loop does to its own variables is most often all that changes; the function around it is then walked once.
 
     Returns:
-        Whether what was walked before the statement read none of the variables that it changed.
+        Whether what was walked before the statement read none of the variables that it changed, and the jump as of
+        `_walk`.
     """
     before, known, rounds = frozenset(fb.read_types), dict(fb.known), fb.unrolled_rounds
-    is_stable = True
+    is_stable, jump = True, None
     for _ in range(_MAXIMUM_WALKS):
         fb.changed.clear()
-        _walk(fb, (statement,))
+        jump = _walk(fb, (statement,))
         is_stable &= before.isdisjoint(fb.changed)
         if fb.changed <= before:
             break
         fb.known, fb.unrolled_rounds = dict(known), rounds
-    return is_stable
+    return is_stable, jump
 
 
-def _jumps(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Return | ast.Break | ast.Continue)
-
-
-def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
+def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> _Jump | None:
+    """Walks statements up to a jump that is surely taken, which it returns: what is behind it need not make sense."""
     for statement in statements:
         fb.node = statement
+        jump = None
         match statement:
             case ast.If():
-                _walk_if(fb, statement)
+                jump = _walk_if(fb, statement)
             case ast.While():
                 _forget(fb, [statement])
                 _condition(fb, statement.test)
@@ -174,19 +177,22 @@ def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
                 _walk(fb, statement.orelse)
                 _forget(fb, [statement])
             case ast.For():
-                _walk_for(fb, statement)
+                jump = _walk_for(fb, statement)
             case _ if type(statement) in STATEMENTS:
                 _simple(fb, statement)
             case _:
                 build_simple(fb, statement)  # refuses it
-        if _jumps(statement):
-            return
+        if isinstance(statement, _Jump):
+            jump = statement
+        if jump is not None:
+            return jump
+    return None
 
 
 def _simple(fb: FunctionBuilder, statement: ast.stmt) -> None:
-    flags = (
-        {name: value for name, value in fb.env.items() if name.startswith("$")} if _jumps(statement) else None
-    )
+    flags = None
+    if isinstance(statement, _Jump):
+        flags = {name: value for name, value in fb.env.items() if name.startswith("$")}
     with suppress(UnknownTypeError):  # a later walk knows more
         build_simple(fb, statement)
     if flags is not None:  # others set none
@@ -211,16 +217,23 @@ def _condition(fb: FunctionBuilder, node: ast.expr) -> bool | None:
     return None if const is None else bool(const)
 
 
-def _walk_if(fb: FunctionBuilder, node: ast.If) -> None:
+def _walk_if(fb: FunctionBuilder, node: ast.If) -> _Jump | None:
     known = _condition(fb, node.test)
     if known is not None:
-        _walk(fb, node.body if known else node.orelse)
-        return
+        return _walk(fb, node.body if known else node.orelse)
     before = dict(fb.known)
-    _walk(fb, node.body)
+    then = _walk(fb, node.body)
     fb.known = before
-    _walk(fb, node.orelse)
+    other = _walk(fb, node.orelse)
     _forget(fb, [*node.body, *node.orelse])
+    if then is None or other is None:
+        return None
+    return min(then, other, key=_reach)
+
+
+def _reach(jump: _Jump) -> int:
+    """Returns how much a jump leaves: the round, the loop or the function."""
+    return (ast.Continue, ast.Break, ast.Return).index(type(jump))
 
 
 def _forget(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
@@ -229,13 +242,15 @@ def _forget(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
         fb.known.pop(name, None)
 
 
-def _walk_for(fb: FunctionBuilder, node: ast.For) -> None:
+def _walk_for(fb: FunctionBuilder, node: ast.For) -> _Jump | None:
     iterable = _evaluated(fb, node.iter)
-    if isinstance(iterable, RangeValue) and not iterable.is_static:
-        rounds = range_rounds(fb, iterable, node.iter)
+    found = None if iterable is None else run_time_rounds(fb, iterable, node.iter)
+    if found is not None:
+        rounds, item = found
         scalar = rounds.type if rounds.type.bits else INDEX_TYPE
         _forget(fb, [node])
-        _assign(fb, node.target, Scalar(scalar, bounds=rounds.bounds))
+        with suppress(UnknownTypeError):
+            _assign(fb, node.target, item(Scalar(scalar, bounds=rounds.bounds)))
         _walk(fb, node.body)
         _forget(fb, [node])
     elif iterable is not None:
@@ -244,10 +259,16 @@ def _walk_for(fb: FunctionBuilder, node: ast.For) -> None:
             if may_leave:
                 _forget(fb, [node])
             _assign(fb, node.target, item)
-            _walk(fb, node.body)
+            jump = _walk(fb, node.body)
+            if isinstance(jump, ast.Return):
+                return jump
+            if isinstance(jump, ast.Break):
+                _forget(fb, [node])
+                return None
         if may_leave:
             _forget(fb, [node])
     _walk(fb, node.orelse)
+    return None
 
 
 def _assign(fb: FunctionBuilder, target: ast.expr, value: Value) -> None:

@@ -173,7 +173,7 @@ _OTHER_MATH = {
     "length(v)": "The square root of dot(v, v).",
     "mul_hi(a, b)": "The upper half of the bits of the product of two integers of one type.",
     "normalize(v)": "v / length(v).",
-    "sign(x)": "-1, 0 or 1 in the type of x; of vectors by component.",
+    "sign(x)": "-1, 0 or 1 in the type of x; a zero keeps its sign, NaN gives 0; of vectors by component.",
 }
 
 TEXTS = {

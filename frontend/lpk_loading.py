@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 from weakref import WeakValueDictionary
 
 from ..ir.config import config
@@ -67,6 +67,9 @@ from .lpk_signatures import (
 )
 from .spec_constant import SpecializationId
 
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
 logger = logger_of(__name__)
 
 _STATES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
@@ -75,7 +78,7 @@ _STATES = (BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE)
 @user_facing
 def load_kernel_bundle(
     ctx: Context,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | bytes | Traversable,
     devs: Sequence[Device] | None = None,
     *,
     state: BundleState = BundleState.EXECUTABLE,
@@ -87,7 +90,8 @@ def load_kernel_bundle(
 
     Args:
         ctx: the context.
-        path: of a file that ``lapilli build`` or `KernelBundle.save` wrote.
+        path: of a file that ``lapilli build`` or `KernelBundle.save` wrote; or a resource of a package, as
+            `importlib.resources.files` gives it, which may lie in a zip file; or the bytes of the file.
         devs: devices of the context; None: all of them.
         state: INPUT, where values of specialization constants can be set, OBJECT or EXECUTABLE.
 
@@ -100,15 +104,26 @@ def load_kernel_bundle(
     what = "load_kernel_bundle"
     if not isinstance(ctx, Context):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
         raise ConstraintError(f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}")
-    if not isinstance(path, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConstraintError(f"{what} takes the path of a file, found {path!r} of type {type_name(path)}")
     if state not in _STATES:
         raise ConstraintError(
             f"{what}(state=…) takes BundleState.INPUT, OBJECT or EXECUTABLE, found {state!r}"
         )
     devices = member_devices(what, devs, ctx.devices, "context")
-    file = LoadedFile(LpkFile.open(Path(path)))
+    file = LoadedFile(_opened(what, path))
     return file.bundle(ctx, devices, state, values=file.values)
+
+
+def _opened(what: str, given: object) -> LpkFile:
+    if isinstance(given, bytes | bytearray):
+        return LpkFile(bytes(given), "given as bytes")
+    if isinstance(given, str | os.PathLike):
+        return LpkFile.open(Path(cast("str | os.PathLike[str]", given)))
+    if callable(getattr(given, "read_bytes", None)) and callable(getattr(given, "open", None)):
+        return LpkFile.open(cast("Traversable", given))
+    raise ConstraintError(
+        f"{what} takes the path of a file, a resource of importlib.resources.files(…), or bytes; found {given!r} of "
+        f"type {type_name(given)}"
+    )
 
 
 def bundle_of_files(

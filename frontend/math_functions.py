@@ -144,7 +144,12 @@ def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list
 @intrinsic("math.copysign")
 def compile_copysign(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.math.copysign(x, y)``."""
-    return _binary(fb, math.CopySignOp, *float_operands(fb, node, arguments, 2))
+    return with_sign_of(fb, *float_operands(fb, node, arguments, 2))
+
+
+def with_sign_of(fb: FunctionBuilder, size: Scalar, sign: Scalar) -> Scalar:
+    """Emits `size` with the sign of `sign`, a float of its type."""
+    return _binary(fb, math.CopySignOp, size, sign)
 
 
 def _binary(fb: FunctionBuilder, op: type[Operation], left: Scalar, right: Scalar) -> Scalar:

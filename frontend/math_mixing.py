@@ -7,13 +7,14 @@ import math as python_math
 
 from xdsl.dialects import arith, math
 
+from .arithmetic import absolute
 from .builtins import expect_count, min_max, numbers
 from .comparisons import compare_scalars
 from .conversions import convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import F32, ir_type
-from .math_functions import calculate, float_operands, unary
+from .math_functions import calculate, float_operands, unary, with_sign_of
 from .types import bf16
 from .values import Scalar, Value, constant
 
@@ -76,19 +77,22 @@ def compile_step(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
 
 @intrinsic("math.sign")
 def compile_sign(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.math.sign(x)``: -1, 0 or 1 in the type of x."""
+    """Compiles ``lp.math.sign(x)``: -1, 0 or 1 in the type of x; a zero keeps its sign, and NaN gives 0."""
     expect_count(fb, node, arguments, "lp.math.sign", 1, 1)
     value = numbers(fb, node, arguments, "lp.math.sign")[0]
     if value.is_weak and value.const is not None:
         return constant((value.const > 0) - (value.const < 0))
     scalar = value.type
+    if scalar.is_float:  # not selects between -1, 0 and 1, which llvmpipe computes as -0.0 for 0.0
+        is_number = compare_scalars(fb, "Gt", absolute(fb, value, node), constant(0.0), node)
+        size = choose(fb, is_number, Scalar(scalar, const=1.0), Scalar(scalar, const=0.0))
+        return with_sign_of(fb, size, value)
     zero = constant(0)
     is_positive = compare_scalars(fb, "Gt", value, zero, node)
     is_negative = compare_scalars(fb, "Lt", value, zero, node)
-    number = float if scalar.is_float else int
-    below = Scalar(scalar, const=number(-1)) if scalar.kind != "uint" else Scalar(scalar, const=0)
-    inner = choose(fb, is_negative, below, Scalar(scalar, const=number(0)))
-    return choose(fb, is_positive, Scalar(scalar, const=number(1)), inner)
+    below = Scalar(scalar, const=-1 if scalar.kind != "uint" else 0)
+    inner = choose(fb, is_negative, below, Scalar(scalar, const=0))
+    return choose(fb, is_positive, Scalar(scalar, const=1), inner)
 
 
 @intrinsic("math.fract", "math.degrees", "math.radians")

@@ -101,15 +101,16 @@ class StreamType(Type):
         return "lp.Stream"
 
 
-class _Annotation:
+class Annotation:
     """Base of the spellings: classes that are written with brackets and never called."""
 
     example = ""
     """How it is written."""
-    _example = ""
+    _use = ""
+    """How a parameter is written with it."""
 
     def __new__(cls, *_: object) -> NoReturn:
-        raise InvalidError(f"lp.{cls.__name__} is only an annotation, {cls._example}")
+        raise InvalidError(f"lp.{cls.__name__} is only an annotation, {cls._use}")
 
 
 def _rank(name: str, parameters: object) -> int:
@@ -123,51 +124,52 @@ def _rank(name: str, parameters: object) -> int:
     return rank
 
 
-class Item(_Annotation):
+class _WorkItem(Annotation):
+    """Base of the spellings of `WorkItemType`: they take a number of dimensions."""
+
+    _kind: WorkItemKind
+
+    def __class_getitem__(cls, dimensions: object) -> WorkItemType:
+        return WorkItemType(cls._kind, _rank(cls.__name__, dimensions))
+
+
+class Item(_WorkItem):
     """The work-item that runs, without its group: ``it: lp.Item[2]`` (SYCL's ``item``)."""
 
     example = "lp.Item[1]"
-    _example = "it: lp.Item[1]; each work-item gets its own"
-
-    def __class_getitem__(cls, dimensions: object) -> WorkItemType:
-        return WorkItemType("item", _rank("Item", dimensions))
+    _use = "it: lp.Item[1]; each work-item gets its own"
+    _kind = "item"
 
 
-class NdItem(_Annotation):
+class NdItem(_WorkItem):
     """The work-item that runs, with its group: ``it: lp.NdItem[2]`` (SYCL's ``nd_item``)."""
 
     example = "lp.NdItem[1]"
-    _example = "it: lp.NdItem[1]; each work-item gets its own"
-
-    def __class_getitem__(cls, dimensions: object) -> WorkItemType:
-        return WorkItemType("nd_item", _rank("NdItem", dimensions))
+    _use = "it: lp.NdItem[1]; each work-item gets its own"
+    _kind = "nd_item"
 
 
-class Group(_Annotation):
+class Group(_WorkItem):
     """The work-group that runs: ``g: lp.Group[2]`` (SYCL's ``group``)."""
 
     example = "lp.Group[1]"
-    _example = "g: lp.Group[1]; each work-item gets its own"
-
-    def __class_getitem__(cls, dimensions: object) -> WorkItemType:
-        return WorkItemType("group", _rank("Group", dimensions))
+    _use = "g: lp.Group[1]; each work-item gets its own"
+    _kind = "group"
 
 
-class Id(_Annotation):
+class Id(_WorkItem):
     """The global index of the work-item that runs: ``i: lp.Id[2]`` (SYCL's ``id``)."""
 
     example = "lp.Id[1]"
-    _example = "i: lp.Id[1]; each work-item gets its own"
-
-    def __class_getitem__(cls, dimensions: object) -> WorkItemType:
-        return WorkItemType("id", _rank("Id", dimensions))
+    _use = "i: lp.Id[1]; each work-item gets its own"
+    _kind = "id"
 
 
-class Const(_Annotation):
+class Const(Annotation):
     """Compile-time parameter: ``n: lp.Const[lp.i32]``; a new image for each value."""
 
     example = "lp.Const[lp.i32]"
-    _example = "n: lp.Const[lp.i32]; the launch takes the value"
+    _use = "n: lp.Const[lp.i32]; the launch takes the value"
 
     def __class_getitem__(cls, element: object) -> ConstType:
         kind = value_type_of(element)
@@ -179,11 +181,11 @@ class Const(_Annotation):
         return ConstType(kind)
 
 
-class LocalArray(_Annotation):
+class LocalArray(Annotation):
     """Shared memory that the launch gives: ``tile: lp.LocalArray[lp.f32, 2]``, argument ``lp.local((16, 16))``."""
 
     example = "lp.LocalArray[lp.f32]"
-    _example = "tile: lp.LocalArray[lp.f32]; the launch takes lp.local(shape)"
+    _use = "tile: lp.LocalArray[lp.f32]; the launch takes lp.local(shape)"
 
     def __class_getitem__(cls, parameters: object) -> LocalArrayType:
         parts = cast("tuple[object, ...]", parameters if isinstance(parameters, tuple) else (parameters,))

@@ -138,8 +138,17 @@ def _steps(
         steps = [bounded_step(fb, i, n, node) for i, n in zip(indices, kind.shape, strict=False)]
         rest = kind.shape[len(indices) :]
         return tuple(steps), FixedArrayType(kind.element, rest) if rest else kind.element
-    hint = "name its member" if isinstance(kind, StructType) else None
+    hint = indexed_struct_hint(node) if isinstance(kind, StructType) else None
     raise fb.error(node, f"{kind!r} cannot be indexed in kernels", "LP2033", hint=hint)
+
+
+def indexed_struct_hint(node: ast.Subscript) -> str:
+    """Returns what to write instead of ``s["x"]``, as records of NumPy are read."""
+    match node.slice:
+        case ast.Constant(value=str() as name) if name.isidentifier():
+            return f"name its member: {ast.unparse(node.value)}.{name}"
+        case _:
+            return "name its member"
 
 
 def _component(fb: FunctionBuilder, kind: VecType, node: ast.Attribute) -> int:
@@ -319,6 +328,9 @@ def composite_item(fb: FunctionBuilder, base: Composite, node: ast.Subscript) ->
     """Compiles ``v[k]``."""
     if not isinstance(base.type, VecType):
         raise fb.error(
-            node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint="name its member"
+            node,
+            f"{describe(base)} cannot be indexed in kernels",
+            "LP2033",
+            hint=indexed_struct_hint(node),
         )
     return step_into(fb, base, (_vector_index(fb, base.type, node),), node)

@@ -14,8 +14,10 @@ from .values import Static, Value, describe
 def compile_print(fb: FunctionBuilder, node: ast.Call) -> Value:
     """Compiles ``print(…, sep=" ", end="\\n", file=stream)``; the host writes the line at the next synchronisation.
 
+    ``flush=`` says nothing more: a line is written when it has arrived.
+
     Raises:
-        CompileError: something that cannot be shown, or another keyword than sep, end and file.
+        CompileError: something that cannot be shown, or another keyword than these.
     """
     separator, end, stream = " ", "\n", ""
     for keyword in node.keywords:
@@ -25,6 +27,8 @@ def compile_print(fb: FunctionBuilder, node: ast.Call) -> Value:
             end = _literal(fb, keyword, end)
         elif keyword.arg == "file":
             stream = _stream(fb, keyword)
+        elif keyword.arg == "flush":
+            fb.evaluate(keyword.value)
         else:
             raise fb.error(
                 keyword,

@@ -30,11 +30,16 @@ class MixedSignsError(Exception):
 
 @lru_cache(maxsize=1024)
 def promote(left: ScalarType, right: ScalarType) -> ScalarType:
-    """Returns the type that arithmetic on `left` and `right` is done in; a bool counts as i32.
+    """Returns the type that arithmetic on `left` and `right` is done in.
+
+    A bool counts as i32, and beside an unsigned type that i32 cannot meet as that: both hold 0 and 1.
 
     Raises:
         MixedSignsError: signed beside unsigned where the signed type does not hold both.
     """
+    for one, other in ((left, right), (right, left)):
+        if one.kind == "bool" and other.kind == "uint" and other.bits >= i32.bits:
+            return other
     left, right = _number(left), _number(right)
     if left is right:
         return left

@@ -229,7 +229,7 @@ def _make(cls: type, least_alignment: int, names: dict[str, object]) -> type:
 
     if not isinstance(cast(object, cls), type):
         raise CompileError(f"@lp.struct decorates a class, found {cls!r}", code="LP2019")
-    members = [(name, *_member(cls, name, raw, names)) for name, raw in _annotations(cls).items()]
+    members = [(name, *_member(cls, name, raw, names)) for name, raw in raw_annotations(cls).items()]
     if not members:
         raise CompileError(
             f"struct '{cls.__name__}' has no members; write each as 'name: lp.f32'", code="LP2019"
@@ -275,12 +275,13 @@ def defaults_of_class(cls: type) -> dict[str, object]:
     return cls.__dict__.get("__lapilli_defaults__", {})
 
 
-def _annotations(cls: type) -> dict[str, Any]:
+def raw_annotations(of: type | types.FunctionType) -> dict[str, Any]:
+    """Returns annotations unevaluated as far as Python leaves them so; never raises."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
-        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
-    return inspect.get_annotations(cls)
+        return annotationlib.get_annotations(of, format=annotationlib.Format.FORWARDREF)
+    return inspect.get_annotations(of)
 
 
 def _member(cls: type, name: str, annotation: Any, names: dict[str, object]) -> tuple[Type, int]:

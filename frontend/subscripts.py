@@ -43,7 +43,7 @@ from .work_item_values import IdType, WorkItem
 @expression(ast.Subscript)
 def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
     """Compiles the read of ``a[i]``."""
-    from .parts import array_part, composite_item, load_part
+    from .parts import array_part, composite_item, indexed_struct_hint, load_part
 
     part = array_part(fb, node)
     if part is not None:
@@ -58,7 +58,10 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
             return _written_type(fb, written, node)
         case Composite():
             raise fb.error(
-                node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint="name its member"
+                node,
+                f"{describe(base)} cannot be indexed in kernels",
+                "LP2033",
+                hint=indexed_struct_hint(node),
             )
         case Scalar(type=scalar) if scalar in (INDEX_TYPE, fb.module.index_type):
             # An id of one dimension is its only index.

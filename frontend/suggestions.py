@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable
 
 from ..ir.errors import closest
@@ -203,6 +204,8 @@ def function_hint(obj: object) -> str:
     is_of_others = not _OTHERS.isdisjoint(_packages(obj))
     if is_of_others and name in _FUNCTIONS:
         return _FUNCTIONS[name]
+    if isinstance(obj, types.MethodType) and not is_of_others:
+        return f"make it a plain function or a staticmethod: '{name}' gets an object that kernels do not have"
     if name in MATH_FUNCTIONS:
         return f"write lp.math.{name}(…)"
     if name in BUILTINS:

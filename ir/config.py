@@ -37,6 +37,8 @@ class Option(Generic[_T]):
     """
 
     name: str
+    variable: str
+    """The environment variable."""
 
     def __init__(self, read: Callable[[object], _T], default: _T, expected: str, doc: str) -> None:
         self._read = read
@@ -46,11 +48,9 @@ class Option(Generic[_T]):
 
     def __set_name__(self, owner: type[Config], name: str) -> None:
         self.name = name
-
-    @property
-    def variable(self) -> str:
-        """The environment variable."""
-        return PREFIX + self.name.upper()
+        self.variable = PREFIX + name.upper()
+        encoded = getattr(os.environ, "encodekey", None)
+        self._key: object = encoded(self.variable) if encoded is not None else self.variable
 
     @overload
     def __get__(self, instance: None, owner: type[Config]) -> Option[_T]: ...
@@ -62,6 +62,10 @@ class Option(Generic[_T]):
         found = instance.values.get(self.name, _UNSET)
         if found is not _UNSET:
             return cast(_T, found)
+        # What os.environ keeps the variables in says in 20 ns that there is none, os.environ itself in 700.
+        kept = getattr(os.environ, "_data", None)
+        if kept is not None and self._key not in kept:
+            return self._default
         text = os.environ.get(self.variable, "").strip()
         return self.checked(text, self.variable) if text else self._default
 

@@ -161,6 +161,18 @@ def warning_text(diagnostic: Diagnostic) -> str:
     return text if diagnostic.location is not None else f"{diagnostic.severity}: {text}"
 
 
+_LONGEST_MESSAGE = 4000
+"""Characters of a message that shows what was given, which may be a file or a list of a million numbers."""
+
+
+def _shortened(message: str) -> str:
+    """Returns a message without the middle of what is too long; it ends as it did, with what to do."""
+    if len(message) <= _LONGEST_MESSAGE:
+        return message
+    kept = _LONGEST_MESSAGE // 4
+    return f"{message[:kept]} … ({len(message) - 2 * kept:,} characters left out) … {message[-kept:]}"
+
+
 class Error(Exception):
     """Base of every lapilli exception."""
 
@@ -168,6 +180,7 @@ class Error(Exception):
     """The SYCL error code."""
     code: str = "LP0000"
     """Stable code of this kind of mistake, ``LPnnnn``."""
+    _is_shortened = False
 
     def __init__(
         self,
@@ -177,6 +190,8 @@ class Error(Exception):
         location: Location | None = None,
         diagnostics: Sequence[Diagnostic] = (),
     ) -> None:
+        if self._is_shortened:
+            message = _shortened(message)
         super().__init__(message)
         self.message = message
         if code is not None:
@@ -219,6 +234,7 @@ class InvalidError(Error, ValueError):
 
     errc = Errc.INVALID
     code = "LP1000"
+    _is_shortened = True
 
 
 class UnknownKernelError(InvalidError, KeyError):
@@ -235,6 +251,7 @@ class KernelArgumentError(Error, TypeError):
 
     errc = Errc.KERNEL_ARGUMENT
     code = "LP3000"
+    _is_shortened = True
 
 
 class NdRangeError(Error, ValueError):
@@ -242,6 +259,7 @@ class NdRangeError(Error, ValueError):
 
     errc = Errc.ND_RANGE
     code = "LP3100"
+    _is_shortened = True
 
 
 class KernelNotSupportedError(Error):

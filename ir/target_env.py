@@ -99,11 +99,13 @@ class TargetEnv:
     """After how many rounds of all loops together the driver ends the loops of a sub-group, without an error; None:
     never.  See `vk_runtime.quirks`."""
     loses_reads: bool = False
-    """Whether the driver loses what a loop has read for work-items that leave it before others; this matters to modules
+    """Whether the driver loses what a loop computes for work-items that leave it before others; this matters to modules
     of other compilers only.  See `vk_runtime.quirks`."""
     clamps_atomics: bool = False
     """Whether positions of atomic operations in arrays are kept in range, since the driver does not look at them.  See
     `vk_runtime.quirks`."""
+    rounds_conversions_twice: bool = False
+    """Whether the driver converts u32 to f32, or f64 to f16, by way of a rounded number.  See `vk_runtime.quirks`."""
     hides_loop_starts: bool = False
     """Whether floats that a loop tests begin with values that the driver does not know for constants, see
     `passes.convert_to_spirv.loop_starts`."""
@@ -170,6 +172,7 @@ class TargetEnv:
                 disabled_passes=tuple(sorted({*first.disabled_passes, *other.disabled_passes})),
                 loop_iteration_cap=smallest_cap((first, other)),
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
+                rounds_conversions_twice=first.rounds_conversions_twice or other.rounds_conversions_twice,
                 hides_loop_starts=first.hides_loop_starts or other.hides_loop_starts,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,

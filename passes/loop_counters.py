@@ -18,10 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
-from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects.builtin import IndexType, i32
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from ..ir.attribute_values import integer
+from .insertion import Before, Behind
 from .loop_bounds import change_of, has_wide_indices, is_inside, is_natural, step_of
 from .optimise.constants import constant_integer
 from .optimise.fold_control_flow import replace
@@ -54,34 +55,6 @@ def add_trips(op: Operation, *, divides: bool = True) -> tuple[Operation, Operat
     return _trips_of_strides(op) if found is None and divides else found
 
 
-class _Behind:
-    """Adds operations on integers behind a loop."""
-
-    def __init__(self, loop: Operation) -> None:
-        self.last = self._loop = loop
-
-    def add(self, kind: type[Operation], *operands: SSAValue, type_: Attribute | None = None) -> SSAValue:
-        made = kind.create(operands=operands, result_types=(type_ or operands[0].type,))
-        return self._put(made)
-
-    def constant(self, number: int, type_: Attribute) -> SSAValue:
-        value = IntegerAttr(number, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        return self._put(arith.ConstantOp.create(result_types=(type_,), properties={"value": value}))
-
-    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._put(arith.CmpiOp(a, b, predicate))
-
-    def as_i32(self, value: SSAValue) -> SSAValue:
-        return value if value.type == i32 else self.add(arith.IndexCastOp, value, type_=i32)
-
-    def _put(self, op: Operation) -> SSAValue:
-        op.location = self._loop.location
-        assert self.last.parent is not None
-        self.last.parent.insert_op_after(op, self.last)
-        self.last = op
-        return op.results[0]
-
-
 def _trips_of_for(op: scf.ForOp) -> tuple[Operation, Operation, SSAValue] | None:
     low, high, step = op.operands[:3]
     number = constant_integer(step)
@@ -89,7 +62,7 @@ def _trips_of_for(op: scf.ForOp) -> tuple[Operation, Operation, SSAValue] | None
         return None
     if low.type != i32 and has_wide_indices(op):  # perhaps more rounds than 32 bits hold
         return None
-    behind = _Behind(op)
+    behind = Behind(op)
     runs = behind.compare("slt", low, high)
     trips = behind.add(arith.SubiOp, high, low)  # as an unsigned number, where it runs
     if number > 1:
@@ -97,7 +70,7 @@ def _trips_of_for(op: scf.ForOp) -> tuple[Operation, Operation, SSAValue] | None
         whole = behind.add(arith.DivUIOp, behind.add(arith.SubiOp, trips, one), step)
         trips = behind.add(arith.AddiOp, whole, one)
     chosen = behind.add(arith.SelectOp, runs, trips, behind.constant(0, low.type), type_=low.type)
-    rounds = behind.as_i32(chosen)  # may be the last operation
+    rounds = _as_i32(behind, chosen)  # may be the last operation
     return op, behind.last, rounds
 
 
@@ -121,14 +94,14 @@ def _trips_of_while(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] | 
     else:
         loop = _passing(op, test, index)
         last = loop.results[-1]
-    behind = _Behind(loop)
+    behind = Behind(loop)
     if constant_integer(first) == 0 and step > 0:
         distance = last
     else:
         distance = behind.add(arith.SubiOp, *((last, first) if step > 0 else (first, last)))
     if abs(step) > 1:
         distance = behind.add(arith.DivUIOp, distance, behind.constant(abs(step), distance.type))
-    rounds = behind.as_i32(distance)  # may be the last operation
+    rounds = _as_i32(behind, distance)  # may be the last operation
     return loop, behind.last, rounds
 
 
@@ -155,7 +128,7 @@ def _trips_of_strides(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] 
         or is_inside(stride, op)
     ):
         return None
-    first, behind = op.operands[value.index], _Behind(op)
+    first, behind = op.operands[value.index], Behind(op)
     zero, one, many = (behind.constant(number, i32) for number in (0, 1, UNCOUNTED))
     distance = behind.add(arith.SubiOp, behind.add(arith.SubiOp, end, first), one)
     whole = behind.add(arith.DivUIOp, distance, behind.add(arith.MaxUIOp, stride, one))
@@ -165,6 +138,10 @@ def _trips_of_strides(op: scf.WhileOp) -> tuple[Operation, Operation, SSAValue] 
     runs = behind.compare("ult", first, end)
     rounds = behind.add(arith.SelectOp, runs, trips, zero, type_=i32)
     return op, behind.last, rounds
+
+
+def _as_i32(behind: Behind, value: SSAValue) -> SSAValue:
+    return value if value.type == i32 else behind.add(arith.IndexCastOp, value, type_=i32)
 
 
 def _is_of_pairs(end: SSAValue, stride: SSAValue) -> bool:
@@ -203,7 +180,6 @@ def _passing(op: scf.WhileOp, test: scf.ConditionOp, index: int) -> Operation:
         regions=regions,
         location=op.location,
     )
-    assert op.parent is not None
-    op.parent.insert_op_before(made, op)
+    Before(op).put(made)
     replace(op, made.results[:-1])
     return made

@@ -22,13 +22,13 @@ Invariant: the operations run in the same order on the same values, but for thos
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..ir.attribute_values import integer
@@ -37,11 +37,13 @@ from ..ir.dialects.kernel_atomic import AtomicOp
 from ..ir.dialects.kernel_fields import LoadFieldOp
 from ..ir.dialects.kernel_wide import LoadWideOp
 from ..ir.walk import block_operations
+from .copies import copy_block
+from .insertion import Before
 from .loop_bounds import change_of, is_inside, is_natural
 from .optimise.constants import constant_integer, integer_width, wrap
 from .optimise.effects import array_of, is_pure_class, loops_of, optimised_functions, read_only_arrays
 from .optimise.fold_control_flow import replace, trip_count
-from .unroll import MAXIMUM_TRIPS, copy_operations
+from .unroll import MAXIMUM_TRIPS
 
 MAXIMUM_OPERATIONS = 40
 """Of a body that is written twice."""
@@ -97,55 +99,16 @@ def _computes(op: Operation) -> bool:
     return is_pure_class(type(op)) or op.name.startswith("arith.")
 
 
-class _Before:
-    """Adds operations on integers in front of another one."""
-
-    def __init__(self, place: Operation) -> None:
-        self._place = place
-
-    def add(self, kind: type[Operation], *operands: SSAValue, type_: Attribute | None = None) -> SSAValue:
-        return self._value(create(kind, operands, (type_ or operands[0].type,)))
-
-    def constant(self, number: int, type_: Attribute) -> SSAValue:
-        value = IntegerAttr(number, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        return self._value(create(arith.ConstantOp, (), (type_,), {"value": value}))
-
-    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._value(arith.CmpiOp(a, b, predicate))
-
-    def _value(self, op: Operation) -> SSAValue:
-        self.put(op)
-        return op.results[0]
-
-    def put(self, op: Operation) -> None:
-        op.location = self._place.location
-        assert self._place.parent is not None
-        self._place.parent.insert_op_before(op, self._place)
-
-
-def _copy_round(body: Block, arguments: Sequence[SSAValue], target: Block) -> list[SSAValue]:
-    """Copies a round to the end of `target`; returns what it would carry on."""
-    values: dict[SSAValue, SSAValue] = dict(zip(body.args, arguments, strict=True))
-    ops = block_operations(body)
-    copy_operations(ops[:-1], values, target, None)
-    return _images(ops[-1].operands, values)
-
-
-def _images(operands: Sequence[SSAValue], values: Mapping[SSAValue, SSAValue]) -> list[SSAValue]:
-    return [values.get(value, value) for value in operands]
-
-
 def _one_more(loop: Operation, runs: SSAValue, body: Block, arguments: Sequence[SSAValue]) -> scf.IfOp:
     """Adds in front of a loop one round under a condition; its results are what it carries on, or `arguments`."""
     taken, skipped = Block(), Block()
-    after = _copy_round(body, arguments, taken)
+    after = copy_block(body, arguments, taken)
     before = list(arguments)[-len(after) :] if after else []
     for block, values in ((taken, after), (skipped, before)):
         block.add_op(create(scf.YieldOp, values, location=loop.location))
     types = [value.type for value in after]
-    made = create(scf.IfOp, (runs,), types, regions=(Region(taken), Region(skipped)), location=loop.location)
-    assert loop.parent is not None
-    loop.parent.insert_op_before(made, loop)
+    made = create(scf.IfOp, (runs,), types, regions=(Region(taken), Region(skipped)))
+    Before(loop).put(made)
     return made
 
 
@@ -185,7 +148,7 @@ def _pair_for(loop: scf.ForOp) -> Block | None:
     is_long = trips is None or trips > MAXIMUM_TRIPS
     if constant_integer(step) != 1 or not is_long:
         return None
-    before = _Before(loop)
+    before = Before(loop)
     any_runs = before.compare("slt", low, high)
     end = _one_less(before, high, any_runs)
     main = _double_for(loop, before, end)
@@ -197,7 +160,7 @@ def _pair_for(loop: scf.ForOp) -> Block | None:
     return main.body.block
 
 
-def _one_less(before: _Before, high: SSAValue, any_runs: SSAValue) -> SSAValue:
+def _one_less(before: Before, high: SSAValue, any_runs: SSAValue) -> SSAValue:
     """Returns the number before an end; where no round runs, a number that none runs below either.
 
     A maximum with the least number but one would do as well, but SPIRV-Tools in SwiftShader folds SMax of constants,
@@ -212,13 +175,13 @@ def _one_less(before: _Before, high: SSAValue, any_runs: SSAValue) -> SSAValue:
     return before.add(arith.SelectOp, any_runs, less, high, type_=high.type)
 
 
-def _double_for(loop: scf.ForOp, before: _Before, end: SSAValue) -> scf.ForOp:
+def _double_for(loop: scf.ForOp, before: Before, end: SSAValue) -> scf.ForOp:
     low, _, one, *initial = loop.operands
     body = Block(arg_types=[low.type, *(value.type for value in initial)])
-    carried = _copy_round(loop.body.block, body.args, body)
+    carried = copy_block(loop.body.block, body.args, body)
     following = create(arith.AddiOp, (body.args[0], one), (low.type,), location=loop.location)
     body.add_op(following)
-    carried = _copy_round(loop.body.block, (following.results[0], *carried), body)
+    carried = copy_block(loop.body.block, (following.results[0], *carried), body)
     body.add_op(create(scf.YieldOp, carried, location=loop.location))
     two = before.constant(2, low.type)
     types = [value.type for value in initial]
@@ -269,7 +232,7 @@ def _pair_while(loop: scf.WhileOp) -> Block | None:
     found = _strides_of(loop)
     if found is None:
         return None
-    before = _Before(loop)
+    before = Before(loop)
     main = _double_while(loop, before, found)
     if not found.is_unsigned:  # a number may come around, and the rounds go on
         loop.operands = main.results
@@ -280,7 +243,7 @@ def _pair_while(loop: scf.WhileOp) -> Block | None:
     return main.after_region.block
 
 
-def _end_of_pairs(before: _Before, found: _Strides) -> SSAValue:
+def _end_of_pairs(before: Before, found: _Strides) -> SSAValue:
     """Returns what a number is below where a second round follows."""
     end, stride = constant_integer(found.end), constant_integer(found.stride)
     if end is not None and stride is not None and end >= 0:
@@ -290,7 +253,7 @@ def _end_of_pairs(before: _Before, found: _Strides) -> SSAValue:
     return before.add(arith.SubiOp, high, found.stride)
 
 
-def _double_while(loop: scf.WhileOp, before: _Before, found: _Strides) -> scf.WhileOp:
+def _double_while(loop: scf.WhileOp, before: Before, found: _Strides) -> scf.WhileOp:
     end = _end_of_pairs(before, found)
     stride = constant_integer(found.stride)
     type_ = found.stride.type
@@ -307,7 +270,7 @@ def _double_while(loop: scf.WhileOp, before: _Before, found: _Strides) -> scf.Wh
     test.add_op(compare)
     test.add_op(create(scf.ConditionOp, (compare.results[0], *test.args), location=loop.location))
     source = loop.after_region.block
-    carried = _copy_round(source, _copy_round(source, body.args, body), body)
+    carried = copy_block(source, copy_block(source, body.args, body), body)
     last = carried[found.index].owner
     assert isinstance(last, Operation)
     last.operands = (body.args[found.index], twice)

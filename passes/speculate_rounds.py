@@ -28,22 +28,24 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
+from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..ir.create import create
 from ..ir.walk import block_operations
+from .copies import copy_block
+from .insertion import Before
 from .loop_bounds import is_inside, step_of
-from .optimise.constants import integer_width, wrap
 from .optimise.dce import eliminate_dead_code
 from .optimise.effects import is_speculatable, loops_of, optimised_functions
 from .optimise.fold_control_flow import replace
 from .optimise.forward_walk import ForwardWalk
-from .unroll import copy_operations
 
 MAXIMUM_OPERATIONS = 48
 """Of a test and a body together."""
+LARGEST_STEP = 1 << 29
+"""Of a count: twice as much fits in an index."""
 FEWEST_OPERATIONS = 2
 """Of a body on integers, beside its counts: a shift alone is there as soon as its test."""
 _SLOW = ("arith.div", "arith.rem", "arith.floordiv", "arith.ceildiv")
@@ -79,7 +81,7 @@ def _double(loop: scf.WhileOp) -> bool:
     steps = _steps_of(loop)
     if steps is None:
         return False
-    before = _Added(loop)
+    before = Before(loop)
     starts = (*loop.operands, before.constant(1, i1))
     passed = [*(result.type for result in loop.results), i1]
     made = create(
@@ -95,7 +97,7 @@ def _double(loop: scf.WhileOp) -> bool:
     for place, step in steps.items():
         if loop.results[place].uses:
             less = before.add(arith.SubiOp, results[place], before.constant(step, results[place].type))
-            results[place] = before.add(arith.SelectOp, goes_on, results[place], less)
+            results[place] = before.add(arith.SelectOp, goes_on, results[place], less, type_=less.type)
     replace(loop, results)
     return True
 
@@ -152,6 +154,8 @@ def _step(loop: scf.WhileOp, value: SSAValue) -> int | None:
     if not isinstance(value, BlockArgument) or value.owner is not loop.before_region.block:
         return None
     kind, number = step_of(loop, value.index) or (None, 0)
+    if abs(number) > LARGEST_STEP:
+        return None
     if kind is arith.SubiOp:
         return -number
     return number if kind is arith.AddiOp else None
@@ -164,7 +168,7 @@ def _guarded_test(loop: scf.WhileOp) -> Block:
     """Returns the test of the new loop: that of the old one, where the first of two rounds was followed by another."""
     block = Block(arg_types=[*(value.type for value in loop.operands), i1])
     *state, goes_on = block.args
-    passes, *passed = _copy(loop.before_region.block, state, block)
+    passes, *passed = copy_block(loop.before_region.block, state, block)
     both = create(arith.AndIOp, (goes_on, passes), (i1,), location=loop.location)
     block.add_op(both)
     block.add_op(create(scf.ConditionOp, (both.results[0], *passed, goes_on), location=loop.location))
@@ -174,12 +178,12 @@ def _guarded_test(loop: scf.WhileOp) -> Block:
 def _two_rounds(loop: scf.WhileOp, passed: Sequence[Attribute], steps: dict[int, int]) -> Block:
     block = Block(arg_types=passed)
     first = block.args[:-1]
-    once = _copy(loop.after_region.block, first, block)
-    goes_on, *second = _copy(loop.before_region.block, once, block)
-    carried = _copy(loop.after_region.block, second, block)
+    once = copy_block(loop.after_region.block, first, block)
+    goes_on, *second = copy_block(loop.before_region.block, once, block)
+    carried = copy_block(loop.after_region.block, second, block)
     end = create(scf.YieldOp, (*carried, goes_on), location=loop.location)
     block.add_op(end)
-    test, before_end = loop.before_region.block.last_op, _Added(end)
+    test, before_end = loop.before_region.block.last_op, Before(end)
     assert test is not None
     for place, step in steps.items():
         count = test.operands[1 + place]
@@ -187,35 +191,3 @@ def _two_rounds(loop: scf.WhileOp, passed: Sequence[Attribute], steps: dict[int,
         twice = before_end.constant(2 * step, count.type)
         end.operands[count.index] = before_end.add(arith.AddiOp, first[place], twice)
     return block
-
-
-def _copy(source: Block, state: Sequence[SSAValue], target: Block) -> list[SSAValue]:
-    """Copies a block without its end to the end of `target`; returns the operands of that end."""
-    values: dict[SSAValue, SSAValue] = dict(zip(source.args, state, strict=True))
-    *ops, end = block_operations(source)
-    copy_operations(ops, values, target, None)
-    return [values.get(value, value) for value in end.operands]
-
-
-class _Added:
-    """Adds operations in front of another one, at its location."""
-
-    def __init__(self, place: Operation) -> None:
-        self._place = place
-
-    def add(self, kind: type[Operation], *operands: SSAValue) -> SSAValue:
-        op = create(kind, operands, (operands[-1].type,), location=self._place.location)
-        self.put(op)
-        return op.results[0]
-
-    def constant(self, number: int, type_: Attribute) -> SSAValue:
-        width = integer_width(type_)
-        assert width is not None, "counts are integers"
-        value = IntegerAttr(wrap(number, width), type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        op = create(arith.ConstantOp, (), (type_,), {"value": value}, location=self._place.location)
-        self.put(op)
-        return op.results[0]
-
-    def put(self, op: Operation) -> None:
-        assert self._place.parent is not None
-        self._place.parent.insert_op_before(op, self._place)

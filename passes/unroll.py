@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..ir.create import create
 from ..ir.dialects.kernel_reports import REPORT_NAMES
 from ..ir.walk import block_operations, has_any, operations, region_blocks
+from .copies import copy_block, copy_operations
+from .insertion import Before
 from .optimise.constants import constant_integer, integer_width
 from .optimise.effects import is_write_class
 from .optimise.fold_control_flow import replace, trip_count
@@ -68,11 +70,11 @@ def unroll_if_short(op: scf.ForOp) -> bool:
     if trips > MAXIMUM_TRIPS or trips * size(op.body.block) > MAXIMUM_OPERATIONS:
         return False
     carried = list(op.operands[3:])
-    assert op.parent is not None
+    before, block = Before(op), op.parent
+    assert block is not None
     for trip in range(trips):
-        index = _constant(op, low + trip * step)
-        op.parent.insert_op_before(index, op)
-        carried = _copy_round(op, index.results[0], carried, op.parent, op)
+        index = before.constant(low + trip * step, op.operands[0].type)
+        carried = copy_block(op.body.block, (index, *carried), block, op)
     replace(op, carried)
     return True
 
@@ -92,52 +94,16 @@ def size(block: Block) -> int:
     return len(operations(block))
 
 
-def _constant(op: scf.ForOp, number: int) -> Operation:
-    type_ = op.operands[0].type
-    attribute = IntegerAttr(number, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    return arith.ConstantOp.create(
-        result_types=(type_,), properties={"value": attribute}, location=op.location
-    )
-
-
-def _copy_round(
-    op: scf.ForOp, index: SSAValue, carried: Sequence[SSAValue], target: Block, before: Operation | None
-) -> list[SSAValue]:
-    """Copies the body in front of `before`, or to the end of `target`; returns what it would carry on."""
-    body = op.body.block
-    values: dict[SSAValue, SSAValue] = dict(zip(body.args, (index, *carried), strict=True))
-    last = body.last_op
-    assert last is not None
-    copy_operations([inner for inner in body.ops if inner is not last], values, target, before)
-    return [values.get(value, value) for value in last.operands]
-
-
-def copy_operations(
-    ops: Sequence[Operation], values: dict[SSAValue, SSAValue], target: Block, before: Operation | None
-) -> None:
-    """Copies operations in front of `before`, or to the end of `target`; notes their results in `values`."""
-    for op in ops:
-        copy = op.clone(values)
-        for original, new in zip(op.walk(), copy.walk(), strict=True):
-            new.location = original.location
-        if before is None:
-            target.add_op(copy)
-        else:
-            target.insert_op_before(copy, before)
-
-
 def _add_rounds(
     op: scf.ForOp, block: Block, index: SSAValue, carried: Sequence[SSAValue], one: SSAValue, count: int
 ) -> tuple[SSAValue, Sequence[SSAValue]]:
     """Adds so many rounds to a block; returns the index of the last one and what it would carry on."""
     for trip in range(count):
         if trip:
-            advance = arith.AddiOp.create(
-                operands=(index, one), result_types=(index.type,), location=op.location
-            )
+            advance = create(arith.AddiOp, (index, one), (index.type,), location=op.location)
             block.add_op(advance)
             index = advance.results[0]
-        carried = _copy_round(op, index, carried, block, None)
+        carried = copy_block(op.body.block, (index, *carried), block)
     return index, carried
 
 
@@ -156,23 +122,21 @@ def unroll_for(op: scf.ForOp, level: int) -> int:
     must not count every time: there they stand under conditions, 4 rounds if their number has the bit 4, 2 if it has
     the bit 2, and so on.
     """
-    largest = 1 << max(
-        (integer_width(op.operands[0].type) or 32) - 2, 0
-    )  # a step that the counter's type has
+    bits = integer_width(op.operands[0].type) or 32
+    largest = 1 << max(bits - 2, 0)  # a step that the counter's type has
     factor = min(factor_for(size(op.body.block), level), largest)
     if constant_integer(op.operands[2]) != 1 or factor == 1 or not _is_innermost(op):
         return 0
-    assert op.parent is not None
+    before = Before(op)
     low, high, one = op.operands[:3]
-    step = _constant(op, factor)
-    middle = _last_whole(op, low, high, step.results[0])
-    op.parent.insert_ops_before([step, *middle], op)
-    main = _loop_of_rounds(op, low, middle[-1].results[0], step.results[0], one, factor)
-    op.parent.insert_op_before(main, op)
+    step = before.constant(factor, low.type)
+    middle = _last_whole(before, low, high, step)
+    main = _loop_of_rounds(op, low, middle, step, one, factor)
+    before.put(main)
     if _is_in_loop(op):
-        replace(op, _add_rest(op, middle[-1].results[0], factor, main.results))
+        replace(op, _add_rest(op, middle, factor, main.results))
         return 0
-    op.operands = [middle[-1].results[0], high, one, *main.results]
+    op.operands = [middle, high, one, *main.results]
     return factor - 1
 
 
@@ -185,37 +149,29 @@ def _is_in_loop(op: Operation) -> bool:
 
 def _add_rest(op: scf.ForOp, index: SSAValue, factor: int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Adds the rounds from `index` on in front of `op`, fewer than `factor`; returns what they carry out."""
-    assert op.parent is not None
+    before, type_ = Before(op), index.type
     high, one = op.operands[1:3]
     # For an empty loop the difference is negative or 0, and must not run: its bits count only where it is positive.
-    runs = arith.CmpiOp(index, high, "slt")
-    difference = arith.SubiOp(high, index)
-    zero = _constant(op, 0)
-    rest = arith.SelectOp(runs.results[0], difference.results[0], zero.results[0])
-    for new in (runs, difference, zero, rest):
-        new.location = op.location
-    op.parent.insert_ops_before([runs, difference, zero, rest], op)
+    runs = before.compare("slt", index, high)
+    difference = before.add(arith.SubiOp, high, index)
+    zero = before.constant(0, type_)
+    rest = before.add(arith.SelectOp, runs, difference, zero, type_=type_)
     bit = factor // 2
     while bit:
-        mask = _constant(op, bit)
-        masked = arith.AndIOp(rest.results[0], mask.results[0])
-        test = arith.CmpiOp(masked.results[0], zero.results[0], "ne")
+        masked = before.add(arith.AndIOp, rest, before.constant(bit, type_))
+        test = before.compare("ne", masked, zero)
         block = Block()
         last, through = _add_rounds(op, block, index, carried, one, bit)
-        following = arith.AddiOp.create(
-            operands=(last, one), result_types=(index.type,), location=op.location
-        )
+        following = create(arith.AddiOp, (last, one), (type_,), location=op.location)
         block.add_op(following)
         block.add_op(scf.YieldOp.create(operands=[following.results[0], *through], location=op.location))
         skipped = Block([scf.YieldOp.create(operands=[index, *carried], location=op.location)])
         chosen = scf.IfOp.create(
-            operands=test.results,
-            result_types=[index.type, *(value.type for value in carried)],
+            operands=(test,),
+            result_types=[type_, *(value.type for value in carried)],
             regions=[Region(block), Region(skipped)],
         )
-        for new in (masked, test, chosen):
-            new.location = op.location
-        op.parent.insert_ops_before([mask, masked, test, chosen], op)
+        before.put(chosen)
         index, carried = chosen.results[0], chosen.results[1:]
         bit //= 2
     return carried
@@ -235,18 +191,14 @@ def unroll_while(op: scf.WhileOp, level: int) -> int:
         return 0
     last = after.last_op
     assert last is not None
-    rounds = [inner for inner in after.ops if inner is not last]
+    rounds = block_operations(after)[:-1]
     yielded = list(last.operands)
     state: list[SSAValue] = list(yielded)
     for _ in range(factor - 1):
-        values: dict[SSAValue, SSAValue] = dict(zip(before.args, state, strict=True))
-        test = before.last_op
-        assert isinstance(test, scf.ConditionOp)
-        copy_operations([inner for inner in before.ops if inner is not test], values, after, last)
-        condition, *passed = [values.get(value, value) for value in test.operands]
+        condition, *passed = copy_block(before, state, after, last)
         body = Block()
         inside: dict[SSAValue, SSAValue] = dict(zip(after.args, passed, strict=True))
-        copy_operations(rounds, inside, body, None)
+        copy_operations(rounds, inside, body)  # without the rounds that `after` has got by now
         through = [inside.get(value, value) for value in yielded]
         body.add_op(scf.YieldOp.create(operands=through, location=op.location))
         skipped = Block([scf.YieldOp.create(operands=state, location=op.location)])
@@ -262,34 +214,16 @@ def unroll_while(op: scf.WhileOp, level: int) -> int:
     return 0
 
 
-def _last_whole(op: scf.ForOp, low: SSAValue, high: SSAValue, step: SSAValue) -> list[Operation]:
-    """Returns operations of which the last gives low + (high - low) // step * step, or low for an empty loop.
+def _last_whole(before: Before, low: SSAValue, high: SSAValue, step: SSAValue) -> SSAValue:
+    """Returns low + (high - low) // step * step, or low for an empty loop.
 
     Unsigned: the difference of two signed numbers may not fit, but wraps to the right unsigned one.
     """
-    type_ = low.type
-    made: list[Operation] = []
-
-    def emit(
-        kind: type[Operation], *operands: SSAValue, result: object = type_, **properties: object
-    ) -> SSAValue:
-        new = kind.create(
-            operands=operands,
-            result_types=(result,),  # pyright: ignore[reportArgumentType]
-            properties=properties,  # pyright: ignore[reportArgumentType]
-            location=op.location,
-        )
-        made.append(new)
-        return new.results[0]
-
-    distance = emit(arith.SubiOp, high, low)
-    whole = emit(arith.MuliOp, emit(arith.DivUIOp, distance, step), step)
-    stop = emit(arith.AddiOp, low, whole)
-    runs = arith.CmpiOp(low, high, "slt")
-    runs.location = op.location
-    made.append(runs)
-    emit(arith.SelectOp, runs.results[0], stop, low)
-    return made
+    distance = before.add(arith.SubiOp, high, low)
+    whole = before.add(arith.MuliOp, before.add(arith.DivUIOp, distance, step), step)
+    stop = before.add(arith.AddiOp, low, whole)
+    runs = before.compare("slt", low, high)
+    return before.add(arith.SelectOp, runs, stop, low, type_=low.type)
 
 
 def _loop_of_rounds(

@@ -21,23 +21,24 @@ Invariant: the operations run in the same order on the same values; locations ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, gpu, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ..ir.dialects.spirv.barrier import ControlBarrierOp
 from ..ir.walk import block_operations
+from .copies import copy_block
 from .loop_bounds import exact_rounds
 from .optimise.dce import eliminate_dead_code
 from .optimise.effects import body_blocks, optimised_functions
 from .optimise.fold_control_flow import replace
 from .optimise.forward_walk import ForwardWalk
-from .unroll import copy_operations, size, unroll_if_short
+from .unroll import size, unroll_if_short
 
 MAXIMUM_ROUNDS = 16
 MAXIMUM_OPERATIONS = 512
@@ -87,18 +88,10 @@ def _unroll_while(op: scf.WhileOp) -> bool:
     rounds = exact_rounds(op)
     if rounds is None or rounds > MAXIMUM_ROUNDS or rounds * (size(test) + size(body)) > MAXIMUM_OPERATIONS:
         return False
-    passed = _copy_before(test, op.operands, op)
+    assert op.parent is not None
+    _, *passed = copy_block(test, op.operands, op.parent, op)
     for _ in range(rounds):
-        passed = _copy_before(test, _copy_before(body, passed, op), op)
+        carried = copy_block(body, passed, op.parent, op)
+        _, *passed = copy_block(test, carried, op.parent, op)
     replace(op, passed)
     return True
-
-
-def _copy_before(source: Block, state: Sequence[SSAValue], loop: Operation) -> Sequence[SSAValue]:
-    """Copies a block of a loop in front of it, without its end; returns what that end hands on."""
-    values: dict[SSAValue, SSAValue] = dict(zip(source.args, state, strict=True))
-    *ops, end = block_operations(source)
-    assert loop.parent is not None
-    copy_operations(ops, values, loop.parent, loop)
-    handed = end.operands[1:] if isinstance(end, scf.ConditionOp) else end.operands
-    return [values.get(value, value) for value in handed]

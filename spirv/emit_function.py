@@ -17,6 +17,7 @@ from ..ir.dialects import spirv
 from ..ir.dialects.spirv.types import is_scalar_attribute
 from ..ir.walk import block_operations, operands_of
 from .binary import Section, encode_instruction
+from .block_edges import edge_target, predecessors
 from .block_order import emission_order
 from .emit_context import EmitContext, Survey, cannot_emit
 from .emit_operands import OperandEncoder, opcode_of, operand_encoder
@@ -24,7 +25,6 @@ from .tables import Op
 from .type_table import UnemittableError, scalar_words
 
 _STRUCTURED = frozenset((spirv.SelectionOp, spirv.LoopOp))  # asked by type(): isinstance costs more
-_LEAVING = frozenset((spirv.BreakOp, spirv.ContinueOp))
 
 
 class _Codes(dict[type[Operation], tuple[int | None, OperandEncoder | None]]):
@@ -143,14 +143,17 @@ class FunctionEmitter:
             self._emit_line()
         if op.results:
             (value,) = op.results
-            result_type, result = self._context.types.id(value.type), self._id(value)
+            result_type, result = self._context.types.id(value.type), self._ids.get(id(value))
+            if result is None:
+                result = self._ids[id(value)] = self._builder.new_id()
         elif opcode == Op.FunctionCall:
             result_type, result = self._context.types.void(), self._builder.new_id()
         else:
-            self._add(opcode, self._operands(op, encode))
-            return
-        self._add(opcode, self._operands(op, encode), result_type, result)
-        if op.attributes:
+            result_type = result = None
+        operands = self._operands(op, encode)
+        self._words += encode_instruction(opcode, operands, result_type, result)
+        self._marks.append(self._mark)
+        if result is not None and op.attributes:
             self._context.decorate_from(result, op.attributes)
 
     def _operands(self, op: Operation, encode: OperandEncoder | None) -> list[int]:
@@ -241,10 +244,10 @@ class FunctionEmitter:
     def _phis(self, block: Block) -> None:
         if not block.args:
             return
-        predecessors = self._predecessors(block)
+        incoming = self._incoming(block)
         for index, argument in enumerate(block.args):
             operands: list[int] = []
-            for predecessor, values in predecessors:
+            for predecessor, values in incoming:
                 operands += (self._id_ahead(values[index]), self._exit_label(predecessor))
             self._add(Op.Phi, operands, self._context.types.id(argument.type), self._id(argument))
 
@@ -320,7 +323,7 @@ class FunctionEmitter:
 
     def _rest_of_region(self, blocks: Sequence[Block]) -> None:
         for block in blocks[:-1]:
-            if _edge(block) is None:
+            if edge_target(block) is None:
                 self._labelled_block(block)
         merge = blocks[-1]
         self._start_block(merge)  # the enclosing block goes on in it
@@ -343,7 +346,7 @@ class FunctionEmitter:
 
     def _target_label(self, block: Block) -> int:
         """Returns the label of a block, or of where it goes if it is but an edge out of the region."""
-        target = _edge(block)
+        target = edge_target(block)
         return self._label(block if target is None else target)
 
     def _leave(self, op: Operation) -> None:
@@ -363,9 +366,9 @@ class FunctionEmitter:
             words += [*scalar_words(literal, 0)[2:], self._target_label(block)]
         self._add(Op.Switch, words)
 
-    def _predecessors(self, block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
+    def _incoming(self, block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
         """Returns the blocks that branch to `block`, out of regions in it too, and the values that they pass."""
-        found = _predecessors(block)
+        found = predecessors(block)
         region = block.parent
         assert region is not None
         structured = region.parent_op()
@@ -376,10 +379,10 @@ class FunctionEmitter:
                 continue
             inner = op.parent_block()
             assert inner is not None
-            if _edge(inner) is None:
+            if edge_target(inner) is None:
                 found.append((inner, op.values))
             else:
-                found += [(before, op.values) for before, _ in _predecessors(inner)]
+                found += [(before, op.values) for before, _ in predecessors(inner)]
         return found
 
     def _branch_conditional(self, op: Operation) -> None:
@@ -391,43 +394,6 @@ class FunctionEmitter:
         words = [] if weights is None else [weight.value.data & 0xFFFFFFFF for weight in weights]
         targets = [self._target_label(block) for block in op.successors]
         self._add(Op.BranchConditional, (self._id(op.condition), *targets, *words))
-
-
-def _edge(block: Block) -> Block | None:
-    """Returns where a block goes that only stands for a branch out of its region; None for any other."""
-    op = block.first_op
-    if type(op) in _LEAVING and isinstance(op, spirv.BreakOp | spirv.ContinueOp):
-        return op.target if op.is_edge is not None and not block.args else None
-    return None
-
-
-def _predecessors(block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
-    """Returns the blocks that branch to `block` and the values that they pass."""
-    region = block.parent
-    assert region is not None
-    found: list[tuple[Block, Sequence[SSAValue]]] = []
-    for candidate in region.blocks:
-        terminator = candidate.last_op
-        if isinstance(terminator, spirv.BranchOp) and terminator.successors[0] is block:
-            found.append((candidate, terminator.block_arguments))
-        elif isinstance(terminator, spirv.BranchConditionalOp):
-            on_true, on_false = terminator.successors
-            if on_true is block and on_false is block:
-                if tuple(terminator.true_target_operands) != tuple(terminator.false_target_operands):
-                    cannot_emit("both targets are one block that gets different values", terminator)
-                found.append((candidate, terminator.true_target_operands))
-            elif on_true is block:
-                found.append((candidate, terminator.true_target_operands))
-            elif on_false is block:
-                found.append((candidate, terminator.false_target_operands))
-        elif isinstance(terminator, spirv.SwitchOp):
-            passed = [values for _, target, values in terminator.case_operands() if target is block]
-            if terminator.default_target is block:
-                passed.append(terminator.default_operands)
-            if any(tuple(values) != tuple(passed[0]) for values in passed):
-                cannot_emit("two cases pass one block different values", terminator)
-            found += [(candidate, values) for values in passed[:1]]
-    return found
 
 
 _SPECIAL: dict[type[Operation], Callable[[FunctionEmitter, Operation], None]] = {

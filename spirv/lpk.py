@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import KernelInfo, SpecConstantInfo
@@ -26,6 +26,9 @@ from ..ir.property_set import requirements_of_properties
 from ..ir.target_env import SPIRV_TARGET, TargetEnv
 from .device_image import DeviceImage
 from .image_codec import decode, encode
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 MAGIC: Final = b"\x89LPK\r\n\x1a\n"
 """Begins and breaks as PNG's does, so that a transfer as text is noticed."""
@@ -185,16 +188,16 @@ class LpkFile:
             raise self.error(f"its header cannot be read: {error}") from error
 
     @staticmethod
-    def open(path: Path) -> LpkFile:
+    def open(path: Path | Traversable) -> LpkFile:
         """Reads a file; errors as the constructor's, and InvalidError where it cannot be read or is too large."""
         try:
             with path.open("rb") as file:
                 data = file.read(MAX_FILE_BYTES + 1)
-        except (OSError, ValueError) as error:  # ValueError: a path with a NUL
-            reason = getattr(error, "strerror", None) or error
-            raise InvalidError(f"the bundle file {path} cannot be read: {reason}", code="LP1060") from error
         except MemoryError:
             raise InvalidError(f"the bundle file {path} does not fit into memory", code="LP1060") from None
+        except Exception as error:  # OSError, ValueError of a NUL in a path, and those of damaged zip files
+            reason = getattr(error, "strerror", None) or error
+            raise InvalidError(f"the bundle file {path} cannot be read: {reason}", code="LP1060") from error
         return LpkFile(data, str(path))
 
     def error(self, problem: str) -> InvalidError:
@@ -259,6 +262,18 @@ class LpkFile:
         for blob in (image.code, image.native_code):
             if blob is not None and not 0 <= blob < len(header.blobs):
                 raise self.error(f"image {number} names code {blob}, which is not there")
+        self._check_constants(number, image)
+        if (image.native is None) != (image.target == SPIRV_TARGET) or (
+            image.native_code is not None and (image.native is None or image.code is None)
+        ):
+            raise self.error(f"image {number} is neither SPIR-V nor native")
+        try:
+            requirements_of_properties(image.property_sets())
+        except InvalidError as error:
+            raise self.error(f"image {number}: {error}") from error
+
+    def _check_constants(self, number: int, image: ImageRecord) -> None:
+        header = self.header
         known = {constant.symbol: constant for constant in header.constants}
         for symbol in image.symbols:
             if symbol not in known:
@@ -273,14 +288,6 @@ class LpkFile:
                 raise self.error(
                     f"image {number}: specialization constant {constant.symbol!r} is not described"
                 )
-        if (image.native is None) != (image.target == SPIRV_TARGET) or (
-            image.native_code is not None and (image.native is None or image.code is None)
-        ):
-            raise self.error(f"image {number} is neither SPIR-V nor native")
-        try:
-            requirements_of_properties(image.property_sets())
-        except InvalidError as error:
-            raise self.error(f"image {number}: {error}") from error
 
 
 def write_file(path: Path, data: bytes) -> None:

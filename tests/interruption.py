@@ -48,7 +48,7 @@ def interrupted_at(
             return None
         code = frame.f_code
         # What finalisers raise is swallowed by Python, what callbacks raise (fake_driver.py) by cffi.
-        is_swallowed = code.co_name in ("_bury", "__del__", "address_of")
+        is_swallowed = code.co_name in ("__del__", "address_of")
         if event == "call" and (is_swallowed or not code.co_filename.startswith(FOLDER)):
             return None
         frame.f_trace_opcodes = True

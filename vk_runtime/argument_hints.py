@@ -12,14 +12,19 @@ NUMBERS = frozenset(
 """Element types that ``lp.asarray`` converts to."""
 
 
+def written(element: str) -> str:
+    """Returns how programs write an element type behind ``lp.``."""
+    return "bool_" if element == "bool" else element
+
+
 def array_hint(value: object, element: str) -> str:
     """Of something that is no `lp.Array` where one of `element` is expected."""
     if element not in NUMBERS:
         return ""
     if isinstance(value, list | tuple) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
-        return f"; make an array of it with lp.asarray(…, lp.{element})"
+        return f"; make an array of it with lp.asarray(…, lp.{written(element)})"
     if isinstance(value, int | float):
-        return f"; an array of one element is lp.asarray([{value!r}], lp.{element})"
+        return f"; an array of one element is lp.asarray([{value!r}], lp.{written(element)})"
     return ""
 
 
@@ -34,7 +39,7 @@ def shape_hint(ndim: int) -> str:
 def number_hint(value: object, dtype: str) -> str:
     """Of something that is no number of type `dtype`."""
     if isinstance(value, Array):
-        return f"; pass a number, or declare the parameter lp.Array[lp.{dtype}]"
+        return f"; pass a number, or declare the parameter lp.Array[lp.{written(dtype)}]"
     if isinstance(value, bool | np.bool_):
         return f"; write {'1' if value else '0'}, or declare the parameter lp.bool_"
     if dtype == "bool":

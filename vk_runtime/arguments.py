@@ -22,7 +22,7 @@ from ..ir.kernel_info import (
 )
 from ..ir.local_memory import LocalMemory
 from ..ir.stream import Stream
-from .argument_hints import NUMBERS, array_hint, number_hint, shape_hint
+from .argument_hints import NUMBERS, array_hint, number_hint, shape_hint, written
 from .array import Array, signature
 from .scalars import INTEGER_LIMITS, LARGEST_FLOAT, Scalar, describe, scalar_value
 
@@ -212,7 +212,7 @@ class ArgumentChecker:
         if isinstance(arg, np.ndarray):
             found = cast("np.ndarray[Any, Any]", arg)
             element = self._parameters[index].dtype
-            convert = f", lp.{element}" if element in NUMBERS and not _holds(found, element) else ""
+            convert = f", lp.{written(element)}" if element in NUMBERS and not _holds(found, element) else ""
             raise KernelArgumentError(
                 f"{self._label(index)}: {expected}, found a NumPy array of dtype {found.dtype} and "
                 f"{found.ndim} dimensions; copy it to the device first with lp.asarray(…{convert})"
@@ -227,7 +227,7 @@ class ArgumentChecker:
         parameter = self._parameters[index]
         are_numbers = {parameter.dtype, array.spelling} <= NUMBERS
         if are_numbers and isinstance(parameter, BufferParameter) and array.ndim == parameter.ndim:
-            message += f"; convert what it is made of: lp.asarray(x, lp.{parameter.dtype})"
+            message += f"; convert what it is made of: lp.asarray(x, lp.{written(parameter.dtype)})"
         elif isinstance(parameter, BufferParameter) and array.spelling == parameter.dtype:
             message += shape_hint(array.ndim)
         elif parameter.dtype == f"Vec[{array.spelling}, {array.shape[-1]}]":
@@ -248,7 +248,7 @@ class ArgumentChecker:
             return scalar_value(arg, dtype)
         except ValueError as error:
             raise KernelArgumentError(
-                f"{self._label(index)}: expected lp.{dtype}, found {error}{number_hint(arg, dtype)}"
+                f"{self._label(index)}: expected lp.{written(dtype)}, found {error}{number_hint(arg, dtype)}"
             ) from None
 
     def _overlap(self, first: int, second: int) -> NoReturn:

@@ -7,11 +7,11 @@ the module loads none of the runtime.
 
 from __future__ import annotations
 
+import functools
 import math
-import operator
 import sys
 from collections.abc import Sequence
-from types import GenericAlias, TracebackType
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -52,7 +52,6 @@ class Array:
         "_spelling",
     )
 
-    @user_facing
     def __init__(
         self,
         device: Device | None = None,
@@ -61,23 +60,26 @@ class Array:
         buffer: Buffer | None = None,
     ) -> None:
         if device is None or not spelling:
-            raise InvalidError(
-                "lp.Array is not called: annotations are lp.Array[lp.f32], arrays are made by lp.asarray(x), "
-                "lp.zeros(shape, dtype) and their like"
+            raise for_user(
+                InvalidError(
+                    "lp.Array is not called: annotations are lp.Array[lp.f32], arrays are made by lp.asarray(x), "
+                    "lp.zeros(shape, dtype) and their like"
+                )
             )
         self._device = device
         self._shape = shape
         self._spelling = spelling
-        self._dtype: np.dtype[Any] = numpy_dtype(spelling)
+        self._dtype = dtype = numpy_dtype(spelling)
         self._signature = signature(spelling, len(shape))
-        logical = device.logical
-        logical.require_usable()
         self._is_view = buffer is not None
+        logical = device.logical
+        if logical.is_unusable:
+            logical.require_usable()
         if buffer is None:
             with logical.lock:
                 # An empty array has room for an element: where kernels reach it by address, every index is
                 # taken for 0.
-                buffer = logical.memory.allocate(self.nbytes or self._dtype.itemsize)
+                buffer = logical.memory.allocate((math.prod(shape) or 1) * dtype.itemsize)
         self._buffer: Buffer | None = buffer
 
     def __class_getitem__(cls, parameters: object) -> GenericAlias:
@@ -268,12 +270,7 @@ class Array:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     # ---- sharing; see `array_sharing` ----
@@ -411,30 +408,8 @@ class Array:
 refuse_operators(Array)
 
 
+@functools.lru_cache(maxsize=256)
 def signature(spelling: str, ndim: int) -> str:
     """Returns how an array type is written: ``Array[f32]``, ``Array[f32, 2]``."""
     text = f"Array[{spelling}]" if ndim == 1 else f"Array[{spelling}, {ndim}]"
     return sys.intern(text)  # launches compare these: equal ones are then one object
-
-
-def normalise_shape(shape: object) -> tuple[int, ...]:
-    """Returns a shape as a tuple of ints.
-
-    Raises:
-        InvalidError: not one to three integers of 0 or more.
-    """
-    if type(shape) is int and shape >= 0:  # nearly all
-        return (shape,)
-    items = cast("Sequence[object]", shape) if isinstance(shape, tuple | list) else (shape,)
-    try:
-        extents = tuple(operator.index(cast("int", item)) for item in items)
-    except TypeError as error:
-        raise InvalidError(f"a shape is an integer or a tuple of integers; found {shape!r}") from error
-    if not 1 <= len(extents) <= 3:
-        raise InvalidError(
-            f"arrays have 1 to 3 dimensions, found shape {extents}; join dimensions, and take the index apart in the "
-            "kernel with // and %"
-        )
-    if any(extent < 0 for extent in extents):
-        raise InvalidError(f"an extent is 0 or more; found shape {extents}")
-    return extents

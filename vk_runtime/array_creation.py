@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..ir.errors import InvalidError, user_facing
-from .array import Array, normalise_shape
+from ..ir.errors import Error, InvalidError, for_user, user_facing
+from .array import Array
 from .dtypes import numpy_dtype, spelling_of
 from .host_data import element, host_array
-from .runtime import runtime
+from .runtime import require_devices, runtime
 
 if TYPE_CHECKING:
     from .device import Device
@@ -24,6 +26,8 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
         InvalidError: they do not agree, or are neither, or the queue was closed.
         DeviceLostError: the queue's device is gone.
     """
+    if device is None and queue is None:
+        return require_devices().default_device
     runtime()  # before the imports, many of which it does while the drivers start
     from .device_list import resolve_device
     from .queue import Queue
@@ -43,7 +47,29 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
     return queue.device
 
 
-@user_facing
+def normalise_shape(shape: object) -> tuple[int, ...]:
+    """Returns a shape as a tuple of ints.
+
+    Raises:
+        InvalidError: not one to three integers of 0 or more.
+    """
+    if type(shape) is int and shape >= 0:  # nearly all
+        return (shape,)
+    items = cast("Sequence[object]", shape) if isinstance(shape, tuple | list) else (shape,)
+    try:
+        extents = tuple(operator.index(cast("int", item)) for item in items)
+    except TypeError as error:
+        raise InvalidError(f"a shape is an integer or a tuple of integers; found {shape!r}") from error
+    if not 1 <= len(extents) <= 3:
+        raise InvalidError(
+            f"arrays have 1 to 3 dimensions, found shape {extents}; join dimensions, and take the index apart in the "
+            "kernel with // and %"
+        )
+    if any(extent < 0 for extent in extents):
+        raise InvalidError(f"an extent is 0 or more; found shape {extents}")
+    return extents
+
+
 def empty(
     shape: int | tuple[int, ...],
     dtype: object = "f32",
@@ -63,7 +89,10 @@ def empty(
         InvalidError: shape or dtype that arrays cannot have.
         MemoryAllocationError: larger than the device can hold.
     """
-    return Array(device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
+    try:
+        return Array(device_of(device, queue), normalise_shape(shape), spelling_of(dtype))
+    except Error as error:
+        raise for_user(error)  # noqa: B904 - it is the same error
 
 
 @user_facing

@@ -14,8 +14,8 @@ from typing import Any, cast
 import numpy as np
 
 from ..ir.errors import FeatureNotSupportedError, InvalidError, user_facing
-from .array import Array, normalise_shape
-from .array_creation import asarray
+from .array import Array
+from .array_creation import asarray, normalise_shape
 from .buffer import shared_view
 from .device import Device
 from .device_list import resolve_device

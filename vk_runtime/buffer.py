@@ -32,6 +32,20 @@ class Buffer(Tracked):
     What lies behind the end of a borrowed one is its owner's.
     """
 
+    # Of the class, as in `Tracked`.
+    device_address = 0
+    """Where kernels see it, 0 on a device without bufferDeviceAddress."""
+    offset_bytes = 0
+    """Where it begins in the VkBuffer: 0 but for a part of a buffer that the application owns."""
+    is_concurrent = False
+    """Whether the queues of every family that the device uses may touch it."""
+    allocation_bytes = 0
+    """Size of the VkDeviceMemory of a buffer that has one of its own to share, else 0."""
+    memory: Any = None
+    """That VkDeviceMemory."""
+    was_read = False
+    """Whether it was downloaded before; see `small_copies`."""
+
     def __init__(self, raw: Any, nbytes: int, serial: int, host_address: int) -> None:
         super().__init__(serial, nbytes)
         self.raw = raw
@@ -39,18 +53,6 @@ class Buffer(Tracked):
         """Bytes of the VkBuffer from where it begins, as far as the array may use them."""
         self.host_address = host_address
         """Where the host sees it, 0 where it does not."""
-        self.device_address = 0
-        """Where kernels see it, 0 on a device without bufferDeviceAddress."""
-        self.offset_bytes = 0
-        """Where it begins in the VkBuffer: 0 but for a part of a buffer that the application owns."""
-        self.is_concurrent = False
-        """Whether the queues of every family that the device uses may touch it."""
-        self.allocation_bytes = 0
-        """Size of the VkDeviceMemory of a buffer that has one of its own to share, else 0."""
-        self.memory: Any = None
-        """That VkDeviceMemory."""
-        self.was_read = False
-        """Whether it was downloaded before; see `small_copies`."""
 
     @property
     def is_shared(self) -> bool:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ..ir.errors import InvalidError
-from .kernel_id import KernelId, given_id, no_kernel
+from ..ir.errors import InvalidError, UnknownKernelError
+from .kernel_id import KernelId, given_id, no_kernel, no_name
+
+if TYPE_CHECKING:
+    from .bundle_image import DeviceImage
 
 
 def find_kernel(what: str, ids: Sequence[KernelId], kernel: object) -> KernelId | None:
@@ -36,6 +40,51 @@ def find_kernel(what: str, ids: Sequence[KernelId], kernel: object) -> KernelId 
         return named[0] if named else None
     meant = given_id(bound_to(candidates[0]))
     return meant if meant in named else named[-1]
+
+
+def source_kernels(what: str, images: Iterable[DeviceImage], name: object) -> list[KernelId]:
+    """Returns the ids of the kernels that images from source have under a name.
+
+    Raises:
+        TypeError: `name` is no text.
+    """
+    if not isinstance(name, str):
+        raise no_name(what, name)
+    found = (image.id_of(name) for image in images if image.is_from_source)
+    return [id_ for id_ in dict.fromkeys(found) if id_ is not None]
+
+
+def source_kernel(
+    what: str, images: Sequence[DeviceImage], left_out: Mapping[str, str], name: str
+) -> KernelId:
+    """Returns the id of the kernel that images from source have under a name.
+
+    Args:
+        what: the member that was called, for messages.
+        images: of the bundle.
+        left_out: kernels of the source that no device can run, and why.
+        name: as the source spells it.
+
+    Raises:
+        UnknownKernelError: there is none of that name.
+        InvalidError: more than one source has a kernel of that name.
+        TypeError: `name` is no text.
+    """
+    found = source_kernels(what, images, name)
+    if len(found) > 1:
+        raise InvalidError(
+            f"{what}: {len(found)} sources that the bundle was built from have a kernel {name!r}; take it from the "
+            "bundle of its own source, before lp.join"
+        )
+    if found:
+        return found[0]
+    if name in left_out:
+        raise UnknownKernelError(f"{what}: kernel {name!r} was left out: {left_out[name]}")
+    names = sorted({known for image in images if image.is_from_source for known in image.kernels})
+    raise UnknownKernelError(
+        f"{what}: the bundle was built from no source with a kernel {name!r}; "
+        + (f"it has {', '.join(names)}" if names else "get_kernel finds kernels of Python modules")
+    )
 
 
 def bound_to(qualified_name: str) -> object:

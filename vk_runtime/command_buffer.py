@@ -69,6 +69,8 @@ class CommandBuffer:
     def __init__(self, device: LogicalDevice, raw: Any) -> None:
         self._device = device
         self.raw = raw
+        self.between: tuple[Any, ...] = (raw, *device.barriers.between)
+        """What records a barrier between two launches; for queues that compute."""
         self.submitted = ffi.new("VkCommandBuffer[]", [raw])
         self.count = 1
         """Elements of `submitted`."""

@@ -129,7 +129,9 @@ class CommandStream(SubmittedCommands):
         logical = self._logical
         while True:
             place = self.argument_block(block_bytes) if block_bytes else None
-            command_buffer = self.open()
+            command_buffer = self.recording
+            if command_buffer is None or logical.half_way is not None:
+                command_buffer = self.open()
             logical.half_way = self
             # A finaliser may have submitted it just before.
             is_open = self.recording is command_buffer
@@ -149,7 +151,10 @@ class CommandStream(SubmittedCommands):
         is_hazard = self._is_serial
         for buffer, writes in uses:
             if buffer.queue is not self:
-                self._take_over(buffer, value)
+                if buffer.queue is None:  # nothing has used it
+                    buffer.queue = self
+                else:
+                    self._take_over(buffer, value)
             elif buffer.write_epoch == epoch or (writes and buffer.read_epoch == epoch):
                 is_hazard = True
         if is_hazard:
@@ -251,23 +256,28 @@ class CommandStream(SubmittedCommands):
                 if self.in_flight or self.is_closed or self.is_closing or len(busy) >= MAX_BUSY:
                     self._make_room()
                 # A finaliser may have recorded something just before.
-                logical.half_way = self if self.recording is None else None
+                logical.half_way = batch if self.recording is None else None
             batch.submit_result = None
             batch.value = value = self._submitted + 1
             busy.add(self)
             self._epoch = epoch = self._epoch + 1
-            while self._submitted < value:
+            is_noted = False
+            while not is_noted:
                 try:
+                    if self._submitted < value:
+                        for buffer in used:
+                            if buffer.queue is not self:
+                                self._take_over(buffer, value)
+                        self._hand_over(batch)
+                    # While the device is at work; whoever comes in between is refused: `transfer.wait_for_uses`.
                     # A graph may touch thousands: `zip` makes no pair for each.  A keyword costs more than an array.
                     for buffer, is_written in zip(used, writes):  # noqa: B905
-                        if buffer.queue is not self:
-                            self._take_over(buffer, value)
                         buffer.last_use = value
                         if is_written:
                             buffer.write_epoch, buffer.last_write = epoch, value
                         else:
                             buffer.read_epoch = epoch
-                    self._hand_over(batch)
+                    is_noted = True
                 except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
                     interrupt = error
         finally:

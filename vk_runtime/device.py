@@ -26,7 +26,7 @@ from .device_state import forked_error
 from .logical_device import LogicalDevice
 from .masking import NO_MASK, LimitValue, Mask
 from .physical_device import PhysicalDevice
-from .quirks import WILD_ATOMICS, loop_iteration_cap, loses_reads
+from .quirks import ROUNDED_TWICE, WILD_ATOMICS, loop_iteration_cap, loses_reads
 
 if TYPE_CHECKING:
     from ..ir.device_config import Target
@@ -123,6 +123,7 @@ class Device(VulkanObject):
             loop_iteration_cap=self._loop_iteration_cap,
             loses_reads=loses_reads(physical),
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
+            rounds_conversions_twice=any(physical.driver_id in q.drivers for q in ROUNDED_TWICE),
             hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
             pairs_rounds=is_software,
             pairs_atomics=is_swiftshader,

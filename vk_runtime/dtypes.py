@@ -27,6 +27,8 @@ NUMPY_NAMES = {
 
 _SPELLINGS = {np.dtype(numpy_name): spelling for spelling, numpy_name in NUMPY_NAMES.items()}
 
+_DTYPES = {spelling: np.dtype(numpy_name) for spelling, numpy_name in NUMPY_NAMES.items()}
+
 SIZE_BYTES = {spelling: np.dtype(name).itemsize for spelling, name in NUMPY_NAMES.items()} | {"bf16": 2}
 """Bytes of one element in memory."""
 
@@ -43,11 +45,14 @@ def bfloat16_dtype() -> np.dtype[Any]:
 
 def numpy_dtype(spelling: str) -> np.dtype[Any]:
     """Returns the NumPy dtype of an element type as lapilli spells it."""
-    if spelling not in SIZE_BYTES:
-        from .composite_dtypes import composite_dtype
+    found = _DTYPES.get(spelling)
+    if found is not None:
+        return found
+    if spelling == "bf16":
+        return bfloat16_dtype()
+    from .composite_dtypes import composite_dtype
 
-        return composite_dtype(spelling)
-    return bfloat16_dtype() if spelling == "bf16" else np.dtype(NUMPY_NAMES[spelling])
+    return composite_dtype(spelling)
 
 
 def spelling_of(dtype: object) -> str:

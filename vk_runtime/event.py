@@ -86,7 +86,13 @@ class Event(VulkanObject):
 
         Raises:
             DeviceLostError: the driver lost the device.
+            InvalidError: ``asyncio.wait`` calls this, which would never hear of a callback of another thread.
         """
+        if getattr(function, "__module__", None) == "asyncio.tasks":
+            raise InvalidError(
+                "asyncio.wait takes tasks: asyncio.wait([asyncio.ensure_future(event), …]); asyncio.gather, "
+                "wait_for and await take events as they are"
+            )
         self._queue.watch(self.value, partial(function, self))
 
     def __await__(self) -> Generator[Any, None, Self]:

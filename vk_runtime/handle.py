@@ -12,11 +12,9 @@ looks for it, which leaves nothing there when it is called.  Destroying nothing 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
@@ -25,29 +23,42 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
+class Owned(weakref.ref["object"]):
+    """What `destroy` is owed to: it is queued when the owner goes, by a function that is not Python's."""
+
+    __slots__ = ("destroy",)
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+    destroy: Callable[[], None] | None
+    """None once it was called."""
+
+
 class Graveyard:
     """Destroy calls that wait for a safe point of the parent that owns them."""
 
     def __init__(self) -> None:
-        self.pending: deque[Callable[[], None]] = deque()
-        """What waits."""
-        self._living: dict[int, Callable[[], None]] = {}
-        self._serials = itertools.count()
+        self.pending: deque[Owned] = deque()
+        """What waits; some of it may be done."""
+        self._bury = self.pending.append
+        self._living: dict[Owned, None] = {}
+        """What was not destroyed, oldest first."""
         self._is_draining = False
 
-    def register(self, owner: object, destroy: Callable[[], None]) -> weakref.finalize[..., object]:
-        """Arranges that `destroy` is queued when `owner` goes.  `destroy` must not refer to `owner`."""
-        serial = next(self._serials)
-        self._living[serial] = destroy
-        finalizer = weakref.finalize(owner, self._bury, serial)
-        # The runtime takes everything down in order at exit; see `runtime`.
-        finalizer.atexit = False
-        return finalizer
+    def register(self, owner: object, destroy: Callable[[], None]) -> Owned:
+        """Arranges that `destroy` is queued when `owner` goes.  `destroy` must not refer to `owner`.
 
-    def _bury(self, serial: int) -> None:
-        destroy = self._living.pop(serial, None)
-        if destroy is not None:
-            self.pending.append(destroy)
+        Half the time of `weakref.finalize`; and Ctrl-C cannot come where it would be swallowed.
+        """
+        owned = Owned(owner, self._bury)
+        owned.destroy = destroy
+        self._living[owned] = None
+        return owned
+
+    def bury(self, owned: Owned) -> None:
+        """Queues a destroy call now."""
+        if owned in self._living:
+            self._bury(owned)
 
     def drain(self) -> None:
         """Destroys what waits.  Call it where no submission can need it: references guarantee the rest.
@@ -66,13 +77,19 @@ class Graveyard:
         pending = self.pending
         while pending:
             try:
-                destroy = pending[0]
+                owned = pending[0]
             except IndexError:  # a finaliser in between did the rest
                 return
-            destroy()  # may be called again, where Ctrl-C comes before it is forgotten
+            self._destroy(owned)
             with contextlib.suppress(ValueError):  # as above
-                pending.remove(destroy)
-            del destroy  # it may hold what waits then
+                pending.remove(owned)
+
+    def _destroy(self, owned: Owned) -> None:
+        destroy = owned.destroy
+        if destroy is not None:
+            destroy()  # may be called again, where Ctrl-C comes before it is forgotten
+            owned.destroy = None  # it may hold what waits then
+            self._living.pop(owned, None)
 
     def close(self) -> None:
         """Destroys everything that waits or still lives, newest first."""
@@ -80,13 +97,11 @@ class Graveyard:
         while living or self.pending:
             self._destroy_pending()
             if living:
-                serial = next(reversed(living))
-                living[serial]()
-                living.pop(serial, None)
+                self._destroy(next(reversed(living)))
 
     def __len__(self) -> int:
         """Number of objects that are alive or wait to be destroyed."""
-        return len(self._living) + len(self.pending)
+        return len(self._living)
 
 
 def living(found: Iterable[_T]) -> tuple[_T, ...]:
@@ -102,7 +117,8 @@ class Handle:
     Subclasses call `_make`, or `_own` before it exists.  `close` is idempotent.
     """
 
-    _finalizer: weakref.finalize[..., object] | None = None
+    _owned: Owned | None = None
+    _graveyard: Graveyard
 
     is_closed: bool = True
     """Whether the Vulkan object is gone or on its way.  A plain attribute: every launch asks its queue."""
@@ -132,22 +148,18 @@ class Handle:
 
     def _own(self, graveyard: Graveyard, destroy: Callable[[], None]) -> None:
         """Arranges that `destroy` is called once this goes: it may be called again, and before there is anything."""
-        self._finalizer = graveyard.register(self, destroy)
+        self._graveyard = graveyard
+        self._owned = graveyard.register(self, destroy)
         self.is_closed = False
 
     def close(self) -> None:
         """Gives the Vulkan object up; it is destroyed at the parent's next safe point."""
         self.is_closed = True
-        if self._finalizer is not None:
-            self._finalizer()
+        if self._owned is not None:
+            self._graveyard.bury(self._owned)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

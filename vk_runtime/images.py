@@ -7,15 +7,14 @@ NumPy array of its shape, with one more dimension of channels where the format h
 from __future__ import annotations
 
 import math
-from types import GenericAlias, TracebackType
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from ..ir.errors import InvalidError, user_facing
 from ..ir.image_formats import ImageFormat
-from .array import normalise_shape
-from .array_creation import device_of
+from .array_creation import device_of, normalise_shape
 from .image_base import ImageBase
 from .image_data import checked_format, host_image, image_shape
 from .image_memory import ImageMemory
@@ -176,12 +175,7 @@ class Image(ImageBase):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     @user_facing

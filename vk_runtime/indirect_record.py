@@ -186,7 +186,7 @@ class IndirectRecord(LaunchRecord):
             self.kernel, self.plan, self._range, command_byte, command_byte + self._block_at
         )
         self._planner.bind(command_buffer, descriptors, (), arguments)
-        self._dispatch_groups(command_buffer.raw, 1, 1, 1)
+        self.dispatch_groups(command_buffer.raw, 1, 1, 1)
 
     def _dispatch_planned(
         self,

@@ -21,12 +21,12 @@ from ..ir.errors import (
 from .backend import VulkanObject
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
-from .bundle_kernels import find_kernel, listing, shown, stands_for
+from .bundle_kernels import find_kernel, listing, shown, source_kernel, source_kernels, stands_for
 from .bundle_state import BundleState
 from .context import Context
 from .device import Device
 from .items import items
-from .kernel_id import KernelId, no_name
+from .kernel_id import KernelId
 from .kernel_object import Kernel, make_kernel
 from .requirements import require_device
 from .spec_values import SpecConstant, SpecValues, checked_constant
@@ -202,7 +202,7 @@ class KernelBundle(VulkanObject):
     def ext_oneapi_has_kernel(self, name: str) -> bool:
         """Returns whether it was built from source that defines a kernel of that name."""
         self._require("ext_oneapi_has_kernel")
-        return bool(self._source_kernels("ext_oneapi_has_kernel", name))
+        return bool(source_kernels("KernelBundle.ext_oneapi_has_kernel", self._images, name))
 
     @user_facing
     def ext_oneapi_get_kernel(self, name: str) -> Kernel:
@@ -214,29 +214,8 @@ class KernelBundle(VulkanObject):
             TypeError: the bundle is not executable.
         """
         self._require("ext_oneapi_get_kernel", BundleState.EXECUTABLE)
-        found = self._source_kernels("ext_oneapi_get_kernel", name)
-        if len(found) > 1:
-            raise InvalidError(
-                f"KernelBundle.ext_oneapi_get_kernel: {len(found)} sources that the bundle was built from have a "
-                f"kernel {name!r}; take it from the bundle of its own source, before lp.join"
-            )
-        if found:
-            return make_kernel(self, found[0])
-        if name in self._left_out:
-            raise UnknownKernelError(
-                f"KernelBundle.ext_oneapi_get_kernel: kernel {name!r} was left out: {self._left_out[name]}"
-            )
-        names = sorted({n for image in self._images if image.is_from_source for n in image.kernels})
-        raise UnknownKernelError(
-            f"KernelBundle.ext_oneapi_get_kernel: the bundle was built from no source with a kernel {name!r}; "
-            + (f"it has {', '.join(names)}" if names else "get_kernel finds kernels of Python modules")
-        )
-
-    def _source_kernels(self, what: str, name: object) -> list[KernelId]:
-        if not isinstance(name, str):
-            raise no_name(f"KernelBundle.{what}", name)
-        found = (image.id_of(name) for image in self._images if image.is_from_source)
-        return [id_ for id_ in dict.fromkeys(found) if id_ is not None]
+        found = source_kernel("KernelBundle.ext_oneapi_get_kernel", self._images, self._left_out, name)
+        return make_kernel(self, found)
 
     # ---- specialization constants ----
 

@@ -73,7 +73,10 @@ class KernelCommands:
         self._sets = ffi.new("VkDescriptorSet[]", 1)
         self._dynamic_offset = ffi.new("uint32_t[]", 1)
         vk = device.logical.vk
-        self._push, self._dispatch_groups = vk.vkCmdPushConstants, vk.vkCmdDispatch
+        self.record_barrier: Any = device.logical.barriers.record
+        """vkCmdPipelineBarrier2, or vkCmdPipelineBarrier."""
+        self.dispatch_groups: Any = vk.vkCmdDispatch
+        self._push = vk.vkCmdPushConstants
         self._bind_pipelines, self._bind_sets = vk.vkCmdBindPipeline, vk.vkCmdBindDescriptorSets
 
     @property

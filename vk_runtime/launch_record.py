@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..ir.stream import Stream
@@ -37,6 +37,7 @@ Step = tuple[tuple["Scalar", ...], tuple[int, int, int]]
 
 
 _serials = itertools.count()
+_new_event: Any = Event.__new__
 
 
 class LaunchRecord(KernelCommands):
@@ -170,7 +171,7 @@ class LaunchRecord(KernelCommands):
             place = command_buffer.argument_block(nbytes) if nbytes else None
             shown = self._show(place, uses, hidden, values, report)
             self.bind(command_buffer, shown, hidden, values)
-            self._dispatch_groups(command_buffer.raw, *groups)
+            self.dispatch_groups(command_buffer.raw, *groups)
         if self._rest is not None:
             self._rest.encode(command_buffer, args, of_rest)
 
@@ -194,7 +195,8 @@ class LaunchRecord(KernelCommands):
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
             self._require_ranges(checked[0])
             return graph.add_launch(self, queue, args, checked, wait_events)
-        event = Event(queue, 0)
+        event = _new_event(Event)
+        event._queue, event.value, event.elapsed_ticks = queue, 0, None
         first = self._first
         if first is None:
             return event
@@ -204,7 +206,8 @@ class LaunchRecord(KernelCommands):
         if wait_events:
             queue.wait_for_other_devices(wait_events)
         with self.lock:
-            self.logical.require_whole()
+            if self.logical.half_way is not None:
+                self.logical.require_whole()
             if wait_events:
                 queue.wait_for_own_device(wait_events)
             latest = queue.latest
@@ -218,7 +221,7 @@ class LaunchRecord(KernelCommands):
             elif (
                 wait_events
                 or queue.recording is not None
-                or not self._repeat(queue, event, args, uses, self._packed(first[0], values))
+                or not self._repeat(queue, event, args, uses, first[0], values)
             ):
                 self._dispatch(queue, event, first, uses, values, args)
             if self._has_more:
@@ -273,7 +276,7 @@ class LaunchRecord(KernelCommands):
                 command = profile.command("kernel", self._binding.kernel.name, queue, event.value)
                 command_buffer.begin_timing(event, command)
             self.bind(command_buffer, descriptor_set, hidden, values)
-            self._dispatch_groups(command_buffer.raw, *groups)
+            self.dispatch_groups(command_buffer.raw, *groups)
             if command_buffer.is_timed:
                 command_buffer.end_timing()
             elif self._is_repeatable:
@@ -298,7 +301,7 @@ class LaunchRecord(KernelCommands):
         """Notes the last command of the open command buffer as one that may be repeated; returns it."""
         first = self._first
         assert first is not None, "an empty range has no commands"
-        block = self._block_memory[:] if self._has_values else b""
+        block = (command_buffer.pushed or b"") if self._has_values else b""
         # What only prints has its order on a queue that is in order, too.
         has_barrier = self._writes or queue.is_in_order
         recorded = RecordedLaunch(
@@ -346,7 +349,15 @@ class LaunchRecord(KernelCommands):
             queue.flush()
         return True
 
-    def _repeat(self, queue: Queue, event: Event, args: Sequence[object], uses: Uses, block: bytes) -> bool:
+    def _repeat(
+        self,
+        queue: Queue,
+        event: Event,
+        args: Sequence[object],
+        uses: Uses,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+    ) -> bool:
         """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""
         repeated = queue.repeated
         if queue.in_flight:
@@ -354,6 +365,11 @@ class LaunchRecord(KernelCommands):
             return False
         if not (repeated.is_expected and self._is_kept) or queue.is_timed:
             return False
+        try:
+            self.logical.half_way = queue  # a finaliser that launches packs its scalars into the same memory
+            block = self._packed(hidden, values)
+        finally:
+            self.logical.half_way = None
         kept = repeated.find(self, args, uses, block)
         if kept is None or not kept.submit(
             queue, [memory for memory, _ in uses], [writes for _, writes in uses]

@@ -11,6 +11,7 @@ import gc
 import itertools
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..ir.errors import MemoryAllocationError
@@ -122,9 +123,16 @@ class MemoryAllocator:
             MemoryAllocationError: over the device's limits, or no memory even after a garbage collection.
             DeviceLostError: the device is lost or closed.
         """
-        self._device.require_usable()
-        self._device.collect()
+        device = self._device
+        if device.is_unusable:
+            device.require_usable()
         size = max((nbytes + 3) & ~3, 4)
+        if device.graveyard.pending:
+            device.drain()
+        spare = self._spare(size, for_host)
+        if spare is not None:
+            return spare
+        device.collect()
         if size > self._harmless_bytes:
             self._check_limits(size, for_host)
         return self.retried(f"{size:,} bytes more", lambda: self._create(size, for_host))
@@ -199,15 +207,18 @@ class MemoryAllocator:
             f"(memory {self._largest_heap():,} bytes, arrays of this process {self.used_bytes:,})"
         )
 
+    def _spare(self, size: int, for_host: bool) -> Buffer | None:
+        """Returns what another array has let go of; None where there is nothing of this size."""
+        buffer, held = self._new_buffer(size)
+        if not self._take_spare((size, for_host), held):
+            buffer.close()
+            return None
+        return self._complete(buffer, held[0])
+
     def _create(self, size: int, for_host: bool) -> Buffer:
         key = (size, for_host)
-        held: list[BufferStorage] = []
-        buffer = Buffer(NULL, size, 0, 0)
-        buffer._own(self._device.graveyard, lambda: self._retire(held))  # pyright: ignore[reportPrivateUsage] - the maker owns
-        if self._spares.take(key, held):
-            storage = held[0]
-            self._note_holder(storage.heap, held)
-        else:
+        buffer, held = self._new_buffer(size)
+        if not self._take_spare(key, held):
             storage = BufferStorage(Made(self._device, "Buffer"), key, next(self._serials))
             held.append(storage)
             try:
@@ -215,7 +226,24 @@ class MemoryAllocator:
             except MemoryAllocationError:
                 buffer.close()  # before the next attempt, also where the error's traceback keeps it
                 raise
-        buffer.raw, buffer.serial, buffer.padded_nbytes = storage.raw, storage.serial, _padded(size)
+        return self._complete(buffer, held[0])
+
+    def _take_spare(self, key: tuple[int, bool], held: list[BufferStorage]) -> bool:
+        if not self._spares.take(key, held):
+            return False
+        self._note_holder(held[0].heap, held)
+        return True
+
+    def _new_buffer(self, size: int) -> tuple[Buffer, list[BufferStorage]]:
+        """Returns a buffer, and the list that gets what it is made of."""
+        held: list[BufferStorage] = []
+        buffer = Buffer(NULL, size, 0, 0)
+        buffer._own(self._device.graveyard, partial(self._retire, held))  # pyright: ignore[reportPrivateUsage] - the maker owns
+        return buffer, held
+
+    @staticmethod
+    def _complete(buffer: Buffer, storage: BufferStorage) -> Buffer:
+        buffer.raw, buffer.serial, buffer.padded_nbytes = storage.raw, storage.serial, _padded(buffer.nbytes)
         buffer.host_address, buffer.device_address = storage.host_address, storage.device_address
         buffer.is_concurrent = True
         return buffer

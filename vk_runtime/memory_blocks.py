@@ -47,7 +47,11 @@ class BlockStore:
 
     def used_bytes(self, heap: int) -> int:
         """Returns how many bytes of a heap buffers and images hold."""
-        return sum([block.free_list.used_bytes for block in self.of_heap(heap)])
+        used = 0
+        for block in self._blocks:  # every array asks
+            if block.memory_type.heap_index == heap:
+                used += block.free_list.used_bytes
+        return used
 
     def of_heap(self, heap: int) -> list[MemoryBlock]:
         """Returns the blocks of a heap."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
@@ -94,7 +93,8 @@ class Profile:
         from rich.console import Console
 
         out = StringIO()
-        Console(file=out, width=140).print(self.table())
+        # Within a notebook a console would show the table in the cell, and write nothing into the file.
+        Console(file=out, width=140, force_jupyter=False).print(self.table())
         return out.getvalue().rstrip("\n")
 
     def __repr__(self) -> str:
@@ -139,12 +139,7 @@ class Profile:
             trace.active.append(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             with quiet():  # what kernels report is for whoever waits for them, in another thread perhaps
                 for queue in living(self._pending):

@@ -72,11 +72,10 @@ class RecordedLaunch:
         self.uses = uses
         self.descriptor_set = descriptor_set
         self._command_buffer = command_buffer
-        logical, raw = record.logical, command_buffer.raw
+        self._record_barrier, self._dispatch_groups = record.record_barrier, record.dispatch_groups
         # The arguments of the two calls: to put them together takes as long as one of them.
-        self._record_barrier, self._dispatch_groups = logical.barriers.record, logical.vk.vkCmdDispatch
-        self._barrier = (raw, *logical.barriers.between) if has_barrier else None
-        self._dispatch = (raw, *groups)
+        self._barrier = command_buffer.between if has_barrier else None
+        self._dispatch = (command_buffer.raw, *groups)
         self._block = block
         self._pushed: Any = None
         self._args: Sequence[object] | None = None

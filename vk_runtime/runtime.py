@@ -182,11 +182,12 @@ class Runtime:
     @property
     def default_device(self) -> Device:
         """The device of the option `device`, else the best one."""
-        found = self._defaults.get(config.device)
+        wanted = config.device  # once: it looks into the environment
+        found = self._defaults.get(wanted)
         if found is None:
             from .device_list import default_device_of
 
-            found = self._defaults[config.device] = default_device_of(self)
+            found = self._defaults[wanted] = default_device_of(self, wanted)
             logger.info("default device: %s (%s)", found.selector, found.name)
         return found
 

@@ -91,10 +91,12 @@ class SpareBuffers:
         note = taker.append
         while True:
             spare = self._spare
-            found = next((storage for storage in reversed(spare) if storage.key == key), None)
-            if found is None:
+            for place in range(len(spare) - 1, -1, -1):
+                if spare[place].key == key:
+                    break
+            else:
                 return False
-            left = tuple([storage for storage in spare if storage is not found])
+            found, left = spare[place], spare[:place] + spare[place + 1 :]
             if self._spare is spare:
                 self._spare = left
                 note(found)

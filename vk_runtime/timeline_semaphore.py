@@ -180,10 +180,10 @@ class TimelineSemaphore(Handle):
             visits.append(None)  # as in `wait_slice`
             if device.is_unusable:
                 device.require_usable()
-            now = start_ns
+            now, of = start_ns, device.raw
             while now < end_ns:
                 for _ in _POLLS:
-                    result = read(device.raw, raw, counter)
+                    result = read(of, raw, counter)
                     if result:
                         device.check(result, "vkGetSemaphoreCounterValue")
                     reached = counter[0]

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Literal, Protocol, Self, get_args
 
 from ..ir.errors import InvalidError
@@ -62,12 +61,7 @@ class Trace:
             active.append(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with _lock:
             active.remove(self)
 

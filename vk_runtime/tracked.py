@@ -29,15 +29,17 @@ class Tracked(Handle):
         nbytes: its size.
     """
 
+    # Of the class: every array has one of these, and few have anything else there.
+    lender: object = None
+    """Kept as long as this lives: who lent the memory."""
+    is_borrowed = False
+    """Whether the Vulkan object or its memory belongs to somebody else."""
+
     def __init__(self, serial: int, nbytes: int) -> None:
         self.serial = serial
         """Names it in caches."""
         self.nbytes = nbytes
         """Bytes that kernels see of it."""
-        self.lender: object = None
-        """Kept as long as this lives: who lent the memory."""
-        self.is_borrowed = False
-        """Whether the Vulkan object or its memory belongs to somebody else."""
         # The following belong to the queue that used it last; see `Queue.order`.
         self.queue: Timeline | None = None
         self.read_epoch = -1

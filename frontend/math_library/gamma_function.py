@@ -54,8 +54,6 @@ LOG_ROOT_TWO_PI = 0.9189385332046728
 PI = 3.141592653589793
 LARGE = 10.0
 """From here on the series counts."""
-DIVISOR_SCALE = 2.0**-8
-"""Brings divisors up to the largest float below 2**126."""
 EXP_SERIES = (
     1.0,
     1.0,
@@ -93,19 +91,23 @@ def is_odd(whole: Any) -> Any:
 def gamma_of_positive(
     a: Any, z: Any, product: Any, power: Any, decay: Any, coefficients: Any, series: Any
 ) -> Any:
-    """a Γ(a) below 1 and Γ(a) from there on; `power` is a**((a - 1/2) / 2), finite where the result is."""
+    """Two factors of a Γ(a) below 1, and of Γ(a) from there on: below 2**126 wherever Γ(-a) is not 0.
+
+    `power` is a**((a - 1/2) / 2).  Near its poles Γ(-a) is not 0 long after Γ(a) has become infinite.
+    """
     near = product * polynomial(2.0 * z - 1.0, coefficients)
     inverse = 1.0 / max(a, LARGE)
     correction = polynomial(inverse * polynomial(inverse * inverse, series), EXP_SERIES)
-    far = (ROOT_TWO_PI * power * decay) * power * correction
-    return lp.select(a < LARGE, near, far)
+    far = (ROOT_TWO_PI * power * decay) * correction
+    is_near = a < LARGE
+    return lp.select(is_near, near, far), lp.select(is_near, 1.0, power)
 
 
-def gamma(x: Any, a: Any, of_positive: Any, sine: Any) -> Any:
+def gamma(x: Any, a: Any, first: Any, second: Any, sine: Any) -> Any:
     """Γ(x) from what `gamma_of_positive` gives for a = |x|."""
-    # Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do), so a large one is made smaller.
-    scale = lp.select(of_positive > 1.0, DIVISOR_SCALE, 1.0)
-    below = PI / (sine * max(a, 1.0)) / (of_positive * scale) * scale
+    of_positive = first * second
+    # Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do), so the factors divide one by one.
+    below = PI / (sine * max(a, 1.0)) / first / second
     below = lp.select(is_odd(lp.math.floor(a)), below, -below)
     above = lp.select(a < 1.0, of_positive / a, of_positive)
     result = lp.select(x < 0.0, below, above)
@@ -120,8 +122,8 @@ def gamma_f32(x: lp.f32) -> lp.f32:
     z, product = brought_down(a)
     large = min(max(a, LARGE), 64.0)
     power = pow_f32(large, 0.5 * (large - 0.5))
-    of_positive = gamma_of_positive(a, z, product, power, exp_f32(-large), GAMMA_F32, STIRLING_F32)
-    return gamma(x, a, of_positive, sin_f32(sine_of_pi(a)))
+    first, second = gamma_of_positive(a, z, product, power, exp_f32(-large), GAMMA_F32, STIRLING_F32)
+    return gamma(x, a, first, second, sin_f32(sine_of_pi(a)))
 
 
 def gamma_f64(x: lp.f64) -> lp.f64:
@@ -130,8 +132,8 @@ def gamma_f64(x: lp.f64) -> lp.f64:
     z, product = brought_down(a)
     large = min(max(a, LARGE), 200.0)
     power = pow_f64(large, 0.5 * (large - 0.5))
-    of_positive = gamma_of_positive(a, z, product, power, exp_f64(-large), GAMMA_F64, STIRLING_F64)
-    return gamma(x, a, of_positive, sin_f64(sine_of_pi(a)))
+    first, second = gamma_of_positive(a, z, product, power, exp_f64(-large), GAMMA_F64, STIRLING_F64)
+    return gamma(x, a, first, second, sin_f64(sine_of_pi(a)))
 
 
 def lgamma_of_positive(a: Any, z: Any, log_of: Any, coefficients: Any, series: Any) -> Any:

@@ -1,7 +1,7 @@
 """pow and cbrt.
 
-x**y = 2**(y log2 x), and y may be as large as the logarithm is precise: so log2 x is computed in two parts, of which
-the first has half of the bits, and products of halves are exact.
+x**y = 2**(y log2 x), and the product may reach 1024 (128): so log2 x is computed in two parts to ten (seven) bits more
+than a float has.  The first part has half of the bits, and products of halves are exact.
 """
 
 from __future__ import annotations
@@ -12,17 +12,25 @@ import lapilli as lp
 
 from .exponential import EXP2_F32, EXP2_F64
 from .formats import F32, F64, nearest_integer, polynomial, scaled, upper_half
-from .logarithm import LOG_F32, LOG_F64, ROOT_HALF_F32, ROOT_HALF_F64, split
+from .logarithm import ROOT_HALF_F32, ROOT_HALF_F64, split
 
-# 2 / ln 2 and 2 / (3 ln 2), each as a number of half the bits and the rest.
+# atanh(s) / s⁵ - 1 / s⁴ - 1 / (3 s²) over s², s up to (√2 - 1) / (√2 + 1).
+ATANH_F32 = (0.20000007527726016, 0.14281118111303162, 0.11524116233082814)
+ATANH_F64 = (
+    0.2, 0.14285714285714685, 0.11111111110827761, 0.0909090916771159, 0.0769229748052106, 0.06667402377708241,
+    0.058531172195908546, 0.05861601751103732,
+)  # fmt: skip
+# 1 / 3 and 2 / ln 2, each as a number of half the bits and the rest.
+THIRD_F32 = (0.333251953125, 8.138020833333333e-05)
+THIRD_F64 = (0.3333333283662796, 4.967053731282552e-09)
 TWO_OVER_LN2_F32 = (2.884765625, 0.0006244567779268147)
 TWO_OVER_LN2_F64 = (2.885390043258667, 3.851925982253235e-08)
 
 
-def log2_in_parts(x: Any, root_half: Any, coefficients: Any, two_over_ln2: Any, form: Any) -> Any:
+def log2_in_parts(x: Any, root_half: Any, coefficients: Any, third: Any, two_over_ln2: Any, form: Any) -> Any:
     """log2 of a positive finite x as the sum of a number of half the bits and a rest.
 
-    log2 x = k + (2 / ln 2) (s + s³ R(s²) / 2), s = (m - 1) / (m + 1) in two parts.
+    log2 x = k + (2 / ln 2) (s + s³ / 3 + s⁵ Q(s²)), s = (m - 1) / (m + 1) and s³ / 3 in two parts each.
     """
     k, f = split(x, root_half, form)
     sum_ = 2.0 + f
@@ -32,11 +40,19 @@ def log2_in_parts(x: Any, root_half: Any, coefficients: Any, two_over_ln2: Any, 
     sum_high = upper_half(sum_, form)
     s_low = ((f - s_high * sum_high) - s_high * ((sum_ - sum_high) + rounded_off)) / sum_
     square = s * s
-    # s³ R / 2 is at most a hundredth of s: one rounding there is none in the sum.
-    cubic = 0.5 * (s * square) * polynomial(square, coefficients)
-    tail = s_low + cubic
-    high = upper_half(s_high + tail, form)
-    low = (s_high - high) + tail
+    square_high = upper_half(square, form)
+    square_low = (s_high * s_high - square_high) + (s_high + s) * s_low
+    cube = s * square
+    cube_high = upper_half(cube, form)
+    cube_low = (s_high * square_high - cube_high) + (s_high * square_low + s_low * square)
+    # s⁵ Q is at most a five-thousandth of s: what is rounded there does not count.
+    large = cube_high * third[0]
+    small = (cube_high * third[1] + cube_low * (third[0] + third[1])) + s * square * square * polynomial(
+        square, coefficients
+    )
+    small = small + s_low
+    high = upper_half(s_high + (large + small), form)
+    low = ((s_high - high) + large) + small
     first = high * two_over_ln2[0]
     second = high * two_over_ln2[1] + low * (two_over_ln2[0] + two_over_ln2[1])
     total = upper_half(k + (first + second), form)
@@ -77,7 +93,7 @@ def pow_f32(x: lp.f32, y: lp.f32) -> lp.f32:
     """x**y"""
     base = lp.select((x != 0.0) & (abs(x) < lp.math.inf), abs(x), 1.0)
     exponent = min(max(y, -1e12), 1e12)
-    high, low = log2_in_parts(base, ROOT_HALF_F32, LOG_F32, TWO_OVER_LN2_F32, F32)
+    high, low = log2_in_parts(base, ROOT_HALF_F32, ATANH_F32, THIRD_F32, TWO_OVER_LN2_F32, F32)
     magnitude = power_of_parts(high, low, exponent, (-160.0, 140.0), EXP2_F32, F32)
     return with_power_values(x, y, magnitude, lp.f32(1.0), 2.0**24)
 
@@ -86,7 +102,7 @@ def pow_f64(x: lp.f64, y: lp.f64) -> lp.f64:
     """x**y"""
     base = lp.select((x != 0.0) & (abs(x) < lp.math.inf), abs(x), 1.0)
     exponent = min(max(y, -1e25), 1e25)
-    high, low = log2_in_parts(base, ROOT_HALF_F64, LOG_F64, TWO_OVER_LN2_F64, F64)
+    high, low = log2_in_parts(base, ROOT_HALF_F64, ATANH_F64, THIRD_F64, TWO_OVER_LN2_F64, F64)
     magnitude = power_of_parts(high, low, exponent, (-1100.0, 1040.0), EXP2_F64, F64)
     return with_power_values(x, y, magnitude, lp.f64(1.0), 2.0**53)
 

@@ -1,4 +1,4 @@
-"""fmod, remainder: exact, by long division of the significands as integers."""
+"""fmod, remainder, and `//` and `%` of numbers far apart: exact, by long division of the significands as integers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import lapilli as lp
 
-from .formats import F32, F64, scaled
+from .formats import F32, F64, power_of_two, scaled
 
 
 def significand(x: Any, bits: Any, form: Any) -> Any:
@@ -67,3 +67,32 @@ def remainder_f32(x: lp.f32, y: lp.f32) -> lp.f32:
 def remainder_f64(x: lp.f64, y: lp.f64) -> lp.f64:
     """x - n y with n rounded half to even."""
     return remainder(x, y, fmod_f64(abs(x), 2.0 * abs(y)))
+
+
+def exact_division(
+    x: Any, y: Any, quotient: Any, number: Any, rest: Any, bits: Any, step: Any, form: Any
+) -> Any:
+    """An integer n and x - n y: `number` and `rest` as they are, or those of fmod where they may be wrong.
+
+    `quotient` is x / y.  They are wrong where it is large, and where products overflow or parts of y underflow.
+    """
+    real = form[0]
+    fraction = form[2]
+    bias = form[3]
+    is_near = abs(quotient) < real(bits(1) << (fraction - 2))
+    is_in_range = (abs(x) < power_of_two(bias - 1, form)) & (abs(y) > power_of_two(fraction + 8 - bias, form))
+    if not (is_near & is_in_range):
+        rest = fmod(x, y, bits, step, form)
+        whole = lp.math.floor((x - rest) / y)
+        number = lp.select(whole == 0.0, lp.math.copysign(0.0, quotient), whole)
+    return number, rest
+
+
+def exact_division_f32(x: lp.f32, y: lp.f32, quotient: lp.f32, number: lp.f32, rest: lp.f32) -> Any:
+    """n and x - n y."""
+    return exact_division(x, y, quotient, number, rest, lp.u32, 8, F32)
+
+
+def exact_division_f64(x: lp.f64, y: lp.f64, quotient: lp.f64, number: lp.f64, rest: lp.f64) -> Any:
+    """n and x - n y."""
+    return exact_division(x, y, quotient, number, rest, lp.u64, 11, F64)

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref, scf
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
@@ -34,7 +34,6 @@ from ...ir.dialects.kernel import (
     is_kernel,
     kernel_rank,
 )
-from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ..errors import PassError
 from ..optimise.dce import eliminate_dead_code
 from ..optimise.effects import functions_of
@@ -42,11 +41,11 @@ from ..optimise.forward_walk import ForwardWalk
 from ..optimise.rows import WIDTH
 from ..unroll import unroll_short_loops
 from .axes import Axes, NotCoarsenableError
+from .cost import cost_of
 from .lanes import Lanes
 from .speculate import speculate
-from .widen import LOOP_WEIGHT, Widening
+from .widen import Widening
 
-_ACCESSES = (memref.LoadOp, memref.StoreOp, LoadFieldOp, StoreFieldOp)
 WORTHWHILE = 0.8
 """Largest share of the accesses that a variant may have left."""
 ROWS_WORTHWHILE = 0.7
@@ -71,7 +70,7 @@ def coarsened(kernel: Function, lanes: int, *, splits_branches: bool = True) -> 
         return None
     source, kernel = kernel, _unrolled(kernel)
     body = kernel.body.block
-    plain = _cost(body, 1.0)
+    plain = cost_of(body)
     if kernel is not source:
         with suppress(NotCoarsenableError):
             speculate(body, Axes(body, rank, Lanes.block(lanes, lanes).axes))
@@ -130,18 +129,6 @@ def _widened(kernel: func.FuncOp, rank: int, lanes: Lanes, splits_branches: bool
     if rows:
         function.attributes[ALIGNED_ROWS] = DenseArrayBase.from_list(i32, rows)
     return _Variant(function, widening.cost / lanes.count)
-
-
-def _cost(block: Block, weight: float) -> float:
-    """Returns the accesses of one work-item, weighted by how often each runs."""
-    total = 0.0
-    for op in block.ops:
-        total += weight * isinstance(op, _ACCESSES)
-        inner = weight * LOOP_WEIGHT if isinstance(op, scf.ForOp | scf.WhileOp) else weight
-        for region in op.regions:
-            for nested in region.blocks:
-                total += _cost(nested, inner)
-    return total
 
 
 def _loops(function: Operation) -> Iterator[Operation]:

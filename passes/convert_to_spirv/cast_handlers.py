@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ..narrowing import is_integer_type, is_vector_type
+from .exact_conversions import double_to_half, is_rounded_twice, unsigned_to_float
 from .function_lowering import FunctionLowering, Handler
 from .types import float_type, is_bool, scalar_bytes, scalar_of
 
@@ -64,6 +65,8 @@ def _integer_to_float(kind: type[Operation], true: float) -> Handler:
         value, type_ = fn.value(op.operands[0]), fn.type(float_type(op.results[0].type))
         if is_bool(value.type):
             fn.values[op.results[0]] = _from_bool(fn, value, type_, true)
+        elif kind is spirv.ConvertUToFOp and is_rounded_twice(fn, value.type, type_):
+            fn.values[op.results[0]] = unsigned_to_float(fn, value, type_)
         else:
             fn.values[op.results[0]] = fn.emit(kind, (value,), type_)
 
@@ -91,6 +94,8 @@ def _float_to_float(fn: FunctionLowering, op: Operation) -> None:
         fn.values[op.results[0]] = from_bf16(fn, value, type_)
     elif isinstance(target, BFloat16Type):
         fn.values[op.results[0]] = to_bf16(fn, value, type_)
+    elif is_rounded_twice(fn, source, target):
+        fn.values[op.results[0]] = double_to_half(fn, value, type_)
     else:
         fn.values[op.results[0]] = fn.emit(spirv.FConvertOp, (value,), type_)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, VectorType
+from xdsl.dialects.builtin import IndexType, ModuleOp, VectorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -29,6 +29,7 @@ from ...ir.dialects import spirv
 from ...ir.dialects.kernel import Function, is_kernel, kernel_parameters
 from ...ir.dialects.kernel_wide import LoadWideOp
 from ...ir.walk import operations
+from ..insertion import Before
 from .constants import constant_integer
 from .effects import body_blocks, functions_of, writes_memory
 from .forward_walk import ForwardWalk
@@ -126,11 +127,11 @@ def _column(op: memref.LoadOp) -> int:
 
 def _choose(loop: Operation, runs: list[_Run]) -> None:
     """Puts a branch with the loop twice in its place, and joins the loads of the first one."""
-    assert loop.parent is not None
+    before = Before(loop)
     condition: SSAValue | None = None
     for array in dict.fromkeys(run.row.array for run in runs):
-        whole = _is_whole(loop, array)
-        condition = whole if condition is None else _before(loop, arith.AndIOp(condition, whole))
+        whole = _is_whole(before, array)
+        condition = whole if condition is None else before.add(arith.AndIOp, condition, whole)
     assert condition is not None
     other = loop.clone()
     for original, new in zip(operations(loop), operations(other), strict=True):
@@ -142,7 +143,7 @@ def _choose(loop: Operation, runs: list[_Run]) -> None:
         regions=[Region(joined), Region(plain)],
         location=loop.location,
     )
-    loop.parent.insert_op_before(branch, loop)
+    before.put(branch)
     for old, new in zip(loop.results, branch.results, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
@@ -154,43 +155,29 @@ def _choose(loop: Operation, runs: list[_Run]) -> None:
         _join(run)
 
 
-def _is_whole(loop: Operation, array: SSAValue) -> SSAValue:
-    """Adds in front of a loop whether the rows of an array are multiples of `WIDTH`."""
+def _is_whole(before: Before, array: SSAValue) -> SSAValue:
+    """Adds whether the rows of an array are multiples of `WIDTH`."""
     rank = memref_rank(array.type)
     assert rank is not None
-    last = _before(loop, _constant(rank - 1))
-    extent = _before(loop, memref.DimOp.create(operands=(array, last), result_types=(_INDEX,)))
-    rest = _before(loop, arith.AndIOp(extent, _before(loop, _constant(WIDTH - 1))))
-    return _before(loop, arith.CmpiOp(rest, _before(loop, _constant(0)), "eq"))
+    extent = before.add(memref.DimOp, array, before.constant(rank - 1, _INDEX), type_=_INDEX)
+    rest = before.add(arith.AndIOp, extent, before.constant(WIDTH - 1, _INDEX))
+    return before.compare("eq", rest, before.constant(0, _INDEX))
 
 
 def _join(run: _Run) -> None:
     first = run.loads[0]
     element = first.results[0].type
-    start = _before(first, _constant(run.start))
-    wide = LoadWideOp.create(
-        operands=(run.row.array, *run.row.leading, start), result_types=(VectorType(element, [WIDTH]),)
-    )
-    vector = _before(first, wide)
+    before = Before(first)
+    indices = (*run.row.leading, before.constant(run.start, _INDEX))
+    vector = before.add(LoadWideOp, run.row.array, *indices, type_=VectorType(element, [WIDTH]))
     for op in run.loads:
         part = spirv.CompositeExtractOp.create(
             operands=(vector,),
             result_types=(element,),
             properties={"indices": extract_index(_column(op) - run.start)},
         )
-        value = _before(op, part)
+        value = Before(op).value(part)
         value.name_hint = op.results[0].name_hint
         op.results[0].replace_all_uses_with(value)
         op.detach()
         op.erase()
-
-
-def _constant(number: int) -> Operation:
-    return arith.ConstantOp.create(result_types=(_INDEX,), properties={"value": IntegerAttr(number, _INDEX)})
-
-
-def _before(place: Operation, op: Operation) -> SSAValue:
-    assert place.parent is not None
-    op.location = place.location
-    place.parent.insert_op_before(op, place)
-    return op.results[0]

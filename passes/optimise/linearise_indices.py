@@ -40,6 +40,7 @@ from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
 from ...ir.walk import instances, operands_of
+from ..insertion import Before, Behind
 from ..narrowing import is_memref_type
 from .effects import body_blocks, functions_of
 
@@ -93,57 +94,29 @@ class _View:
     def __init__(
         self, array: SSAValue, type_: MemRefType[Attribute], entry: Block, location: LocationAttr
     ) -> None:
-        self._array = array
-        self._entry = entry
-        self._location = location
-        self._last: Operation | None = None if isinstance(array.owner, Block) else array.owner
+        first = entry.first_op
+        assert first is not None, "there is an access at least"
+        owner = array.owner
+        place = Before(first, location) if isinstance(owner, Block) else Behind(owner, location)
         shape = type_.get_shape()
         whole = ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in range(len(shape))])])
         size = DYNAMIC_INDEX if DYNAMIC_INDEX in shape else prod(shape)
         flat = MemRefType(type_.element_type, [size], memory_space=type_.memory_space)
-        self.flat = self._define(
-            create(
-                memref.CollapseShapeOp,
-                operands=(array,),
-                result_types=(flat,),
-                properties={"reassociation": whole},
-            )
-        )
-        self._extents = [self._extent(dimension, shape[dimension]) for dimension in range(1, len(shape))]
+        self.flat = place.value(create(memref.CollapseShapeOp, (array,), (flat,), {"reassociation": whole}))
+        self._extents = [_extent(array, dimension, place) for dimension in range(1, len(shape))]
 
     def position(self, indices: Sequence[SSAValue], op: Operation) -> SSAValue:
         """Adds the arithmetic for a position in front of `op`."""
-        linear = indices[0]
+        linear, before = indices[0], Before(op)
         for extent, index in zip(self._extents, indices[1:], strict=True):
-            linear = _before(op, arith.AddiOp, _before(op, arith.MuliOp, linear, extent), index)
+            linear = before.add(arith.AddiOp, before.add(arith.MuliOp, linear, extent), index)
         return linear
 
-    def _extent(self, dimension: int, known: int) -> SSAValue:
-        if known != DYNAMIC_INDEX:
-            return self._constant(known)
-        number = self._constant(dimension)
-        return self._define(create(memref.DimOp, operands=(self._array, number), result_types=(_INDEX,)))
 
-    def _constant(self, number: int) -> SSAValue:
-        value = IntegerAttr(number, _INDEX)
-        return self._define(create(arith.ConstantOp, result_types=(_INDEX,), properties={"value": value}))
-
-    def _define(self, op: Operation) -> SSAValue:
-        op.location = self._location
-        if self._last is not None:
-            block = self._last.parent
-            assert block is not None
-            block.insert_op_after(op, self._last)
-        elif self._entry.first_op is None:
-            self._entry.add_op(op)
-        else:
-            self._entry.insert_op_before(op, self._entry.first_op)
-        self._last = op
-        return op.results[0]
-
-
-def _before(op: Operation, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-    made = create(kind, operands=(a, b), result_types=(_INDEX,), location=op.location)
-    assert op.parent is not None
-    op.parent.insert_op_before(made, op)
-    return made.results[0]
+def _extent(array: SSAValue, dimension: int, place: Before) -> SSAValue:
+    """Adds an extent of an array."""
+    assert is_memref_type(array.type)
+    known = array.type.get_shape()[dimension]
+    if known != DYNAMIC_INDEX:
+        return place.constant(known, _INDEX)
+    return place.add(memref.DimOp, array, place.constant(dimension, _INDEX), type_=_INDEX)

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ...ir.create import create
 from ...ir.walk import block_operations
+from ..insertion import Before
 from .constants import constant_integer
 from .effects import functions_of, loops_of
 from .fold_control_flow import replace
@@ -95,12 +96,12 @@ def _carry(loop: scf.ForOp, products: Sequence[_Product]) -> None:
     increments = [_times(loop, step, product) for product in products]
     body = loop.body.block
     last = body.last_op
-    assert last is not None and loop.parent is not None
+    assert last is not None
     following: list[SSAValue] = []
     for product, increment in zip(products, increments, strict=True):
         carried = body.insert_arg(increment.type, len(body.args))
         replace(product.op, (carried,))
-        following.append(_before(last, arith.AddiOp, (carried, increment), increment.type))
+        following.append(Before(last).add(arith.AddiOp, carried, increment))
     last.operands = [*last.operands, *following]
     regions: list[Region] = [loop.detach_region(region) for region in tuple(loop.regions)]
     made = create(
@@ -112,7 +113,7 @@ def _carry(loop: scf.ForOp, products: Sequence[_Product]) -> None:
         regions=regions,
         location=loop.location,
     )
-    loop.parent.insert_op_before(made, loop)
+    Before(loop).put(made)
     for old, new in zip(loop.results, made.results, strict=False):
         new.name_hint = old.name_hint
     replace(loop, made.results[: len(loop.results)])
@@ -124,12 +125,5 @@ def _times(loop: scf.ForOp, value: SSAValue, product: _Product) -> SSAValue:
     if number == 1:
         return product.factor
     if value.type != type_:
-        value = _before(loop, arith.IndexCastOp, (value,), type_)
-    return value if number == 0 else _before(loop, arith.MuliOp, (value, product.factor), type_)
-
-
-def _before(op: Operation, kind: type[Operation], operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
-    made = create(kind, operands=operands, result_types=(type_,), location=op.location)
-    assert op.parent is not None
-    op.parent.insert_op_before(made, op)
-    return made.results[0]
+        value = Before(loop).add(arith.IndexCastOp, value, type_=type_)
+    return value if number == 0 else Before(loop).add(arith.MuliOp, value, product.factor)

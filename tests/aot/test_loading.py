@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -80,6 +81,25 @@ def test_a_saved_bundle_is_the_same_bundle(project, device, context):
     assert launch(device, other, "scaled") == 10.0
     with pytest.raises(TypeError, match="INPUT"):
         lp.load_kernel_bundle(context, file, state=INPUT).save(again)
+
+
+def test_bytes_and_resources_of_packages_are_loaded(project, device, context):
+    file, archive = project.folder / "kernels.lpk", project.folder / "library.zip"
+    project.build("-o", file)
+    with zipfile.ZipFile(archive, "w") as library:
+        library.write(file, "library/kernels.lpk")
+    resource = zipfile.Path(archive, "library/kernels.lpk")
+    for given in (file, str(file), file.read_bytes(), bytearray(file.read_bytes()), resource):
+        assert launch(device, lp.load_kernel_bundle(context, given), "scaled") == 10.0
+    with pytest.raises(lp.InvalidError, match="given as bytes: it is no bundle file"):
+        lp.load_kernel_bundle(context, b"PNG")
+    with pytest.raises(lp.InvalidError, match=r"library\.zip/none cannot be read"):
+        lp.load_kernel_bundle(context, zipfile.Path(archive, "none"))
+    archive.write_bytes(archive.read_bytes().replace(b"PLK", b"XXX").replace(b"lapilli", b"lapillo"))
+    with pytest.raises(lp.InvalidError, match="cannot be read: Bad CRC-32"):
+        lp.load_kernel_bundle(context, zipfile.Path(archive, "library/kernels.lpk"))
+    with pytest.raises(TypeError, match="found None of type NoneType"):
+        lp.load_kernel_bundle(context, None)
 
 
 def test_files_are_reproducible(project):

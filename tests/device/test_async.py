@@ -186,3 +186,18 @@ def test_the_process_ends_with_callbacks_pending(device, tmp_path):
     file.write_text(PROGRAM.format(selector=device.selector))
     done = subprocess.run((sys.executable, file), capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.filterwarnings("error")
+def test_asyncio_waits_for_tasks_of_events(device):
+    x = lp.zeros(64, device=device)
+
+    async def wait():
+        events = [add_one[64](x) for _ in range(2)]
+        with pytest.raises(lp.InvalidError, match=r"asyncio\.ensure_future\(event\)"):
+            await asyncio.wait(events)
+        done, pending = await asyncio.wait([asyncio.ensure_future(event) for event in events])
+        assert len(done) == 2 and not pending
+
+    asyncio.run(wait())
+    assert (x.numpy() == 2).all()

@@ -190,3 +190,16 @@ def test_plain_arrays_may_be_the_same_memory(device):
     add_twice[8](x, x, z)  # the second read of x sees the first write
     assert x.numpy().tolist() == [1] * 8
     assert z.numpy().tolist() == [2] * 8
+
+
+@lp.kernel
+def takes_bools(flags: lp.Array[lp.bool_], flag: lp.bool_):
+    flags[0] = flag
+
+
+def test_bools_are_named_as_programs_write_them(device):
+    flags = lp.zeros(2, lp.bool_, device=device)
+    expect(lambda: takes_bools[1](flags, 1), lp.KernelArgumentError, "'flag'", "expected lp.bool_")
+    for wrong in ([True], np.zeros(2, np.int32), 1, lp.zeros(2, device=device)):
+        expect(lambda wrong=wrong: takes_bools[1](wrong, True), lp.KernelArgumentError, ", lp.bool_)")
+    expect(lambda: takes_bools[1](flags, flags), lp.KernelArgumentError, "'flag'", "lp.Array[lp.bool_]")

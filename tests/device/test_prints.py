@@ -29,7 +29,7 @@ def everything(s: lp.f32, n: lp.i32, u: lp.u32, out: lp.Array[lp.i32]):
     print("text", 1, -2, 2.5, True, None, NAME, PAIR)
     print(s, n, u, n < 0, -s, s / 3.0, lp.f32(n) * 1e20, 1.0 / lp.f32(n - n), (s - s) / lp.f32(n - n))
     print(s, n, sep="", end="!\n")
-    print(s, n, sep=None, end=None)
+    print(s, n, sep=None, end=None, flush=True)
     print(lp.f32x2(s, 1.0), Point(s, n), (s, n), (n,), lp.FixedArray[lp.f32, 2](s, 2.0))
     print(f"{n} {n:5d}|{n:<5}|{n:+}|{u:x}|{s:.3f}|{s:8.2e}|{s!r}|{n < 0}|{{}}|{NAME:>10}|{n=}")
     out[0] = n

@@ -58,6 +58,7 @@ def test_unknown_name_is_an_attribute_error() -> None:
         ("float4", "write lp.f32x4"),
         ("num_groups", r"in a kernel write lp.group_range\(d\)"),
         ("jit", "write @lp.kernel"),
+        ("random", r"write lp.asarray\(np.random.default_rng\(\).random"),
         ("arange", r"write lp.asarray\(np.arange\(…\)\)"),
         ("nd_range", "write lp.NdRange"),
         ("specialization_id", "write lp.SpecializationId"),

@@ -212,3 +212,22 @@ def test_float_words(value: float, type_: AnyFloat, expected: tuple[int, ...]) -
 def test_module_op_is_required() -> None:
     with pytest.raises(EmissionError, match=r"expected a spirv\.module"):
         emit(spirv.ReturnOp(), VULKAN_1_3)
+
+
+@pytest.mark.parametrize("second", ["%a", "%b"])
+def test_branch_that_names_a_block_twice_passes_it_one_value(parse: Parse, second: str) -> None:
+    body = f"""%t = "spirv.Constant"() <{{value = true}}> : () -> i1
+    %a = "spirv.Constant"() <{{value = 3 : i32}}> : () -> i32
+    %b = "spirv.Constant"() <{{value = 5 : i32}}> : () -> i32
+    "spirv.mlir.selection"() <{{selection_control = #spirv.selection_control<None>}}> ({{
+      "spirv.BranchConditional"(%t, %a, {second})[^end, ^end] <{{operandSegmentSizes = array<i32: 1, 1, 1>}}>
+        : (i1, i32, i32) -> ()
+    ^end(%v: i32):
+      "spirv.mlir.merge"() : () -> ()
+    }}) : () -> ()"""
+    module = parse(module_text(body))
+    if second == "%a":
+        emit(module, VULKAN_1_3)
+        return
+    with pytest.raises(EmissionError, match=r"'spirv.BranchConditional'.*passes one block different values"):
+        emit(module, VULKAN_1_3)

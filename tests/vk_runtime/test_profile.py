@@ -205,6 +205,13 @@ def require_chrome_format(entries: list[dict[str, Any]]) -> None:
             open_ends.append(end)
 
 
+def test_the_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)  # rich asks it before it shows output
+    with lp.profile() as profile:
+        pass
+    assert "profile of" in str(profile)
+
+
 def event_at(start_ns: int, **fields: Any) -> ProfileEvent:
     plain = ProfileEvent(kind="kernel", name="k", start_ns=start_ns, duration_ns=1500)
     return replace(plain, **fields)

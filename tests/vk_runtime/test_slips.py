@@ -27,6 +27,11 @@ def put(p: Pair, x: lp.Array[lp.f32]):
 
 
 SLIPS = {
+    "text_of_a_file": (
+        lambda x: lp.Queue(context=b"x" * 100_000),
+        lp.InvalidError,
+        r"(?s)\A.{900,1000} … \([\d,]+ characters left out\) … .{900,1000}\Z",
+    ),
     "nd_range_without_groups": (lambda x: lp.NdRange(32), lp.NdRangeError, r"lp\.NdRange\(32, 64\)"),
     "nd_range_of_numbers": (lambda x: lp.NdRange(32, 8, 2), lp.NdRangeError, r"lp\.NdRange\(\(64, 64\), "),
     "on_without_queue": (lambda x: scale[8].on()(1.0, 1, x), lp.InvalidError, r"\.on\(None, wait=events\)"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import lapilli as lp
@@ -11,7 +11,7 @@ import lapilli as lp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_FILE = Path(__file__).with_name("kernels.lpk")
+_FILE = files(__name__) / "kernels.lpk"
 
 
 @cache

@@ -1,0 +1,48 @@
+"""Conversions rounded once, for drivers that round them twice (`vk_runtime.quirks`)."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, f32, i32
+from xdsl.ir import Attribute, SSAValue
+
+from ...ir.dialects import spirv
+from .function_lowering import FunctionLowering
+from .types import scalar_of, with_scalar
+
+
+def is_rounded_twice(fn: FunctionLowering, source: Attribute, target: Attribute) -> bool:
+    """Whether this module's device may convert a float or an unsigned integer of one type to another wrongly."""
+    if not fn.module.env.rounds_conversions_twice:
+        return False
+    narrow, wide = scalar_of(target), scalar_of(source)
+    return (wide == i32 and isinstance(narrow, Float32Type)) or (
+        isinstance(wide, Float64Type) and isinstance(narrow, Float16Type)
+    )
+
+
+def unsigned_to_float(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:
+    """u32 to f32 as the sum of two halves, which are exact: only the sum is rounded."""
+    upper = fn.emit(spirv.ShiftRightLogicalOp, (value, fn.constant(value.type, 16)), value.type)
+    lower = fn.emit(spirv.BitwiseAndOp, (value, fn.constant(value.type, 0xFFFF)), value.type)
+    high = fn.emit(spirv.ConvertUToFOp, (upper,), type_)
+    scaled = fn.emit(spirv.FMulOp, (high, fn.constant(type_, 65536.0)), type_)
+    return fn.emit(spirv.FAddOp, (scaled, fn.emit(spirv.ConvertUToFOp, (lower,), type_)), type_)
+
+
+def double_to_half(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:
+    """f64 to f16 by way of the f32 whose last bit is set where it is not exact, which rounds as the f64 does."""
+    single, word = with_scalar(type_, f32), with_scalar(type_, i32)
+    truth = fn.module.types.bool_like(word)
+    near = fn.emit(spirv.FConvertOp, (value,), single)
+    back = fn.emit(spirv.FConvertOp, (near,), value.type)
+    bits = fn.emit(spirv.BitcastOp, (near,), word)
+    one, zero = fn.constant(word, 1), fn.constant(word, 0)
+    last = fn.emit(spirv.BitwiseAndOp, (bits, one), word)
+    is_even = fn.emit(spirv.IEqualOp, (last, zero), truth)
+    is_inexact = fn.emit(spirv.FOrdNotEqualOp, (back, value), truth)
+    size, rounded = (fn.emit(spirv.GLFAbsOp, (number,), value.type) for number in (value, back))
+    is_larger = fn.emit(spirv.FOrdLessThanOp, (rounded, size), truth)
+    step = fn.emit(spirv.SelectOp, (is_larger, one, fn.constant(word, -1)), word)
+    moves = fn.emit(spirv.LogicalAndOp, (is_even, is_inexact), truth)
+    odd = fn.emit(spirv.IAddOp, (bits, fn.emit(spirv.SelectOp, (moves, step, zero), word)), word)
+    return fn.emit(spirv.FConvertOp, (fn.emit(spirv.BitcastOp, (odd,), single),), type_)

@@ -1,0 +1,94 @@
+"""Conversions of numbers that lie between two of the other type, beside its largest ones, and of what is no number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = pytest.mark.device
+
+INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
+FLOATS = ("f16", "f32", "f64")
+ASPECTS = {
+    "8": (lp.Aspect.VK_INT8, lp.Aspect.VK_STORAGE_8BIT),
+    "16": (lp.Aspect.VK_INT16, lp.Aspect.VK_STORAGE_16BIT),
+    "32": (),
+    "64": (lp.Aspect.VK_INT64,),
+    "f16": (lp.Aspect.FP16, lp.Aspect.VK_STORAGE_16BIT),
+    "f32": (),
+    "f64": (lp.Aspect.FP64,),
+}
+
+
+def _dtype(name: str) -> np.dtype:
+    return np.dtype({"i": "int", "u": "uint", "f": "float"}[name[0]] + name[1:])
+
+
+def _has(device: lp.Device, name: str) -> bool:
+    return all(device.has(aspect) for aspect in ASPECTS[name if name[0] == "f" else name[1:]])
+
+
+def _arguments(name: str) -> np.ndarray:
+    """Returns numbers beside powers of two, halfway between floats and around those, and numbers of every size."""
+    dtype, random = _dtype(name), np.random.default_rng(3)
+    if dtype.kind != "f":
+        info = np.iinfo(dtype)
+        near = {s * 2**k + d for k in range(64) for d in (-1, 0, 1) for s in (1, -1)}
+        drawn = random.integers(info.min, info.max, 800, dtype, endpoint=True)
+        return np.concatenate([np.array([n for n in near if info.min <= n <= info.max], dtype), drawn])
+    halves = np.arange(-4097, 4098) / 2
+    powers = np.concatenate([np.ldexp([s * 1.0, s * 1.5], k) for k in range(-30, 70) for s in (1, -1)])
+    with np.errstate(over="ignore"):
+        near = np.concatenate([halves, powers, [-0.0, np.nan, np.inf, -np.inf]]).astype(dtype)
+        return np.concatenate([near, np.nextafter(near, dtype.type(np.inf)), np.nextafter(near, -near)])
+
+
+def _expected(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if x.dtype.kind == "f" and dtype.kind != "f":
+        info = np.iinfo(dtype)
+        bounded = (0 if np.isnan(v) else v if np.isinf(v) else int(v) for v in x.tolist())
+        return np.array([int(min(max(v, info.min), info.max)) for v in bounded], dtype)
+    with np.errstate(over="ignore"):
+        return x.astype(dtype)
+
+
+@pytest.mark.parametrize("source", [*INTEGERS, *FLOATS])
+def test_numbers_are_rounded_once_and_saturate(device: lp.Device, source: str) -> None:
+    if not _has(device, source):
+        pytest.skip(f"the device lacks {source}")
+    targets = [name for name in (*INTEGERS, *FLOATS) if _has(device, name)]
+    parameters = ", ".join(f"as_{name}: lp.Out[lp.{name}]" for name in targets)
+    lines = "".join(f"    as_{name}[i] = lp.{name}(x[i])\n" for name in targets)
+    kernel = lp.kernel_from_source(
+        f"@lp.kernel\ndef convert(x: lp.In[lp.{source}], {parameters}):\n    i = lp.global_id(0)\n{lines}"
+    )
+    x = _arguments(source)
+    found = [lp.empty(len(x), getattr(lp, name), device=device) for name in targets]
+    kernel[len(x)](lp.asarray(x, device=device), *found)
+    for name, values in zip(targets, found, strict=True):
+        expected, result = _expected(x, _dtype(name)), values.numpy()
+        if expected.dtype.kind == "f":  # smaller ones may be flushed
+            is_tiny = np.abs(expected) < np.finfo(expected.dtype).tiny
+            expected, result = np.where(is_tiny, 0, expected), np.where(is_tiny, 0, result)
+        np.testing.assert_array_equal(result, expected, f"{source} to {name}")
+
+
+@lp.kernel
+def count_comparisons(x: lp.In[lp.f32], counts: lp.Out[lp.u32, 2]):
+    i = lp.global_id(0)
+    above = lp.u32(0)
+    for k in range(x.size):
+        above += x[k] > x[i]
+    counts[i, 0] = above
+    counts[i, 1] = (x[i] > 1.0) + lp.u32(4294967290)
+    counts[i, 2] = lp.u32(2147483648) < (x[i] > 1.0)
+
+
+def test_a_comparison_counts_in_unsigned_sums(device: lp.Device) -> None:
+    x = np.arange(4, dtype=np.float32)
+    counts = lp.zeros((4, 3), lp.u32, device=device)
+    count_comparisons[4](lp.asarray(x, device=device), counts)
+    expected = [3 - x, 4294967290 + (x > 1), np.zeros(4)]
+    np.testing.assert_array_equal(counts.numpy(), np.transpose(expected).astype(np.uint32))
