@@ -82,6 +82,10 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
     Raises:
         CompileError: operands that the operator does not take.
     """
+    if isinstance(left, Scalar) and isinstance(right, Scalar) and left.type is right.type:
+        scalar = left.type
+        if scalar.is_float and scalar.bits and operator in _FLOAT_OPS:  # the most frequent ones
+            return _float_binary(fb, operator, left, right, node)
     if operator == "MatMult":
         raise fb.error(
             node, "kernels have no operator @", "LP2030", hint="write the sum of products as a loop"

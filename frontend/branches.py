@@ -6,7 +6,8 @@ Sides that only compute (no load, call, store or loop) become selects: nothing t
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from operator import is_
 
 from ..ir.create import empty_block
 from .analysis import FLAGS
@@ -34,6 +35,13 @@ def _is_true(binding: Binding | None) -> bool:
     return isinstance(binding, Scalar) and binding.const is True
 
 
+def names_that_differ(first: Mapping[str, Binding], second: Mapping[str, Binding]) -> list[str]:
+    """Returns the variables that are not the same object in both: most often none."""
+    if list(first) == list(second) and all(map(is_, first.values(), second.values())):
+        return []
+    return [name for name in {**first, **second} if first.get(name) is not second.get(name)]
+
+
 def select_values(
     fb: FunctionBuilder,
     test: Scalar,
@@ -59,9 +67,7 @@ def select_values(
             values.append(_unified(fb, arm.value, other.value, node))
         fb.env = outer
     arms[0].value, arms[1].value = values
-    changed = sorted(
-        name for name in {**arms[0].env, **arms[1].env} if arms[0].env.get(name) is not arms[1].env.get(name)
-    )
+    changed = sorted(names_that_differ(arms[0].env, arms[1].env))
     assert before is fb.env
     results = branch(fb, test, arms[0], arms[1], changed, node)
     assert results is not None

@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Block
 
 from .analysis import FLAGS, NO_NAMES, always_exits
-from .branches import branch, build_arm
+from .branches import branch, build_arm, names_that_differ
 from .conversions import condition
 from .definite import take_names
 from .dispatch import STATEMENTS
@@ -132,11 +132,7 @@ def join_arms(
 
 
 def _walrus_names(then: Arm, other: Arm, written: Live) -> Live:
-    return frozenset(
-        name
-        for name in {**then.env, **other.env}
-        if name not in written and then.env.get(name) is not other.env.get(name)
-    )
+    return frozenset(names_that_differ(then.env, other.env)) - written
 
 
 def jump_state(fb: FunctionBuilder) -> bool | Scalar:

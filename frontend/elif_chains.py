@@ -38,6 +38,9 @@ def flatten_chains(function: ast.FunctionDef) -> None:
             rewritten: list[ast.stmt] = []
             for statement in statements:  # pyright: ignore[reportUnknownVariableType] - ast is not typed that far
                 assert isinstance(statement, ast.AST)
+                if not hasattr(statement, "body"):
+                    rewritten.append(statement)  # pyright: ignore[reportArgumentType]
+                    continue
                 arms, otherwise = _arms(statement)
                 if len(arms) > LONGEST:
                     rewritten += _flat(f"$chain{number}", arms, otherwise)

@@ -8,8 +8,7 @@ Constants, ids and extents go into the prologue, a block that dominates the body
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -49,6 +48,23 @@ class AccessUse:
 
     reads: bool = False
     writes: bool = False
+
+
+class _Into:
+    """What `FunctionBuilder.into` returns; a class, as a generator takes three times as long."""
+
+    __slots__ = ("_block", "_builder", "_casts", "_outer")
+
+    def __init__(self, builder: FunctionBuilder, block: Block, casts: list[dict[SSAValue, SSAValue]]) -> None:
+        self._builder, self._block, self._casts, self._outer = builder, block, casts, builder.block
+
+    def __enter__(self) -> None:
+        self._builder.block = self._block
+        self._casts.append({})
+
+    def __exit__(self, *_error: object) -> None:
+        self._casts.pop()
+        self._builder.block = self._outer
 
 
 @dataclass
@@ -129,7 +145,10 @@ class FunctionBuilder:
         if self.module.library_call is not None:
             return self.module.library_call
         node = self.node
-        key = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+        if isinstance(node, ast.expr):  # nearly always
+            key = node.lineno, node.col_offset
+        else:
+            key = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
         found = self._locations.get(key)
         if found is None:
             found = self._locations[key] = file_location(self.source.file, *self.source.position(node))
@@ -228,15 +247,9 @@ class FunctionBuilder:
         self._index_casts[0][result] = index
         return result
 
-    @contextmanager
-    def into(self, block: Block) -> Generator[None]:
+    def into(self, block: Block) -> _Into:
         """Emits into `block` while the context lasts."""
-        outer = self.block
-        self.block = block
-        self._index_casts.append({})
-        yield
-        self._index_casts.pop()
-        self.block = outer
+        return _Into(self, block, self._index_casts)
 
     @property
     def is_nested(self) -> bool:
@@ -260,7 +273,8 @@ class FunctionBuilder:
             from .unsupported import unsupported_error
 
             raise unsupported_error(self.source, node)
-        outer, self.node = self.node, node
+        outer = self.node
+        self.node = node
         value = handler(self, node)
         self.node = outer
         return value

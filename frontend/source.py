@@ -11,8 +11,9 @@ import inspect
 import linecache
 import tokenize
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import cast
 
 from ..ir.errors import Diagnostic, Location
@@ -294,7 +295,8 @@ def _matches(tree: ast.FunctionDef, function: types.FunctionType) -> bool:
     if tree.name != code.co_name or _mangled(names, function) != list(expected):
         return False
     # Text that ends before the function does would compile to something else without a word.
-    last = max((line for _, _, line in code.co_lines() if line is not None), default=0)
+    lines = cast("Iterator[int | None]", map(itemgetter(2), code.co_lines()))  # hundreds of them
+    last = max(filter(None, lines), default=0)
     return tree.end_lineno is not None and last <= tree.end_lineno
 
 

@@ -141,6 +141,17 @@ class AspectRules:
         used = sorted(aspect.used(op))
         return tuple(Need(number, f"{what} with uses_aspects", is_declared=True) for number in used)
 
+    def is_plain(self, op: Operation) -> bool:
+        """Whether one look shows that an operation needs nothing: `of_op` may find the same of others."""
+        if op.attributes or op.regions or _has_own_rule(type(op)):
+            return False
+        known = self._of_type
+        for result in op.results:
+            found = known.get(id(result.type))
+            if found is None or found[1]:
+                return False
+        return True
+
     def of_op(self, op: Operation) -> tuple[Need, ...]:
         """Returns what one operation needs, operations inside it left out.
 

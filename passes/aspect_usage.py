@@ -156,6 +156,8 @@ def _callers(graph: CallGraph, within_units: bool) -> dict[Function, list[tuple[
 
 def _uses_in_body(function: Function, rules: AspectRules, explained: Set[int]) -> Iterator[Use]:
     for op in operations(function.regions[0]):
+        if rules.is_plain(op):  # most of a function
+            continue
         needs = rules.attached_to(op) if id(op) in explained else rules.of_op(op)
         if needs:
             yield from (Use(need.aspect, need.what, op.location, need.is_declared) for need in needs)

@@ -143,14 +143,17 @@ class FunctionEmitter:
             self._emit_line()
         if op.results:
             (value,) = op.results
-            result_type, result = self._context.types.id(value.type), self._id(value)
+            result_type, result = self._context.types.id(value.type), self._ids.get(id(value))
+            if result is None:
+                result = self._ids[id(value)] = self._builder.new_id()
         elif opcode == Op.FunctionCall:
             result_type, result = self._context.types.void(), self._builder.new_id()
         else:
-            self._add(opcode, self._operands(op, encode))
-            return
-        self._add(opcode, self._operands(op, encode), result_type, result)
-        if op.attributes:
+            result_type = result = None
+        operands = self._operands(op, encode)
+        self._words += encode_instruction(opcode, operands, result_type, result)
+        self._marks.append(self._mark)
+        if result is not None and op.attributes:
             self._context.decorate_from(result, op.attributes)
 
     def _operands(self, op: Operation, encode: OperandEncoder | None) -> list[int]:

@@ -239,7 +239,6 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
     from ..ir.errors import warning_text
     from ..ir.target_env import TargetEnv
     from ..passes.lower_upstream import lower_upstream
-    from ..passes.lower_vectors import lower_vectors
     from ..passes.pipeline import compile_module
     from ..spirv.build_image import build_image
     from ..spirv.emit import emit
@@ -247,7 +246,6 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
     ready = [op for op in module.body.ops if isinstance(op, spirv.ModuleOp)]
     if len(ready) == 1:
         return emit(ready[0], _environment_of(ready[0])).binary
-    lower_vectors(module)
     lower_upstream(module)
     env = TargetEnv()
     result = compile_module(module, env, after_pass=after_pass)

@@ -25,6 +25,7 @@ from ...ir.create import append, create, empty_block, prepend_all
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.walk import block_operations
 from ..errors import PassError
 from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type, is_vector_type
 from .types import integer_attribute, is_float, scalar_of
@@ -101,7 +102,7 @@ class FunctionLowering:
     def _argument(self, value: SSAValue) -> SSAValue:
         if self.entry is None:
             raise PassError(f"value of type {value.type} is used before it is lowered")
-        lowered = self.values[value] = self.entry.scalar(value)
+        lowered = self.values[value] = self.entry.arguments.scalar(value)
         return lowered
 
     def type(self, type_: Attribute) -> Attribute:
@@ -220,9 +221,9 @@ class FunctionLowering:
     def lower_block(self, block: Block) -> Operation | None:
         """Lowers all operations of `block` up to its terminator, which it returns."""
         handlers = self.module.handlers
-        op = block.first_op
-        last = block.last_op
-        while op is not None and op is not last:
+        ops = block_operations(block)
+        last = ops.pop() if ops else None
+        for op in ops:
             handler = handlers[type(op)]
             if handler is None:
                 raise self.unsupported(op)
@@ -233,7 +234,6 @@ class FunctionLowering:
                 raise PassError(
                     f"'{op.name}' cannot be lowered to SPIR-V: {error}", op, function=self.name
                 ) from error
-            op = op.next_op
         return last
 
     def unsupported(self, op: Operation) -> PassError:

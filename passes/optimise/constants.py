@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, OpResult, SSAValue
 
 from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type
 
@@ -36,8 +36,9 @@ def is_foldable(type_: Attribute) -> TypeIs[FoldableFloat]:
 
 def constant_attribute(value: SSAValue) -> Attribute | None:
     """Returns the attribute of the `arith.constant` that makes `value`, if one does."""
-    owner = value.owner
-    return owner.properties["value"] if type(owner) is ConstantOp else None
+    if type(value) is OpResult and type(value.op) is ConstantOp:  # `owner` is two calls
+        return value.op.properties["value"]
+    return None
 
 
 def constant_integer(value: SSAValue) -> int | None:

@@ -6,6 +6,9 @@ input:    %a = arith.addi %x, %y : i32          output:   (nothing, unless %a is
 Invariant: stores, barriers, calls and `scf.while` (which need not end) stay.
 """
 
+# Operations are followed by xDSL's own fields, as in `ir.walk`.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -38,12 +41,12 @@ def eliminate_dead_code(function: Operation) -> None:
 
 def _block(block: Block) -> bool:
     """Removes dead operations from a block; returns whether nothing with an effect remains before its terminator."""
-    terminator = op = block.last_op
+    terminator = op = block._last_op
     is_free = True
     while op is not None:
-        previous = op.prev_op
-        may_go = _is_free(op)
-        if may_go and all(result.first_use is None for result in op.results):
+        previous = op._prev_op
+        may_go = _is_free(op) if op.regions else is_removable_class(type(op))
+        if may_go and not any(result.first_use is not None for result in op.results):
             op.detach()
             op.erase()
         elif op is not terminator:
@@ -53,9 +56,7 @@ def _block(block: Block) -> bool:
 
 
 def _is_free(op: Operation) -> bool:
-    """Whether an operation may go where nothing uses its results, once what is dead inside of it has gone."""
-    if not op.regions:
-        return is_removable_class(type(op))
+    """Whether an operation with regions may go where nothing uses its results, once what is dead inside has gone."""
     # All blocks are gone through, also behind one with an effect.
     inner = [_block(block) for region in op.regions for block in reversed(region.blocks)]
     return all(inner) if isinstance(op, scf.IfOp | scf.ForOp) else is_removable_class(type(op))

@@ -113,22 +113,6 @@ def writes_memory(op: Operation) -> bool:
     return any(map(is_write_class, set(map(type, operations(op)))))
 
 
-def structured_writes(function: Operation) -> dict[Operation, bool]:
-    """Returns for every operation with regions in `function` what `writes_memory` says of it, after one walk."""
-    found: dict[Operation, bool] = {}
-    # Each operation comes before what is inside of it, so backwards everything inside is known.
-    for op in reversed(operations(function)):
-        if op.regions:
-            found[op] = found.get(op, False) or is_write_class(type(op))
-            writes = found[op]
-        else:
-            writes = is_write_class(type(op))
-        parent = op.parent_op() if writes else None
-        if parent is not None:
-            found[parent] = True
-    return found
-
-
 _READ_ONLY = (StringAttr("read"), StringAttr("constant"))
 
 

@@ -4,6 +4,8 @@ One visit per operation, in order, so that operands are already simplified when 
 value is known from where it is computed to the end of its region; loads only until memory may have changed.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import struct
@@ -26,7 +28,6 @@ from .effects import (
     is_pure_class,
     is_write_class,
     read_only_arrays,
-    structured_writes,
     writes_memory,
 )
 from .fold_casts import CAST_FOLDS
@@ -72,15 +73,14 @@ class ForwardWalk:
         """Constants of this function; all stand at its start."""
         self._last_constant: Operation | None = None
         self._entry: Block | None = None
-        self._writes: dict[Operation, bool] = {}
-        """Which operations with regions write memory; what folding has rebuilt since is not in it."""
+        self._has_written = False
+        """Whether memory may have changed since the innermost operation with regions began."""
         self._read_only: frozenset[SSAValue] = frozenset()
         self._number_of = AttributeNumbers().of
 
     def run(self, function: Operation) -> None:
         """Walks the body of `function`; a body of several blocks is walked block by block."""
         self._read_only = read_only_arrays(function)
-        self._writes = structured_writes(function) if self._number else {}
         blocks = body_blocks(function)
         for block in blocks:
             self._entry = blocks[0]
@@ -89,29 +89,28 @@ class ForwardWalk:
             self._block(block)
 
     def _block(self, block: Block) -> None:
-        op = block.first_op
+        op = block._first_op  # by xDSL's fields, as `ir.walk` follows them
         while op is not None:
-            if self._fold and (simplify := CONTROL_FLOW.get(type(op))) is not None:
-                previous = op.prev_op
+            kind = type(op)
+            if self._fold and (simplify := CONTROL_FLOW.get(kind)) is not None:
+                previous = op._prev_op
                 if simplify(op):
                     # Go on with whatever now stands in its place.
-                    op = block.first_op if previous is None else previous.next_op
+                    op = block._first_op if previous is None else previous._next_op
                     continue
-            following = op.next_op
-            self._operation(op)
+            following = op._next_op
+            if op.regions:
+                self._regions(op)
+            elif self._fold and kind is arith.ConstantOp:
+                self._unify_constant(op)
+            elif self._fold and (fold := FOLDS.get(op.name)) is not None and self._folded(op, fold):
+                pass
+            elif self._number:
+                self._numbered(op)
             op = following
 
-    def _operation(self, op: Operation) -> None:
-        if op.regions:
-            self._regions(op)
-        elif type(op) is arith.ConstantOp and self._fold:
-            self._unify_constant(op)
-        elif not (self._fold and self._folded(op)) and self._number:
-            self._numbered(op)
-
-    def _folded(self, op: Operation) -> bool:
-        fold = FOLDS.get(op.name)
-        folded = None if fold is None else fold(op)
+    def _folded(self, op: Operation, fold: Fold) -> bool:
+        folded = fold(op)
         if folded is None:
             return False
         replace(op, (folded if isinstance(folded, SSAValue) else self._materialise(folded, op),))
@@ -162,6 +161,7 @@ class ForwardWalk:
             self._check(op)
         elif is_write_class(kind):
             self._loads.clear()
+            self._has_written = True
 
     def _check(self, op: Operation) -> None:
         """Removes a check that cannot be a work-item's first to fail: its test is false, or has been checked before."""
@@ -181,13 +181,15 @@ class ForwardWalk:
     def _key(self, op: Operation) -> Key:
         """Returns what is equal for operations that compute the same: attributes by number, values by identity."""
         kind, number_of = type(op), self._number_of
-        operands = [id(value) for value in operands_of(op)]
+        operands = list(map(id, operands_of(op)))
         if kind in _COMMUTATIVE:
             operands.sort()
-        types = [number_of(result.type) for result in op.results]
+        types = [number_of(result._type) for result in op.results]
         if not op.properties and not op.attributes:
             return (kind, *operands, None, *types)
         properties = [(name, number_of(value)) for name, value in op.properties.items()]
+        if not op.attributes:
+            return (kind, *operands, None, *types, None, *properties, None)
         attributes = [(name, number_of(value)) for name, value in op.attributes.items()]
         return (kind, *operands, None, *types, None, *properties, None, *attributes)
 
@@ -200,9 +202,9 @@ class ForwardWalk:
         return number, attribute.value.data if is_integer_attribute(attribute) else attribute
 
     def _regions(self, op: Operation) -> None:
-        writes = self._number and self._writes_memory(op)
-        if writes and not isinstance(op, scf.IfOp):
+        if self._number and self._loads and not isinstance(op, scf.IfOp) and writes_memory(op):
             self._loads.clear()  # a later iteration sees what an earlier one stored
+        outer, self._has_written = self._has_written, is_write_class(type(op))
         for region in op.regions:
             # What a region computes is not known beside or after it.
             known, loads = self._known, self._loads
@@ -210,15 +212,13 @@ class ForwardWalk:
             for block in region.blocks:
                 self._block(block)
             self._known, self._loads = known, loads
-        if writes:
+        if self._has_written:
             self._loads.clear()
+        else:
+            self._has_written = outer
         if self._fold and op.parent is not None and (simplify := CONTROL_FLOW.get(type(op))) is not None:
             # The body may have become simpler: carried values that nothing reads any more.
             simplify(op)
-
-    def _writes_memory(self, op: Operation) -> bool:
-        known = self._writes.get(op)
-        return writes_memory(op) if known is None else known
 
 
 _DOUBLE = struct.Struct("<d")
