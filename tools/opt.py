@@ -82,7 +82,7 @@ def command(
     freeze_spec_constants: bool,
     output: str | None,
 ) -> None:
-    """Runs passes over IR text, or compiles it to SPIR-V; reads SPIR-V and its assembly, and sets or freezes its constants."""
+    """Runs passes over IR text or SPIR-V, or compiles to SPIR-V; sets or freezes constants of SPIR-V."""
     options = OptOptions(
         passes=passes,
         target=target,
