@@ -99,7 +99,7 @@ class TargetEnv:
     """After how many rounds of all loops together the driver ends the loops of a sub-group, without an error; None:
     never.  See `vk_runtime.quirks`."""
     loses_reads: bool = False
-    """Whether the driver loses what a loop has read for work-items that leave it before others; this matters to modules
+    """Whether the driver loses what a loop computes for work-items that leave it before others; this matters to modules
     of other compilers only.  See `vk_runtime.quirks`."""
     clamps_atomics: bool = False
     """Whether positions of atomic operations in arrays are kept in range, since the driver does not look at them.  See

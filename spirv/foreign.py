@@ -14,7 +14,7 @@ from ..ir.errors import BuildError, Diagnostic, FeatureNotSupportedError, Kernel
 from ..ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, LocalParameter, Requirements
 from ..ir.target_env import SPIRV_VERSION_OF_VULKAN, TargetEnv
 from .binary import Module, parse, serialise
-from .carry_reads import reads_carried
+from .carry_values import values_carried
 from .clspv import ClspvArgument, kernel_arguments
 from .count_rounds import counted
 from .device_image import DeviceImage
@@ -63,7 +63,7 @@ def foreign_kernels(
         label: what messages call the module.
         is_object: whether the module is to be linked, and may import and export.
         loop_cap: rounds after which the driver ends all loops; kernels then count theirs, see `count_rounds`.
-        loses_reads: whether the driver loses what loops have read, see `carry_reads`.
+        loses_reads: whether the driver loses what loops have computed, see `carry_values`.
 
     Raises:
         BuildError: the bytes are no valid SPIR-V for Vulkan; its log has every finding.
@@ -80,7 +80,7 @@ def foreign_kernels(
             # SpecIds of several modules would clash: what is linked has the values that were given here.
             module = parse(freeze_spec_constants(serialise(module)))
         if loses_reads:
-            module = reads_carried(module)
+            module = values_carried(module)
         found = _kernels(module, frozenset(values), label, loop_cap)
         return replace(found, images=(*found.images, *_library(module, loop_cap))) if is_object else found
     except SpirvError as error:

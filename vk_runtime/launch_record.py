@@ -221,7 +221,7 @@ class LaunchRecord(KernelCommands):
             elif (
                 wait_events
                 or queue.recording is not None
-                or not self._repeat(queue, event, args, uses, self._packed(first[0], values))
+                or not self._repeat(queue, event, args, uses, first[0], values)
             ):
                 self._dispatch(queue, event, first, uses, values, args)
             if self._has_more:
@@ -349,7 +349,15 @@ class LaunchRecord(KernelCommands):
             queue.flush()
         return True
 
-    def _repeat(self, queue: Queue, event: Event, args: Sequence[object], uses: Uses, block: bytes) -> bool:
+    def _repeat(
+        self,
+        queue: Queue,
+        event: Event,
+        args: Sequence[object],
+        uses: Uses,
+        hidden: Sequence[Scalar],
+        values: Sequence[Scalar],
+    ) -> bool:
         """Submits a recording of the same launch that was kept, if there is one; see `RepeatedLaunches`."""
         repeated = queue.repeated
         if queue.in_flight:
@@ -357,6 +365,11 @@ class LaunchRecord(KernelCommands):
             return False
         if not (repeated.is_expected and self._is_kept) or queue.is_timed:
             return False
+        try:
+            self.logical.half_way = queue  # a finaliser that launches packs its scalars into the same memory
+            block = self._packed(hidden, values)
+        finally:
+            self.logical.half_way = None
         kept = repeated.find(self, args, uses, block)
         if kept is None or not kept.submit(
             queue, [memory for memory, _ in uses], [writes for _, writes in uses]

@@ -108,16 +108,36 @@ READS_UNTIL = """
 
 
 def test_lost_reads(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign, "reads_carried", lambda module: module)
+    monkeypatch.setattr(foreign, "values_carried", lambda module: module)
     found, x = lp.zeros(4, device=device), lp.asarray(np.float32([1, 9, 1, 8]), device=device)
     text = _shader(4, READS_UNTIL, "layout(binding = 1) buffer In { float x[]; };")
     kernel = _kernel(device, lp.SourceLanguage.GLSL, text)
     _run(device, kernel, 4, found, x)
-    version = driver_version(device.physical.driver_info)
-    if has_quirk(BY_NAME["lost-reads-of-llvmpipe"], device.physical.driver_id, version) is None:
-        pytest.skip("nobody has tried this version")
+    _skip_where_unknown(device, "lost-reads-of-llvmpipe")
     is_lost = _has(device, "lost-reads") or _has(device, "lost-reads-of-llvmpipe")
     assert (found.numpy().tolist() != [9, 9, 8, 8]) == is_lost
+
+
+def _skip_where_unknown(device: lp.Device, name: str) -> None:
+    version = driver_version(device.physical.driver_info)
+    if has_quirk(BY_NAME[name], device.physical.driver_id, version) is None:
+        pytest.skip("nobody has tried this version")
+
+
+COMPUTED_UNTIL = """
+    int i = int(gl_GlobalInvocationID.x), k = i, v;
+    for (int j = 1; ; ) { v = k ^ j; k ^= j << 2; j++; if (j > i) break; }
+    found[i] = float(v);
+"""
+
+
+def test_recomputed_values(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "values_carried", lambda module: module)
+    found = lp.zeros(4, device=device)
+    kernel = _kernel(device, lp.SourceLanguage.GLSL, _shader(4, COMPUTED_UNTIL))
+    _run(device, kernel, 4, found)
+    _skip_where_unknown(device, "recomputed-values")
+    assert (found.numpy().tolist() != [1, 0, 4, 12]) == _has(device, "recomputed-values")
 
 
 def test_zero_operands(device: lp.Device) -> None:
