@@ -20,7 +20,7 @@ from .count_rounds import counted
 from .device_image import DeviceImage
 from .errors import SpirvError
 from .foreign_capabilities import Needs, needs_of
-from .foreign_module import isolate, library, rebind, without_tool_instructions
+from .foreign_module import isolate, library, rebind, without_hints, without_tool_instructions
 from .foreign_parameters import Interface, interface_of
 from .foreign_sizes import SizeTable, arrays_of, constant_infos
 from .foreign_types import ForeignTypes, has_rows_as_columns
@@ -72,7 +72,7 @@ def foreign_kernels(
             pointers.
     """
     try:
-        module = _validated(binary, label)
+        module = without_hints(_validated(binary, label))
         values = _by_spec_id(reflect(module), spec_values or {})
         if values:
             module = parse(set_spec_constant_defaults(serialise(module), values))
