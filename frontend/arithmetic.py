@@ -294,11 +294,11 @@ def compile_unary(fb: FunctionBuilder, node: ast.UnaryOp) -> Value:
     """Compiles ``-a``, ``+a``, ``~a`` and ``not a``."""
     value = fb.evaluate(node.operand)
     if isinstance(value, Composite) and not isinstance(node.op, ast.Not):
-        from .methods import call_negation
+        from .methods import call_unary
 
-        negated = call_negation(fb, value, node) if isinstance(node.op, ast.USub) else None
-        if negated is not None:
-            return negated
+        result = call_unary(fb, type(node.op).__name__, value, node)
+        if result is not None:
+            return result
         return by_component(fb, [value], node, "a unary operator", lambda part: _unary(fb, node, part[0]))
     if isinstance(value, FixedArray) and not isinstance(node.op, ast.Not):
         from .fixed_operators import by_element

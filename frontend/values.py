@@ -228,13 +228,9 @@ def describe(value: Value) -> str:
     """Returns the type of `value` as messages name it."""
     match value:
         case Scalar(type=scalar):
-            return (
-                scalar.name
-                if scalar.bits == 0
-                else f"lp.{scalar.name}"
-                if scalar.name != "index"
-                else "index (lp.i32)"
-            )
+            if scalar.name == "index":
+                return "index (lp.i32)"
+            return f"lp.{scalar.name}" if scalar.bits else scalar.name
         case LocalArray(type=array):
             return f"{'lp.local' if value.is_shared else 'lp.private'}.array of {array.element!r}"
         case Array(type=array):

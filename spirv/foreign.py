@@ -32,7 +32,7 @@ from .reflect import reflect
 from .reflection import EntryPoint, LinkageSymbol, LocalSize, Reflection
 from .specialise import SpecValue, freeze_spec_constants, set_spec_constant_defaults
 from .tables import Capability, ExecutionMode, ExecutionModel, Op, enumerant_name
-from .tools import DEFAULT_TARGET_ENV, spirv_tools
+from .tools import DEFAULT_TARGET_ENV, SCALAR_LAYOUT, spirv_tools
 from .validation import validate
 
 
@@ -105,7 +105,7 @@ def _validated(binary: bytes, label: str) -> Module:
     ]
     # Vulkan's rules forbid linkage; what it is linked to is checked again.
     env = "spv{}.{}".format(*min(module.version, (1, 6))) if is_linked_later else DEFAULT_TARGET_ENV
-    finding = spirv_tools().validate(serialise(module), env)
+    finding = spirv_tools().validate(serialise(module), env, scalar_block_layout=True)
     if finding is not None:
         place = "" if finding.instruction_ordinal is None else f"instruction {finding.instruction_ordinal}: "
         findings.append(f"{place}SPIRV-Tools, {env}: {finding.message}")
@@ -243,8 +243,7 @@ def _image(
         imports=_names(reflection.imports),
     )
     check_image(image)
-    _check_rewritten(image)
-    return image, ""
+    return _rewritten(image), ""
 
 
 def _counting(image: DeviceImage, loop_cap: int) -> DeviceImage:
@@ -255,20 +254,29 @@ def _counting(image: DeviceImage, loop_cap: int) -> DeviceImage:
     if found is None:
         return image
     check_image(found)
-    _check_rewritten(found)
-    return found
+    return _rewritten(found)
 
 
-def _check_rewritten(image: DeviceImage) -> None:
-    """Raises where the part of a valid module is not valid: a fault of lapilli, which no driver is to see."""
+def _rewritten(image: DeviceImage) -> DeviceImage:
+    """Returns the part of a valid module, which requires `SCALAR_LAYOUT` where only that allows its buffers.
+
+    Raises:
+        BuildError: the part is not valid: a fault of lapilli, which no driver is to see.
+    """
     if image.is_object:
-        return  # checked when it is linked
+        return image  # checked when it is linked
     finding = spirv_tools().validate(image.spirv, DEFAULT_TARGET_ENV)
+    if finding is None:
+        return image
+    finding = spirv_tools().validate(image.spirv, DEFAULT_TARGET_ENV, scalar_block_layout=True)
     if finding is not None:
         name = image.kernels[0].name
         raise _build_error(
             f"kernel '{name}'", [f"internal error, please report the module: {finding.message}"]
         )
+    needed = image.requirements
+    features = tuple(sorted({*needed.features, SCALAR_LAYOUT}))
+    return replace(image, requirements=replace(needed, features=features))
 
 
 def _local_size(entry: EntryPoint) -> LocalSize:

@@ -93,7 +93,8 @@ class LogicalDevice(DeviceState):
         self.takes_turns = adopted is None and takes_turns(physical)
         """Whether its driver's threads run on the one CPU of this process; see `one_cpu`."""
         self.half_way: object = None
-        """Where whoever holds the lock is in the middle of recording a command: the queue, or what else records it.
+        """Where whoever holds the lock is in the middle of recording a command: the queue, what else records it, or a
+        `Batch` that is being submitted.
         Python may run finalisers and signal handlers there, on the same thread: `require_whole` keeps them from
         recording, and from submitting that queue."""
         self.views: deque[None] = deque()
