@@ -14,9 +14,10 @@ from . import upstream_cpu
 from .upstream_arithmetic import ARITHMETIC
 from .upstream_kernels import ITEMS, WIDTH, N, X, expected_of, kernel_text
 from .upstream_memory import MEMORY
+from .upstream_transfers import TRANSFERS
 from .upstream_vectors import VECTORS
 
-CASES = {**VECTORS, **MEMORY, **ARITHMETIC}
+CASES = {**VECTORS, **TRANSFERS, **MEMORY, **ARITHMETIC}
 
 
 @pytest.mark.device
