@@ -30,7 +30,7 @@ from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import is_bool
 from ...ir.upstream.index import CmpPredicate
 from .combining import combined
-from .place import Lowering, UpstreamPlace
+from .place import Lowering, Number, UpstreamPlace
 
 _INDEX = IndexType()
 _SCRATCH = "upstream.scratch"
@@ -64,16 +64,29 @@ def _dimension(place: UpstreamPlace, kind: type[Operation], word: str) -> SSAVal
     return place.emit(kind, [], _INDEX, dimension=dimension)
 
 
+def _named(place: UpstreamPlace) -> str:
+    """Returns the dimensions that the module names: a kernel runs over those that it names, and over one at least."""
+    root: Operation = place.op
+    while (around := root.parent_op()) is not None:
+        root = around
+    words = {"x"}
+    for op in root.walk():
+        dimension = op.properties.get("dimension")
+        if isinstance(dimension, gpu.DimensionAttr):
+            words.add(dimension.data.value)
+    return "xyz"[: max("xyz".index(word) for word in words) + 1]
+
+
 def _size(place: UpstreamPlace) -> SSAValue:
-    x, y, z = (_dimension(place, gpu.BlockDimOp, word) for word in "xyz")
-    return place.value(place.product([x, y, z]))
+    return place.value(place.product([_dimension(place, gpu.BlockDimOp, word) for word in _named(place)]))
 
 
 def _linear_id(place: UpstreamPlace) -> SSAValue:
-    x, y, z = (_dimension(place, gpu.ThreadIdOp, word) for word in "xyz")
-    width, height = (_dimension(place, gpu.BlockDimOp, word) for word in "xy")
-    row = place.plus(place.times(z, height), y)
-    return place.value(place.plus(place.times(row, width), x))
+    linear: Number = 0
+    for word in reversed(_named(place)):
+        row = place.times(linear, _dimension(place, gpu.BlockDimOp, word))
+        linear = place.plus(row, _dimension(place, gpu.ThreadIdOp, word))
+    return place.value(linear)
 
 
 def _scratch(place: UpstreamPlace, type_: Attribute) -> SSAValue:
