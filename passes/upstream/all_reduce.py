@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...ir.dialects.kernel import is_kernel
+from ...ir.dialects.kernel import is_kernel, launch_rank
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import is_bool
@@ -64,33 +64,8 @@ def _dimension(place: UpstreamPlace, kind: type[Operation], word: str) -> SSAVal
     return place.emit(kind, [], _INDEX, dimension=dimension)
 
 
-def _named(place: UpstreamPlace) -> str:
-    """Returns the dimensions that the module names: a kernel runs over those that it names, and over one at least."""
-    root: Operation = place.op
-    while (around := root.parent_op()) is not None:
-        root = around
-    words = {"x"}
-    for op in root.walk():
-        dimension = op.properties.get("dimension")
-        if isinstance(dimension, gpu.DimensionAttr):
-            words.add(dimension.data.value)
-    return "xyz"[: max("xyz".index(word) for word in words) + 1]
-
-
-def _size(place: UpstreamPlace) -> SSAValue:
-    return place.value(place.product([_dimension(place, gpu.BlockDimOp, word) for word in _named(place)]))
-
-
-def _linear_id(place: UpstreamPlace) -> SSAValue:
-    linear: Number = 0
-    for word in reversed(_named(place)):
-        row = place.times(linear, _dimension(place, gpu.BlockDimOp, word))
-        linear = place.plus(row, _dimension(place, gpu.ThreadIdOp, word))
-    return place.value(linear)
-
-
-def _scratch(place: UpstreamPlace, type_: Attribute) -> SSAValue:
-    """Returns one element a work-item, at the start of the kernel."""
+def _kernel(place: UpstreamPlace) -> Any:
+    """Returns the kernel that the operation is in."""
     function = place.op.parent_op()
     while function is not None and function.name not in ("func.func", "gpu.func"):
         function = function.parent_op()
@@ -98,7 +73,31 @@ def _scratch(place: UpstreamPlace, type_: Attribute) -> SSAValue:
         raise place.refused(
             "only a kernel has memory of its work-group; move it from the function into the kernel"
         )
-    entry = function.regions[0].blocks[0]
+    return function
+
+
+def _dimensions(place: UpstreamPlace) -> str:
+    """Returns the dimensions of the launch range."""
+    return "xyz"[: launch_rank(_kernel(place))]
+
+
+def _size(place: UpstreamPlace) -> SSAValue:
+    return place.value(
+        place.product([_dimension(place, gpu.BlockDimOp, word) for word in _dimensions(place)])
+    )
+
+
+def _linear_id(place: UpstreamPlace) -> SSAValue:
+    linear: Number = 0
+    for word in reversed(_dimensions(place)):
+        row = place.times(linear, _dimension(place, gpu.BlockDimOp, word))
+        linear = place.plus(row, _dimension(place, gpu.ThreadIdOp, word))
+    return place.value(linear)
+
+
+def _scratch(place: UpstreamPlace, type_: Attribute) -> SSAValue:
+    """Returns one element a work-item, at the start of the kernel."""
+    entry = _kernel(place).regions[0].blocks[0]
     array = MemRefType(type_, [DYNAMIC_INDEX], NoneAttr(), StorageClassAttr(StorageClass.Workgroup))
     for op in entry.ops:
         if _SCRATCH in op.attributes and op.results[0].type == array:
