@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast, dataclass_transform, overload
 import numpy as np
 
 from ..ir.errors import CompileError, InvalidError
-from .types import MAX_SCALARS, FixedArrayType, ScalarType, Type, integer_of, scalar_of
+from .types import MAX_SCALARS, FixedArrayType, ScalarType, Type, integer_of, scalar_of, unaliased
 from .vector_types import VecType
 
 ClassT = TypeVar("ClassT", bound=type)
@@ -133,7 +133,10 @@ def value_type_of(obj: object) -> Type | None:
     if isinstance(obj, VecType | FixedArrayType | StructType):
         return obj
     struct_type = obj.__dict__.get(STRUCT_ATTRIBUTE) if isinstance(obj, type) else None
-    return struct_type if isinstance(struct_type, StructType) else scalar_of(obj)
+    if isinstance(struct_type, StructType):
+        return struct_type
+    scalar, meant = scalar_of(obj), unaliased(obj)
+    return scalar if meant is obj else value_type_of(meant)
 
 
 def dtype_of(kind: Type) -> np.dtype[Any]:
@@ -306,6 +309,18 @@ def raw_annotations(of: type | types.FunctionType) -> dict[str, Any]:
 
         return annotationlib.get_annotations(of, format=annotationlib.Format.FORWARDREF)
     return inspect.get_annotations(of)
+
+
+def parameters_of(function: types.FunctionType) -> tuple[inspect.Parameter, ...]:
+    """Returns the parameters of a function; their annotations may name what does not exist."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        unevaluated = annotationlib.Format.FORWARDREF
+        found = inspect.signature(function, follow_wrapped=False, annotation_format=unevaluated)
+    else:
+        found = inspect.signature(function, follow_wrapped=False)
+    return tuple(found.parameters.values())
 
 
 def _member(cls: type, name: str, annotation: Any, names: dict[str, object]) -> tuple[Type, int]:
