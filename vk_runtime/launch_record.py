@@ -308,7 +308,11 @@ class LaunchRecord(KernelCommands):
             self, command_buffer, uses, block, descriptor_set, first[1], has_barrier=has_barrier
         )
         before = queue.known.get(self)
-        if isinstance(before, RecordedLaunch) and before.uses == uses and before.block == block:
+        if before is None:
+            # Launches like it may follow.  Where the arrays are others each time, they are not looked at each time.
+            if not command_buffer.launch_count:
+                recorded.remember(args)
+        elif isinstance(before, RecordedLaunch) and before.uses == uses and before.block == block:
             recorded.remember(args)  # it comes in turn with others
         queue.latest = recorded
         return recorded
