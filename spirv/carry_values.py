@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .binary import Instruction, Module, decode_string
+from .binary import Instruction, Module
 from .errors import SpirvError
 from .loop_rounds import rounds_of
 from .lost_values import LostValues
@@ -153,11 +153,7 @@ class _Writer:
 
     def around(self, item: Instruction) -> Iterator[Instruction]:
         """Yields what takes the place of an instruction."""
-        if item.opcode == Op.EntryPoint:
-            end = decode_string(item.operands, 2)[1]
-            named = dict.fromkeys((*item.operands[end:], *self.memory.interface()))
-            item = item._replace(operands=(*item.operands[:end], *named))
-        yield from self._code.around(item)
+        return self.memory.around(self._code, item)
 
 
 def _pointed(view: ModuleView, pointer: int) -> tuple[int, ...]:

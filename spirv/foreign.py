@@ -20,12 +20,14 @@ from .count_rounds import counted
 from .device_image import DeviceImage
 from .errors import SpirvError
 from .foreign_capabilities import Needs, needs_of
-from .foreign_module import isolate, library, rebind, without_tool_instructions
+from .foreign_module import isolate, library, rebind, without_hints, without_tool_instructions
 from .foreign_parameters import Interface, interface_of
 from .foreign_sizes import SizeTable, arrays_of, constant_infos
 from .foreign_types import ForeignTypes, has_rows_as_columns
 from .image_checks import check_image
+from .matched_signs import signs_matched
 from .module_view import ModuleView
+from .own_positions import positions_owned
 from .reflect import reflect
 from .reflection import EntryPoint, LinkageSymbol, LocalSize, Reflection
 from .specialise import SpecValue, freeze_spec_constants, set_spec_constant_defaults
@@ -63,7 +65,8 @@ def foreign_kernels(
         label: what messages call the module.
         is_object: whether the module is to be linked, and may import and export.
         loop_cap: rounds after which the driver ends all loops; kernels then count theirs, see `count_rounds`.
-        loses_reads: whether the driver loses what loops have computed, see `carry_values`.
+        loses_reads: whether the driver loses what loops have computed, or reads late what
+            they carry, see `carry_values` and `own_positions`.
 
     Raises:
         BuildError: the bytes are no valid SPIR-V for Vulkan; its log has every finding.
@@ -72,15 +75,16 @@ def foreign_kernels(
             pointers.
     """
     try:
-        module = _validated(binary, label)
+        module = without_hints(_validated(binary, label))
         values = _by_spec_id(reflect(module), spec_values or {})
         if values:
             module = parse(set_spec_constant_defaults(serialise(module), values))
         if _has_linkage(module):
             # SpecIds of several modules would clash: what is linked has the values that were given here.
             module = parse(freeze_spec_constants(serialise(module)))
+        module = signs_matched(module)
         if loses_reads:
-            module = values_carried(module)
+            module = values_carried(positions_owned(module))
         found = _kernels(module, frozenset(values), label, loop_cap)
         return replace(found, images=(*found.images, *_library(module, loop_cap))) if is_object else found
     except SpirvError as error:

@@ -100,10 +100,14 @@ class OpaqueMemory:
         """Whether any code computes an index."""
         return bool(self._inputs)
 
-    def interface(self) -> tuple[int, ...]:
-        """Returns the variables that entry points are to name."""
-        names_all = self._editor.module.version >= (1, 4)
-        return (*self._inputs, *(self._private if names_all else ()))
+    def around(self, code: CodeChanges, item: Instruction) -> Iterator[Instruction]:
+        """Yields what takes the place of an instruction; entry points name the variables that are used."""
+        if item.opcode == Op.EntryPoint:
+            end = decode_string(item.operands, 2)[1]
+            private = self._private if self._editor.module.version >= (1, 4) else ()
+            named = dict.fromkeys((*item.operands[end:], *self._inputs, *private))
+            item = item._replace(operands=(*item.operands[:end], *named))
+        yield from code.around(item)
 
     def element(
         self, body: Body, array: int, index: int, type_: int, storage: int = StorageClass.Function

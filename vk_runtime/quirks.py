@@ -149,10 +149,11 @@ QUIRKS: tuple[Quirk, ...] = (
         name="unsigned-extrema",
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
         versions=None,
-        fault="Folds SMin and SMax of constants by the sign of their integer type (spirv-opt, which it contains): "
-        "-1 is more than 0 where the type has none.",
+        fault="Folds SMin, SMax, UMin, UMax, SClamp, UClamp, ConvertSToF and ConvertUToF of constants by the sign of "
+        "their integer type (spirv-opt, which it contains): -1 is more than 0 where the type has none.",
         remedy="Compared and selected where both operands may be constants for the driver: "
-        "passes/convert_to_spirv/signed_extrema.py.",
+        "passes/convert_to_spirv/signed_extrema.py; in modules of other compilers, operands are given the operation's "
+        "sign for every driver: spirv/matched_signs.py.",
         test="tests/device/test_fuzz_findings.py",
     ),
     Quirk(
@@ -162,7 +163,8 @@ QUIRKS: tuple[Quirk, ...] = (
         mended_in=(24, 0),  # tried: 24.0.5, 25.0.7 and 26.2.6
         fault="Reads a private array at what a loop carries as that is in the next round, where the next round's "
         "value is computed before: p[k] += p[k - 1] with k - 1 as the next k.",
-        remedy="The position is made another value for every driver: passes/convert_to_spirv/local_array.py.",
+        remedy="The position is made another value for every driver: passes/convert_to_spirv/local_array.py; in "
+        "modules of other compilers, where TargetEnv.loses_reads: spirv/own_positions.py.",
         test="tests/device/test_local_arrays.py",
     ),
     Quirk(

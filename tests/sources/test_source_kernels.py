@@ -85,6 +85,14 @@ ADDING = """
                OpReturn
                OpFunctionEnd
 """
+HINTS = (
+    ADDING.replace("OpCapability Shader", "OpCapability Shader\nOpCapability ExpectAssumeKHR", 1)
+    .replace("OpMemoryModel", 'OpExtension "SPV_KHR_expect_assume"\nOpMemoryModel', 1)
+    .replace("OpStore %a3 %c1", "OpAssumeTrueKHR %true\n%a4 = OpExpectKHR %u32 %c1 %c2\nOpStore %a3 %a4")
+    .replace(
+        "%c0 = OpConstant %u32 0", "%c0 = OpConstant %u32 0\n%bool = OpTypeBool\n%true = OpConstantTrue %bool"
+    )
+)
 ADDING_1_3 = ADDING.replace("%place %data", "%place")
 """As until SPIR-V 1.3: interfaces are of inputs alone."""
 
@@ -109,6 +117,13 @@ layout(local_size_x = 1) in;
 layout(binding = 0) buffer Out { int x[]; };
 void main() { x[gl_GlobalInvocationID.x] = 1; }
 """
+
+
+def test_hints_need_no_feature(built, queue, device):
+    kernel = built(Language.SPIRV_ASM, HINTS).ext_oneapi_get_kernel("add one")
+    x = lp.zeros(4, lp.u32, device=device)
+    queue.parallel_for(4, kernel, x)
+    np.testing.assert_array_equal(x.numpy(), 1)
 
 
 @pytest.mark.behaviour("SRC-26", "SRC-28")

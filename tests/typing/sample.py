@@ -145,3 +145,30 @@ def interoperability(module: int, context: lp.Context, queue: lp.Queue) -> bytes
     semaphore.signal(queue, 1)
     lp.import_semaphore_fd(semaphore.export_fd(), kind=semaphore.kind).wait(queue, 1)
     return code
+
+
+@lp.struct
+class Shape:
+    size: lp.f32
+
+    def __lt__(self, other: Shape) -> bool:
+        return self.size < other.size
+
+
+@lp.struct
+class Box(Shape):
+    height: lp.f32 = 1.0
+
+
+@lp.kernel
+def elements(
+    x: lp.In[lp.f32], y: lp.Array[lp.i32], m: lp.FixedArray[lp.f32, 2, 2], out: lp.Array[lp.f32x2]
+) -> None:
+    total = 0.0
+    for i, (a, b) in enumerate(zip(x, y, strict=False)):
+        total += a * b * i
+    for n in y:
+        total += n
+    box = Box(total, height=2.0)
+    if Box(1.0) < box:
+        out[0] = m @ m.T @ out[0] * box.height

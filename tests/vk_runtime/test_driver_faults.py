@@ -245,7 +245,8 @@ OpFunctionEnd
 """
 
 
-def test_unsigned_extrema(device: lp.Device) -> None:
+def test_unsigned_extrema(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "signs_matched", lambda module: module)
     kernel = _kernel(device, lp.SourceLanguage.SPIRV_ASM, EXTREMUM)
     out = lp.full(1, 7, lp.i32, device=device)
     _run(device, kernel, 1, out)
@@ -295,3 +296,13 @@ def test_double_to_half(device: lp.Device) -> None:
     found = lp.zeros(1, device=device)
     _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, 1024.5000000000002)
     assert (found.numpy()[0] != 1025) == _has(device, "double-to-half")
+
+
+def test_carried_positions_in_glsl(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "positions_owned", lambda module: module)
+    body = "int k = 39; while (k > 0) { p[k] = p[k] + p[k - 1]; k = k - 1; }"
+    body = f"float p[40]; for (int k = 0; k < 40; k++) p[k] = 1.0; {body}"
+    shader = f"{body} found[gl_LocalInvocationIndex] = p[gl_LocalInvocationIndex];"
+    found = lp.zeros(4, device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, _shader(4, shader)), 4, found)
+    assert (found.numpy().tolist() != [1, 2, 2, 2]) == _has(device, "carried-positions")
