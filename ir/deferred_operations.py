@@ -3,7 +3,7 @@
 xDSL turns every operation class into constraints and accessors when the class is made, and parses its assembly format;
 a kernel uses a few dozen of the 470 classes that the compiler imports, and formats serve only the parser and the
 printer of MLIR text.  Within `deferred_operations` a class gets stand-ins, which define it when it is asked for its
-definition, parses, prints, verifies, makes an object by its constructor, or reads one of its fields; `ir.create` makes
+definition, parses, prints or verifies, is made by the constructor of xDSL, or reads one of its fields; `ir.create` makes
 objects without.  Names and traits are there at once.  The constraints of attributes, which their verification alone
 needs, wait as well.
 """
@@ -202,23 +202,12 @@ def deferred_imports() -> Generator[None]:
 def _stand_ins(kind: Any) -> dict[str, Any]:
     """Returns what an operation class has until it is defined."""
     found: dict[str, Any] = {
-        "__new__": staticmethod(_new_of_undefined),
         "get_irdl_definition": classmethod(_definition),
         "verify_": _verify,
     }
     if kind.assembly_format is not None:
         found |= {"parse": classmethod(_parse), "print": _print}
     return {**found, "traits": _traits(kind)}
-
-
-def _new_of_undefined(cls: Any, *_: object, **__: object) -> Any:
-    _define(cls)
-    return object.__new__(cls)
-
-
-def _new(cls: Any, *_: object, **__: object) -> Any:
-    # CPython never goes back to `object.__new__` itself, which takes arguments only where nothing ever overrode it.
-    return object.__new__(cls)
 
 
 def _definition(cls: Any) -> OpDef:
@@ -342,7 +331,6 @@ def _define(cls: Any) -> None:
             if kind in _deferred:
                 for name, value in _accessors(_deferred[kind]).items():
                     setattr(kind, name, value)
-                kind.__new__ = staticmethod(_new)
                 del _deferred[kind]
 
 

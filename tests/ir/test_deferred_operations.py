@@ -267,7 +267,7 @@ print(len(kinds), len(deferred_operations._deferred) > 300, file=sys.stderr)
 for kind in kinds:
     definition = kind.get_irdl_definition()
     shown = repr(definition).replace("traits=" + repr(definition.traits), "")
-    own = sorted(name for name in kind.__dict__ if name not in ("__new__", "__doc__"))
+    own = sorted(name for name in kind.__dict__ if name != "__doc__")
     print(kind.name, re.sub(r" at 0x\\w+", "", shown), own, sorted(map(repr, kind.traits)))
 for kind in (kind for dialect in dialects for kind in dialect.attributes):
     definition = kind.get_irdl_definition() if hasattr(kind, "get_irdl_definition") else None
