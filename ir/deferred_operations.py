@@ -3,7 +3,7 @@
 xDSL turns every operation class into constraints and accessors when the class is made, and parses its assembly format;
 a kernel uses a few dozen of the 470 classes that the compiler imports, and formats serve only the parser and the
 printer of MLIR text.  Within `deferred_operations` a class gets stand-ins, which define it when it is asked for its
-definition, parses, prints or verifies, is made by the constructor of xDSL, or reads one of its fields; `ir.create` makes
+definition, parses, prints or verifies, or when a field of one of its objects is read or written; `ir.create` makes
 objects without.  Names and traits are there at once.  The constraints of attributes, which their verification alone
 needs, wait as well.
 """
